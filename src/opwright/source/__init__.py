@@ -1,0 +1,1 @@
+"""Text with spans, diagnostics and their renderers, and YAML as nodes that keep their spans."""

@@ -1,0 +1,65 @@
+"""The table of diagnostic codes: one row for each kind of fault, with the page that explains it.
+
+A package that finds faults registers its rows where it defines its rules, so that a code, its title and its
+explanation stand beside the rule. The table only collects them, and imports nothing.
+
+The ranges: E00xx files, usage and output; E01xx YAML; E02xx the schema language; E03xx one entry of
+`native_functions.yaml`; E04xx rules between entries, groups and tags; E05xx releases and inputs; E06xx templates
+and building; E07xx selection and flags; E08xx C shims; E09xx derivatives; E10xx Python bindings and deprecated
+signatures. Warnings take the same ranges with a `W`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["Code", "all_codes", "find_code", "register"]
+
+_CODE_FORM = re.compile(r"[EW][0-9]{4}")
+_TABLE: dict[str, Code] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of fault: its code (`E0312`), a title in a few words, and a page of text that explains it.
+
+    The page says what the fault means, why it matters, shows an example and the mend.
+    """
+
+    code: str
+    title: str
+    explanation: str
+
+
+def register(row: Code) -> str:
+    """Adds a row to the table and gives its code back, to be kept in a constant.
+
+    Raises ValueError when the code is malformed, has no title or explanation, or is taken: each is a bug of ours.
+
+    >>> UNKNOWN_COLOUR = register(Code("E9901", "unknown colour", "The colour is not in the table."))
+    >>> UNKNOWN_COLOUR
+    'E9901'
+    """
+    if not _CODE_FORM.fullmatch(row.code):
+        raise ValueError(f"a diagnostic code is E or W and four digits, not {row.code!r}")
+    if not row.title.strip() or not row.explanation.strip():
+        raise ValueError(f"diagnostic code {row.code} needs a title and an explanation")
+    if row.code in _TABLE:
+        raise ValueError(f"diagnostic code {row.code} is registered twice: {_TABLE[row.code].title!r}, {row.title!r}")
+    _TABLE[row.code] = row
+    return row.code
+
+
+def find_code(code: str) -> Code | None:
+    """The row of a code, written in any case, or None when no imported module registers it.
+
+    >>> find_code("E0000") is None
+    True
+    """
+    return _TABLE.get(code.strip().upper())
+
+
+def all_codes() -> tuple[Code, ...]:
+    """All rows that the modules imported so far have registered, ordered by code."""
+    return tuple(_TABLE[code] for code in sorted(_TABLE))

@@ -1,0 +1,234 @@
+"""Diagnostics as values: what is wrong, where, and how to mend it.
+
+A leaf parser that cannot go on raises `Fault`, which carries one diagnostic. Whoever drives it collects faults in a
+`Diagnostics` sink and goes on to the next unit, so that one run reports every fault. Between two stages the driver
+calls `raise_if_errors`, the gate: no stage works on input that is known to be wrong.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from opwright.source.span import Span
+
+__all__ = ["Diagnostic", "Diagnostics", "Fault", "FaultsFound", "Label", "Severity", "did_you_mean"]
+
+
+class Severity(enum.Enum):
+    """How grave a diagnostic is: an error stops the run at the next gate, a warning and a note do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A span with a few words. A diagnostic's primary labels mark the fault, the others what it collides with."""
+
+    span: Span
+    text: str = ""
+    primary: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: its code, how grave it is, a sentence, the places it speaks of, notes, and a way to mend it."""
+
+    code: str
+    severity: Severity
+    message: str
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str = ""
+
+    @property
+    def place(self) -> Span | None:
+        """The span of the first primary label, else of the first label, else None."""
+        for label in self.labels:
+            if label.primary:
+                return label.span
+        return self.labels[0].span if self.labels else None
+
+
+def _diagnostic(
+    severity: Severity,
+    code: str,
+    message: str,
+    at: Span | None,
+    label: str,
+    notes: Sequence[str],
+    help: str,
+    also: Sequence[Label],
+) -> Diagnostic:
+    labels = (() if at is None else (Label(at, label),)) + tuple(also)
+    return Diagnostic(code, severity, message, labels, tuple(notes), help)
+
+
+class Fault(Exception):
+    """One fault that a parser cannot get past. It carries the diagnostic; it is never shown as a traceback."""
+
+    diagnostic: Diagnostic
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic)
+        self.diagnostic = diagnostic
+
+    def __str__(self) -> str:
+        place = self.diagnostic.place
+        where = "" if place is None else f"{place}: "
+        return f"{where}{self.diagnostic.severity.value}[{self.diagnostic.code}]: {self.diagnostic.message}"
+
+    @classmethod
+    def at(
+        cls,
+        code: str,
+        message: str,
+        at: Span | None = None,
+        *,
+        label: str = "",
+        notes: Sequence[str] = (),
+        help: str = "",
+        also: Sequence[Label] = (),
+    ) -> Fault:
+        """A fault that carries an error made from the same arguments as `Diagnostics.error` takes."""
+        return cls(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also))
+
+
+class FaultsFound(Exception):
+    """What the gate between two stages raises: all diagnostics of the run so far, sorted, at least one an error."""
+
+    diagnostics: tuple[Diagnostic, ...]
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        return "\n".join(str(Fault(diagnostic)) for diagnostic in self.diagnostics)
+
+
+class Diagnostics:
+    """The sink that a run's diagnostics go into.
+
+    >>> sink = Diagnostics()
+    >>> sink.warning("W0001", "the file has no entries")
+    >>> sink.has_errors
+    False
+    >>> sink.error("E0001", "no such file")
+    >>> [diagnostic.code for diagnostic in sink.sorted()]
+    ['E0001', 'W0001']
+    """
+
+    __slots__ = ("_found", "_has_errors")
+
+    def __init__(self) -> None:
+        self._found: list[Diagnostic] = []
+        self._has_errors = False
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self._found)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether an error was added."""
+        return self._has_errors
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Adds a diagnostic, for instance one that a `Fault` carries."""
+        self._found.append(diagnostic)
+        if diagnostic.severity is Severity.ERROR:
+            self._has_errors = True
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        at: Span | None = None,
+        *,
+        label: str = "",
+        notes: Sequence[str] = (),
+        help: str = "",
+        also: Sequence[Label] = (),
+    ) -> None:
+        """Adds an error at a span (its label says `label`), with further labels from `also`."""
+        self.add(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also))
+
+    def warning(
+        self,
+        code: str,
+        message: str,
+        at: Span | None = None,
+        *,
+        label: str = "",
+        notes: Sequence[str] = (),
+        help: str = "",
+        also: Sequence[Label] = (),
+    ) -> None:
+        """Adds a warning; the arguments are those of `error`."""
+        self.add(_diagnostic(Severity.WARNING, code, message, at, label, notes, help, also))
+
+    def note(
+        self,
+        code: str,
+        message: str,
+        at: Span | None = None,
+        *,
+        label: str = "",
+        notes: Sequence[str] = (),
+        help: str = "",
+        also: Sequence[Label] = (),
+    ) -> None:
+        """Adds a note; the arguments are those of `error`."""
+        self.add(_diagnostic(Severity.NOTE, code, message, at, label, notes, help, also))
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics by path, offset and code, each once; those without a place come first."""
+        seen: dict[tuple[object, ...], Diagnostic] = {}
+        for diagnostic in self._found:
+            seen.setdefault(_identity(diagnostic), diagnostic)
+        return tuple(sorted(seen.values(), key=_order))
+
+    def raise_if_errors(self) -> None:
+        """Raises `FaultsFound` with all that was found, if there is an error among it."""
+        if self._has_errors:
+            raise FaultsFound(self.sorted())
+
+
+def _order(diagnostic: Diagnostic) -> tuple[str, int, str, int, str]:
+    place = diagnostic.place
+    if place is None:
+        return "", 0, diagnostic.code, 0, diagnostic.message
+    return place.file.path, place.start, diagnostic.code, place.end, diagnostic.message
+
+
+def _identity(diagnostic: Diagnostic) -> tuple[object, ...]:
+    # A file that was read twice is two objects, so a place is compared by path.
+    labels = tuple(
+        (label.span.file.path, label.span.start, label.span.end, label.text, label.primary)
+        for label in diagnostic.labels
+    )
+    return diagnostic.code, diagnostic.severity, diagnostic.message, labels, diagnostic.notes, diagnostic.help
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """A question with the candidate most like the word, or "" when none is near.
+
+    >>> did_you_mean("CPUU", ["CPU", "CUDA"])
+    'did you mean `CPU`?'
+    >>> did_you_mean("banana", ["CPU", "CUDA"])
+    ''
+    """
+    pool = list(dict.fromkeys(candidates))
+    folded = word.casefold()
+    for candidate in pool:
+        if candidate.casefold() == folded and candidate != word:
+            return f"did you mean `{candidate}`?"
+    near = difflib.get_close_matches(word, pool, n=1, cutoff=0.6)
+    return f"did you mean `{near[0]}`?" if near and near[0] != word else ""

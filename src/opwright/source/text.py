@@ -1,0 +1,107 @@
+"""Source files: read from disk, decoded, with every offset exact."""
+
+from __future__ import annotations
+
+import os
+
+from opwright.source.codes import Code, register
+from opwright.source.diagnostic import Fault
+from opwright.source.span import SourceText, Span
+
+__all__ = ["SourceFile", "Span"]
+
+FILE_MISSING = register(
+    Code(
+        "E0001",
+        "the file does not exist",
+        """
+A file that a run needs is not there: its path was given on the command line, or follows from a folder that was.
+
+    error[E0001]: no such file: `aten/native_functions.yaml`
+
+Check the path, and the folder it is relative to: a relative path starts at the folder the command runs in.
+""",
+    )
+)
+FILE_UNREADABLE = register(
+    Code(
+        "E0002",
+        "the file cannot be read",
+        """
+The path exists, but cannot be read as a file: it is a folder, or the user who runs the command has no right to
+read it, or the disk reports an error. The message ends with the system's own words.
+
+Give the path of a file that can be read.
+""",
+    )
+)
+FILE_NOT_UTF8 = register(
+    Code(
+        "E0003",
+        "the file is not UTF-8",
+        """
+All inputs are UTF-8 text. The place is the first byte that is not; everything before it could be decoded.
+
+    error[E0003]: the file is not UTF-8: byte 0xe9 at offset 1042
+
+Usual causes are an editor that saves in a national encoding or in UTF-16, and a binary file given in place of
+text. Save the file as UTF-8.
+""",
+    )
+)
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class SourceFile(SourceText):
+    """A file's text, under the path that the user knows it by.
+
+    >>> SourceFile("ops.yaml", "- func: f() -> ()").path
+    'ops.yaml'
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> SourceFile:
+        """The file at a path, decoded from UTF-8; a byte order mark is dropped and line breaks stay as they are.
+
+        Raises Fault when there is no such file (E0001), it cannot be read (E0002) or is not UTF-8 (E0003).
+        """
+        name = os.fspath(path)
+        try:
+            with open(name, "rb") as stream:
+                data = stream.read()
+        except (FileNotFoundError, NotADirectoryError):
+            raise Fault.at(FILE_MISSING, f"no such file: `{name}`") from None
+        except IsADirectoryError:
+            raise Fault.at(FILE_UNREADABLE, f"`{name}` is a folder, not a file") from None
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise Fault.at(FILE_UNREADABLE, f"cannot read `{name}`: {reason}") from None
+        return cls.decode(name, data)
+
+    @classmethod
+    def decode(cls, path: str, data: bytes) -> SourceFile:
+        """The file that these bytes are, for text that comes out of an archive or a network.
+
+        Raises Fault when the bytes are not UTF-8 (E0003), at the first byte that is not.
+
+        >>> SourceFile.decode("ops.yaml", b"\\xef\\xbb\\xbftags").text
+        'tags'
+        """
+        skipped = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+        try:
+            return cls(path, data[skipped:].decode("utf-8"), prefix_bytes=skipped)
+        except UnicodeDecodeError as error:
+            # The line is shown with a replacement character where the fault is; offsets before it are exact.
+            before = len(data[skipped : skipped + error.start].decode("utf-8"))
+            shown = cls(path, data[skipped:].decode("utf-8", "replace"), prefix_bytes=skipped)
+            offset = skipped + error.start
+            raise Fault.at(
+                FILE_NOT_UTF8,
+                f"the file is not UTF-8: byte 0x{data[offset]:02x} at offset {offset}",
+                shown.span(before, before + 1),
+                label="not UTF-8",
+                help="save the file as UTF-8",
+            ) from None
