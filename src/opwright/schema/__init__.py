@@ -1,0 +1,32 @@
+"""The signature language of PyTorch operators: types, arguments, schemas; text to value and back.
+
+`print(parse_schema(text)) == text` for every schema.
+"""
+
+from opwright.schema.annotation import Annotation
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, SchemaKind, TensorOptions
+from opwright.schema.names import OperatorName
+from opwright.schema.parser import parse_schema, parse_type
+from opwright.schema.signature import signature
+from opwright.schema.types import BaseType, ClassType, ListType, OptionalType, Type
+
+__all__ = [
+    "Annotation",
+    "Argument",
+    "Arguments",
+    "BaseType",
+    "ClassType",
+    "FunctionSchema",
+    "ListType",
+    "OperatorName",
+    "OptionalType",
+    "Return",
+    "SchemaFault",
+    "SchemaKind",
+    "TensorOptions",
+    "Type",
+    "parse_schema",
+    "parse_type",
+    "signature",
+]

@@ -1,0 +1,34 @@
+"""The fault that reading a schema raises: what is wrong, and where in the text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.source.diagnostic import Diagnostic, Label, Severity
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+
+class SchemaFault(Exception):
+    """A mistake in schema text, at character offsets of that text.
+
+    The reader of a schema knows nothing of files; whoever holds the text maps `start` and `end` back to a place
+    in a file (`opwright.load` does so for YAML scalars) or calls `diagnostic()` for text that stands alone.
+    """
+
+    def __init__(self, code: str, message: str, start: int, end: int, *, label: str = "", help: str = "") -> None:
+        super().__init__(message)
+        self.code: Final = code
+        self.message: Final = message
+        self.start: Final = start
+        self.end: Final = end
+        self.label: Final = label
+        self.help: Final = help
+
+    def at(self, span: Span) -> Diagnostic:
+        """The diagnostic of this fault, placed at `span`."""
+        return Diagnostic(self.code, Severity.ERROR, self.message, (Label(span, self.label),), (), self.help)
+
+    def diagnostic(self, text: str) -> Diagnostic:
+        """The diagnostic of this fault for text that stands in no file."""
+        return self.at(Span(SourceFile("<schema>", text), self.start, self.end))

@@ -1,0 +1,235 @@
+"""Schemas of functions: arguments, returns, and what kind of function a schema describes."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from opwright.schema.annotation import Annotation
+from opwright.schema.names import OperatorName
+from opwright.schema.types import Type
+
+
+class Argument:
+    """One argument; interned by its text, so that equal arguments are the same object.
+
+    `default` is the text after `=`, or None. `is_write` tells that the call changes what is passed.
+    """
+
+    __slots__ = ("annotation", "default", "is_write", "name", "text", "type")
+
+    def __init__(self, name: str, type: Type, default: str | None, annotation: Annotation | None) -> None:
+        self.name: Final = name
+        self.type: Final = type
+        self.default: Final = default
+        self.annotation: Final = annotation
+        self.is_write: Final = annotation is not None and annotation.is_write
+        ending = "" if default is None else f"={default}"
+        self.text: Final = f"{annotated(type, annotation)} {name}{ending}"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<argument {self.text}>"
+
+
+class Return:
+    """One return, with or without a name; interned by its text."""
+
+    __slots__ = ("annotation", "is_write", "name", "text", "type")
+
+    def __init__(self, name: str | None, type: Type, annotation: Annotation | None) -> None:
+        self.name: Final = name
+        self.type: Final = type
+        self.annotation: Final = annotation
+        self.is_write: Final = annotation is not None and annotation.is_write
+        shown = annotated(type, annotation)
+        self.text: Final = shown if name is None else f"{shown} {name}"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<return {self.text}>"
+
+
+def annotated(type: Type, annotation: Annotation | None) -> str:
+    """The spelling of a type with its alias annotation, which stands behind the innermost type."""
+    if annotation is None:
+        return type.text
+    innermost = type.innermost.text
+    return f"{innermost}({annotation.text}){type.text[len(innermost):]}"
+
+
+_ARGUMENTS: Final[dict[tuple[str, Type, str | None, Annotation | None], Argument]] = {}
+_RETURNS: Final[dict[tuple[str | None, Type, Annotation | None], Return]] = {}
+
+
+def argument(name: str, type: Type, default: str | None = None, annotation: Annotation | None = None) -> Argument:
+    """The argument with these parts."""
+    key = (name, type, default, annotation)
+    found = _ARGUMENTS.get(key)
+    if found is None:
+        found = _ARGUMENTS.setdefault(key, Argument(name, type, default, annotation))
+    return found
+
+
+def returned(name: str | None, type: Type, annotation: Annotation | None = None) -> Return:
+    """The return with these parts."""
+    key = (name, type, annotation)
+    found = _RETURNS.get(key)
+    if found is None:
+        found = _RETURNS.setdefault(key, Return(name, type, annotation))
+    return found
+
+
+class TensorOptions:
+    """The four arguments `dtype, layout, device, pin_memory` that C++ packs into one `TensorOptions`."""
+
+    __slots__ = ("device", "dtype", "layout", "pin_memory")
+
+    def __init__(self, dtype: Argument, layout: Argument, device: Argument, pin_memory: Argument) -> None:
+        self.dtype: Final = dtype
+        self.layout: Final = layout
+        self.device: Final = device
+        self.pin_memory: Final = pin_memory
+
+    @property
+    def all(self) -> tuple[Argument, Argument, Argument, Argument]:
+        """The four arguments in schema order."""
+        return (self.dtype, self.layout, self.device, self.pin_memory)
+
+
+_OPTION_TYPES: Final = (
+    ("dtype", "ScalarType"),
+    ("layout", "Layout"),
+    ("device", "Device"),
+    ("pin_memory", "bool"),
+)
+
+
+def _option_start(keyword_only: tuple[Argument, ...]) -> int:
+    """Where four tensor options stand in a row, or -1."""
+    for start in range(len(keyword_only) - 3):
+        if all(
+            argument.name == name and argument.type.text in (type, type + "?")
+            for argument, (name, type) in zip(keyword_only[start : start + 4], _OPTION_TYPES, strict=True)
+        ):
+            return start
+    return -1
+
+
+_NO_ARGUMENTS: Final[tuple[Argument, ...]] = ()
+
+
+class Arguments:
+    """The arguments of a schema, and the ways in which conventions group them.
+
+    `positional` = `pre_self` + [`self_arg`] + `post_self`; `keyword_only` (outs left out) = `pre_options` +
+    `options` + `post_options`; `out` are the keyword-only arguments that are written to. `non_out` is `positional`
+    + `keyword_only`, `all` adds `out`: the order of the schema. Without a `self`, all of `positional` is
+    `post_self`.
+    """
+
+    __slots__ = (
+        "all", "keyword_only", "non_out", "options", "out", "positional", "post_options", "post_self", "pre_options",
+        "pre_self", "self_arg",
+    )  # fmt: skip
+
+    def __init__(
+        self, positional: tuple[Argument, ...], keyword_only: tuple[Argument, ...], out: tuple[Argument, ...]
+    ) -> None:
+        self.positional: Final = positional
+        self.keyword_only: Final = keyword_only
+        self.out: Final = out
+        self.non_out: Final = positional + keyword_only
+        self.all: Final = self.non_out + out
+        self.pre_self: tuple[Argument, ...] = _NO_ARGUMENTS
+        self.self_arg: Argument | None = None
+        self.post_self: tuple[Argument, ...] = positional
+        for index, candidate in enumerate(positional):
+            if candidate.name == "self":
+                self.pre_self = positional[:index]
+                self.self_arg = candidate
+                self.post_self = positional[index + 1 :]
+                break
+        self.pre_options: tuple[Argument, ...] = keyword_only
+        self.options: TensorOptions | None = None
+        self.post_options: tuple[Argument, ...] = _NO_ARGUMENTS
+        if len(keyword_only) >= 4 and (start := _option_start(keyword_only)) >= 0:
+            self.pre_options = keyword_only[:start]
+            self.options = TensorOptions(*keyword_only[start : start + 4])
+            self.post_options = keyword_only[start + 4 :]
+
+    @property
+    def self_and_post(self) -> tuple[Argument, ...]:
+        """`self` if there is one, then what follows it among the positional arguments."""
+        return (self.self_arg, *self.post_self) if self.self_arg is not None else self.post_self
+
+    def __str__(self) -> str:
+        shown = [argument.text for argument in self.positional]
+        if self.keyword_only or self.out:
+            shown.append("*")
+            shown += [argument.text for argument in self.keyword_only]
+            shown += [argument.text for argument in self.out]
+        return ", ".join(shown)
+
+
+class SchemaKind(enum.Enum):
+    """What a function does with its arguments; exactly one holds for each schema."""
+
+    functional = enum.auto()
+    inplace = enum.auto()
+    out = enum.auto()
+    mutable = enum.auto()
+    scratch = enum.auto()
+
+
+class FunctionSchema:
+    """The signature of one overload.
+
+    >>> from opwright.schema import parse_schema
+    >>> schema = parse_schema("add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)")
+    >>> schema.kind.name, [argument.name for argument in schema.arguments.all]
+    ('inplace', ['self', 'other', 'alpha'])
+    """
+
+    __slots__ = ("arguments", "has_symint", "kind", "name", "returns")
+
+    def __init__(self, name: OperatorName, arguments: Arguments, returns: tuple[Return, ...]) -> None:
+        self.name: Final = name
+        self.arguments: Final = arguments
+        self.returns: Final = returns
+        self.kind: Final = _kind(name, arguments)
+        self.has_symint: Final = any(argument.type.is_symint_like for argument in arguments.all)
+
+    @property
+    def is_out(self) -> bool:
+        """Whether the function writes to `out` arguments."""
+        return self.kind is SchemaKind.out
+
+    @property
+    def modifies_arguments(self) -> bool:
+        """Whether the function writes to any argument."""
+        return self.kind is not SchemaKind.functional
+
+    def __str__(self) -> str:
+        shown = ", ".join(one.text for one in self.returns)
+        if len(self.returns) != 1:
+            shown = f"({shown})"
+        return f"{self.name.text}({self.arguments}) -> {shown}"
+
+    def __repr__(self) -> str:
+        return f"<schema {self}>"
+
+
+def _kind(name: OperatorName, arguments: Arguments) -> SchemaKind:
+    if name.inplace:
+        return SchemaKind.inplace
+    if arguments.out:
+        scratch = any(argument.name.startswith("_scratch_") for argument in arguments.out)
+        return SchemaKind.scratch if scratch else SchemaKind.out
+    if any(argument.is_write for argument in arguments.post_self):
+        return SchemaKind.mutable
+    return SchemaKind.functional

@@ -1,0 +1,77 @@
+"""Names of operators: base name, in-place and dunder spelling, overload."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Python's augmented assignments: `__iadd__` is the in-place form of `__add__`, whereas `__invert__` is no in-place.
+AUGMENTED: Final = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
+
+#: The ending that tells a functional operator beside a mutable one of the same base name.
+FUNCTIONAL_SUFFIX: Final = "_functional"
+
+
+class OperatorName:
+    """The name of one overload, taken apart.
+
+    `base` is the name without in-place underscore, dunders and `_functional`; `name` the whole name without the
+    overload (`add_`); `text` with it (`add_.Tensor`); `unambiguous` is `text` as one identifier (`add__Tensor`).
+
+    >>> operator_name("add", overload="Tensor", inplace=True).unambiguous
+    'add__Tensor'
+    """
+
+    __slots__ = ("base", "dunder", "functional_overload", "inplace", "name", "overload", "text", "unambiguous")
+
+    def __init__(self, base: str, overload: str, inplace: bool, dunder: bool, functional_overload: bool) -> None:
+        self.base: Final = base
+        self.overload: Final = overload
+        self.inplace: Final = inplace
+        self.dunder: Final = dunder
+        self.functional_overload: Final = functional_overload
+        if dunder:
+            self.name = f"__{'i' if inplace else ''}{base}__"
+        else:
+            self.name = f"{base}{FUNCTIONAL_SUFFIX if functional_overload else ''}{'_' if inplace else ''}"
+        self.text: Final = f"{self.name}.{overload}" if overload else self.name
+        self.unambiguous: Final = f"{self.name}_{overload}" if overload else self.name
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<operator {self.text}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OperatorName) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def operator_name(
+    base: str, *, overload: str = "", inplace: bool = False, dunder: bool = False, functional_overload: bool = False
+) -> OperatorName:
+    """The operator name with these parts."""
+    return OperatorName(base, overload, inplace, dunder, functional_overload)
+
+
+def parsed_operator_name(name: str, overload: str) -> OperatorName:
+    """The operator name spelt `name.overload` in a schema.
+
+    >>> parsed_operator_name("__iand__", "Tensor").inplace
+    True
+    >>> parsed_operator_name("add_", "").base
+    'add'
+    """
+    if len(name) > 4 and name.startswith("__") and name.endswith("__"):
+        inner = name[2:-2]
+        if inner[0] == "i" and inner[1:] in AUGMENTED:
+            return OperatorName(inner[1:], overload, True, True, False)
+        return OperatorName(inner, overload, False, True, False)
+    inplace = len(name) > 1 and name.endswith("_")
+    base = name[:-1] if inplace else name
+    functional = base.endswith(FUNCTIONAL_SUFFIX) and len(base) > len(FUNCTIONAL_SUFFIX)
+    if functional:
+        base = base[: -len(FUNCTIONAL_SUFFIX)]
+    return OperatorName(base, overload, inplace, False, functional)

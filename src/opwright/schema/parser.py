@@ -1,0 +1,311 @@
+"""Text to schema: a hand-written parser that knows where each word stands.
+
+PyTorch's 2,600 schemas are made of some 2,000 distinct argument texts, so that arguments and returns are
+remembered by their text, and the careful reading happens once for each.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from opwright.schema import codes
+from opwright.schema.annotation import Annotation, annotation
+from opwright.schema.defaults import check_default
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, returned
+from opwright.schema.names import OperatorName, parsed_operator_name
+from opwright.schema.rules import KEYWORDS, check_schema
+from opwright.schema.types import BASE_TYPES, CLASS_PREFIX, ListType, Type, base, class_type, list_of, optional
+from opwright.source.diagnostic import Fault, did_you_mean
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_OVERLOAD: Final = re.compile(r"[A-Za-z0-9_]+")
+_SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
+# One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
+_ITEM: Final = re.compile(r"(?:[^,()\[\]\"']|\([^()]*\)|\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*")
+_COMMA: Final = re.compile(r", *")
+_ARROW: Final = re.compile(r" *-> *")
+_BASE_NAMES: Final = frozenset(BASE_TYPES)
+
+_TYPES: Final[dict[str, Type]] = {}
+_ARGUMENTS: Final[dict[str, Argument]] = {}
+_RETURNS: Final[dict[str, Return]] = {}
+
+
+def parse_schema(text: str) -> FunctionSchema:
+    """The schema that `text` spells; Fault with the place of the first mistake.
+
+    >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
+    'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
+    """
+    try:
+        return read_schema(text)
+    except SchemaFault as fault:
+        raise Fault(fault.diagnostic(text)) from None
+
+
+def parse_type(text: str) -> Type:
+    """The type that `text` spells; Fault where it spells none.
+
+    >>> parse_type("SymInt[2]?").text
+    'SymInt[2]?'
+    """
+    try:
+        type, _, end = _read_type(text, 0, allow_annotation=False)
+        if end != len(text):
+            raise SchemaFault(codes.SYNTAX, "text after the type", end, len(text))
+        return type
+    except SchemaFault as fault:
+        raise Fault(fault.diagnostic(text)) from None
+
+
+def read_namespace(text: str) -> tuple[str, int]:
+    """The namespace before `::` in front of a schema (empty without one) and where the schema starts."""
+    found = _IDENTIFIER.match(text)
+    if found is not None and text.startswith("::", found.end()):
+        return found.group(), found.end() + 2
+    return "", 0
+
+
+def read_schema(text: str, start: int = 0) -> FunctionSchema:
+    """The schema that stands in `text` from `start` to its end; SchemaFault with offsets in `text`."""
+    name, position = _read_name(text, start)
+    if not text.startswith("(", position):
+        raise _unexpected(text, position, "`(` after the operator's name")
+    arguments, position = _read_arguments(text, position + 1)
+    arrow = _ARROW.match(text, position)
+    if arrow is None:
+        raise _unexpected(text, position, "`->` and what the function returns")
+    returns, position = _read_returns(text, arrow.end())
+    if position != len(text):
+        raise _unexpected(text, position, "the end of the schema")
+    schema = FunctionSchema(name, arguments, returns)
+    check_schema(schema, text, start)
+    return schema
+
+
+def read_operator_name(text: str, start: int = 0) -> OperatorName:
+    """The operator name (`name` or `name.overload`) that is all of `text` from `start`; SchemaFault otherwise."""
+    name, position = _read_name(text, start)
+    if position != len(text):
+        raise _unexpected(text, position, "the end of the operator's name")
+    return name
+
+
+def _unexpected(text: str, position: int, wanted: str) -> SchemaFault:
+    found = _IDENTIFIER.match(text, position)
+    end = found.end() if found else min(position + 1, len(text))
+    shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
+    return SchemaFault(codes.SYNTAX, f"expected {wanted}, found {shown}", position, max(end, position))
+
+
+def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
+    found = _IDENTIFIER.match(text, start)
+    if found is None:
+        raise _unexpected(text, start, "an operator's name")
+    name, end, overload = found.group(), found.end(), ""
+    if name.endswith("_out"):
+        message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
+        raise SchemaFault(codes.BAD_NAME, message, start, end, help="name the overload `out` instead")
+    if name == "_" or (name.startswith("__") and name.endswith("__") and len(name) <= 4):
+        raise SchemaFault(codes.BAD_NAME, f"`{name}` has no base name", start, end)
+    if text.startswith(".", end):
+        spelt = _OVERLOAD.match(text, end + 1)
+        if spelt is None:
+            raise _unexpected(text, end + 1, "an overload name after `.`")
+        overload, end = spelt.group(), spelt.end()
+    return parsed_operator_name(name, overload), end
+
+
+def _item_end(text: str, start: int) -> int:
+    found = _ITEM.match(text, start)
+    return found.end() if found is not None else start
+
+
+def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
+    """The arguments up to and with the closing parenthesis."""
+    positional: list[Argument] = []
+    keyword_only: list[Argument] = []
+    out: list[Argument] = []
+    seen: set[str] = set()
+    star = False
+    position = start
+    while not text.startswith(")", position):
+        end = _item_end(text, position)
+        item = text[position:end]
+        if item == "*":
+            if star:
+                raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
+            star = True
+        else:
+            one = _ARGUMENTS.get(item)
+            if one is None:
+                one = _ARGUMENTS[item] = _read_argument(text, position, end)
+            _check_place(one, star, seen, positional, out, position, end)
+            seen.add(one.name)
+            (positional if not star else out if one.is_write else keyword_only).append(one)
+        position = _next_item(text, end)
+    if star and not keyword_only and not out:
+        raise SchemaFault(codes.STAR, "no argument follows `*`", position - 1, position)
+    return Arguments(tuple(positional), tuple(keyword_only), tuple(out)), position + 1
+
+
+def _next_item(text: str, end: int) -> int:
+    """Where the next item starts, or the closing parenthesis stands."""
+    comma = _COMMA.match(text, end)
+    if comma is None:
+        if not text.startswith(")", end):
+            raise _unexpected(text, end, "`,` or `)`")
+        return end
+    if text.startswith(")", comma.end()):
+        raise _unexpected(text, comma.end(), "another item after `,`")
+    return comma.end()
+
+
+def _check_place(
+    one: Argument, star: bool, seen: set[str], positional: list[Argument], out: list[Argument], start: int, end: int
+) -> None:
+    """Whether an argument may stand where it stands."""
+    if one.name in seen:
+        raise SchemaFault(codes.DUPLICATE_ARGUMENT, f"second argument named `{one.name}`", start, end)
+    if star:
+        if out and not one.is_write:
+            raise SchemaFault(codes.OUT_PLACE, f"argument `{one.name}` follows the out arguments", start, end)
+    elif one.default is None and positional and positional[-1].default is not None:
+        message = f"argument `{one.name}` without default follows one with a default"
+        raise SchemaFault(codes.REQUIRED_AFTER_DEFAULT, message, start, end)
+
+
+def _read_argument(text: str, start: int, end: int) -> Argument:
+    """The argument that is `text[start:end]`."""
+    type, alias, position = _read_type(text, start)
+    named = _IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
+    if named is None or position >= end:
+        raise _unexpected(text, min(position, end), "a blank and the argument's name")
+    name, position = named.group(), named.end()
+    if name in KEYWORDS:
+        message = f"argument is named `{name}`, a keyword of Python"
+        raise SchemaFault(codes.KEYWORD_NAME, message, named.start(), named.end())
+    default = None
+    if position < end:
+        if text[position] != "=":
+            raise _unexpected(text, position, "`=`, `,` or `)`")
+        default = text[position + 1 : end]
+        check_default(type, default, position + 1)
+    return argument(name, type, default, alias)
+
+
+def _read_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
+    if not text.startswith("(", start):
+        end = _item_end(text, start)
+        return (_read_return(text, start, end),), end
+    returns: list[Return] = []
+    position = start + 1
+    while not text.startswith(")", position):
+        end = _item_end(text, position)
+        returns.append(_read_return(text, position, end))
+        position = _next_item(text, end)
+    if len(returns) == 1:
+        message = "a single return takes no parentheses"
+        raise SchemaFault(codes.SYNTAX, message, start, position + 1)
+    return tuple(returns), position + 1
+
+
+def _read_return(text: str, start: int, end: int) -> Return:
+    item = text[start:end]
+    found = _RETURNS.get(item)
+    if found is not None:
+        return found
+    type, alias, position = _read_type(text, start)
+    name = None
+    if position < end:
+        named = _IDENTIFIER.match(text, position + 1) if text[position] == " " else None
+        if named is None or named.end() != end:
+            raise _unexpected(text, position, "the name of the return, `,` or the end")
+        name = named.group()
+    one = _RETURNS[item] = returned(name, type, alias)
+    return one
+
+
+def _read_type(text: str, start: int, *, allow_annotation: bool = True) -> tuple[Type, Annotation | None, int]:
+    """The type at `start`, its annotation, and where it ends."""
+    found = _DOTTED.match(text, start)
+    if found is None:
+        raise _unexpected(text, start, "a type")
+    position = found.end()
+    type = _named_type(found.group(), start, position)
+    alias = None
+    if allow_annotation and text.startswith("(", position):
+        close = text.find(")", position)
+        if close < 0:
+            raise SchemaFault(codes.BAD_ANNOTATION, "alias annotation without `)`", position, len(text))
+        alias = _read_annotation(text, position + 1, close)
+        position = close + 1
+    while (suffix := _SUFFIX.match(text, position)) is not None:
+        type = optional(type) if suffix.group() == "?" else _sized(type, suffix)
+        position = suffix.end()
+    if alias is not None:
+        _check_annotated(type, start, position)
+    return type, alias, position
+
+
+def _named_type(name: str, start: int, end: int) -> Type:
+    if name in _BASE_NAMES:
+        return base(name)
+    if name.startswith(CLASS_PREFIX) and len(name) > len(CLASS_PREFIX):
+        return class_type(name[len(CLASS_PREFIX) :])
+    message = f"unknown type `{name}`"
+    raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help=did_you_mean(name, BASE_TYPES))
+
+
+def _sized(elem: Type, suffix: re.Match[str]) -> Type:
+    size = suffix.group(1)
+    if size == "":
+        return list_of(elem, None)
+    if not size.isascii() or not size.isdigit() or size.startswith("0"):
+        raise SchemaFault(codes.LIST_SIZE, f"`{size}` is no size of a list", suffix.start(1), suffix.end(1))
+    return list_of(elem, int(size))
+
+
+def _check_annotated(type: Type, start: int, end: int) -> None:
+    """Annotations stand on tensors, optional tensors and lists of tensors."""
+    holder = type.list_like if isinstance(type, ListType) else None
+    plain = type.innermost if holder is None else holder
+    if not type.is_tensor_like or type.text.count("[") > 1 or plain.is_nullable:
+        message = f"type `{type.text}` cannot have an alias annotation"
+        raise SchemaFault(codes.BAD_ANNOTATION, message, start, end)
+
+
+_ALIAS: Final = re.compile(r"[a-z][A-Za-z0-9_]*|\*")
+
+
+def _alias_set(text: str, start: int, end: int) -> tuple[str, ...]:
+    names: list[str] = []
+    position = start
+    while True:
+        found = _ALIAS.match(text, position, end)
+        if found is None:
+            message = "expected the name of an alias set, such as `a`"
+            raise SchemaFault(codes.BAD_ANNOTATION, message, position, min(position + 1, len(text)))
+        names.append(found.group())
+        position = found.end()
+        if position == end:
+            return tuple(names)
+        if text[position] != "|":
+            raise SchemaFault(codes.BAD_ANNOTATION, "alias sets are joined by `|`", position, position + 1)
+        position += 1
+
+
+def _read_annotation(text: str, start: int, end: int) -> Annotation:
+    arrow = text.find(" -> ", start, end)
+    before_end = end if arrow < 0 else arrow
+    is_write = before_end > start and text[before_end - 1] == "!"
+    before = _alias_set(text, start, before_end - 1 if is_write else before_end)
+    after = _alias_set(text, arrow + 4, end) if arrow >= 0 else ()
+    if is_write and len(before) != 1:
+        raise SchemaFault(codes.BAD_ANNOTATION, "a written value has exactly one alias set", start, before_end)
+    if len(before) > 1 and len(after) > 1:
+        raise SchemaFault(codes.BAD_ANNOTATION, "several alias sets both before and after the call", start, end)
+    return annotation(before, is_write, after)

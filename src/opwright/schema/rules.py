@@ -1,0 +1,167 @@
+"""What must hold within one schema beyond its grammar.
+
+The facts are those that PyTorch's generator enforces; each breach is a SchemaFault at the words to blame.
+"""
+
+from __future__ import annotations
+
+import keyword
+from typing import Final
+
+from opwright.schema import codes
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.schema.types import TENSOR, ListType
+
+#: Words that cannot name an argument. `from`, `in`, `lambda` and such fail in Python calls; three are in old use.
+KEYWORDS: Final = frozenset(keyword.kwlist) - {"lambda", "from", "is"}
+
+
+class _Places:
+    """Finds the words of a schema in its text; built only once there is a fault to place."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.start = start
+        self.arguments = text.index("(", start)
+        self.returns = max(text.rfind("->"), 0) + 2
+
+    def name(self) -> tuple[int, int]:
+        """Where the operator's name stands."""
+        return self.start, self.arguments
+
+    def overload(self) -> tuple[int, int]:
+        """Where the overload's name stands."""
+        dot = self.text.find(".", self.start, self.arguments)
+        return (dot + 1, self.arguments) if dot >= 0 else self.name()
+
+    def argument(self, item: str) -> tuple[int, int]:
+        """Where the argument with that text stands."""
+        found = self.text.find(item, self.arguments)
+        return (found, found + len(item)) if found >= 0 else self.name()
+
+    def result(self) -> tuple[int, int]:
+        """Where the returns stand."""
+        start = self.returns + (1 if self.text[self.returns : self.returns + 1] == " " else 0)
+        return start, len(self.text)
+
+
+def check_schema(schema: FunctionSchema, text: str, start: int) -> None:
+    """SchemaFault for the first rule that `schema`, which stands in `text` from `start`, breaks."""
+    if schema.kind is SchemaKind.functional:
+        if any(one.is_write for one in schema.returns) or any(a.is_write for a in schema.arguments.pre_self):
+            _check_written(schema, _Places(text, start))
+        _check_self(schema, text, start)
+        return
+    _check_written(schema, _Places(text, start))
+
+
+def _check_self(schema: FunctionSchema, text: str, start: int) -> None:
+    """A functional schema may write `self` only where it returns nothing of it (such as `set_data`)."""
+    self_arg = schema.arguments.self_arg
+    if self_arg is not None and self_arg.is_write:
+        _check_written(schema, _Places(text, start))
+
+
+def _check_written(schema: FunctionSchema, places: _Places) -> None:
+    """The rules of functions that write."""
+    _check_pre_self(schema, places)
+    _check_overload(schema, places)
+    _check_kinds(schema, places)
+    _check_out_returns(schema, places)
+    _check_positional_returns(schema, places)
+    _check_return_aliases(schema, places)
+    _check_return_count(schema, places)
+    _check_inplace(schema, places)
+    _check_options(schema, places)
+
+
+def _check_pre_self(schema: FunctionSchema, places: _Places) -> None:
+    for one in schema.arguments.pre_self:
+        if one.is_write:
+            message = f"argument `{one.name}` is written to but stands before `self`"
+            raise SchemaFault(codes.MUTABLE_BEFORE_SELF, message, *places.argument(one.text))
+
+
+def _check_overload(schema: FunctionSchema, places: _Places) -> None:
+    if "functional" in schema.name.overload and schema.kind is not SchemaKind.functional:
+        message = f"overload `{schema.name.overload}` says functional, the function is {schema.kind.name}"
+        raise SchemaFault(codes.FUNCTIONAL_OVERLOAD, message, *places.overload())
+
+
+def _check_kinds(schema: FunctionSchema, places: _Places) -> None:
+    if schema.name.inplace and schema.arguments.out:
+        message = f"`{schema.name.name}` is in-place by its name and has out arguments"
+        raise SchemaFault(codes.KIND_CONFLICT, message, *places.name())
+
+
+def _check_out_returns(schema: FunctionSchema, places: _Places) -> None:
+    """The i-th out argument and the i-th return have the same annotation."""
+    for out, result in zip(schema.arguments.out, schema.returns, strict=False):
+        if out.annotation is not result.annotation:
+            message = f"out argument `{out.name}` and the return in its place differ in their annotation"
+            raise SchemaFault(
+                codes.RETURN_ALIAS, message, *places.result(), help=f"return `{out.text.rsplit(' ', 1)[0]}`"
+            )
+
+
+def _check_positional_returns(schema: FunctionSchema, places: _Places) -> None:
+    """What is written to after self is never returned."""
+    for one in schema.arguments.post_self:
+        if one.is_write and any(one.annotation is result.annotation for result in schema.returns):
+            message = f"written argument `{one.name}` is returned; only `self` and out arguments are"
+            raise SchemaFault(codes.RETURN_ALIAS, message, *places.argument(one.text))
+
+
+def _check_return_aliases(schema: FunctionSchema, places: _Places) -> None:
+    written = [result for result in schema.returns if result.is_write]
+    if not written:
+        return
+    if len(written) != len(schema.returns):
+        message = "either all returns are written arguments, or none is"
+        raise SchemaFault(codes.MIXED_RETURNS, message, *places.result())
+    aliases = {one.annotation for one in schema.arguments.out}
+    if schema.arguments.self_arg is not None:
+        aliases.add(schema.arguments.self_arg.annotation)
+    for result in written:
+        if result.annotation not in aliases:
+            message = f"return `{result.text}` aliases neither `self` nor an out argument"
+            raise SchemaFault(codes.RETURN_ALIAS, message, *places.result())
+
+
+def _check_return_count(schema: FunctionSchema, places: _Places) -> None:
+    outs = schema.arguments.out
+    if not outs:
+        return
+    if all(isinstance(one.type, ListType) for one in outs):
+        if schema.returns:
+            message = "a function whose outs are tensor lists returns nothing"
+            raise SchemaFault(codes.RETURN_COUNT, message, *places.result())
+        return
+    wanted = sum(1 for one in outs if not one.name.startswith("_scratch_"))
+    if any(one.type is not TENSOR for one in outs) and schema.returns == ():
+        return
+    if len(schema.returns) != wanted:
+        message = f"{wanted} out argument(s), {len(schema.returns)} return(s)"
+        raise SchemaFault(codes.RETURN_COUNT, message, *places.result())
+
+
+def _check_inplace(schema: FunctionSchema, places: _Places) -> None:
+    if not schema.name.inplace:
+        return
+    self_arg = schema.arguments.self_arg
+    if self_arg is None or not self_arg.is_write:
+        message = f"in-place function `{schema.name.name}` does not write `self`"
+        raise SchemaFault(codes.INPLACE_SELF, message, *places.name(), help="write `Tensor(a!) self`")
+    if self_arg.type is TENSOR:
+        if len(schema.returns) != 1 or schema.returns[0].annotation is not self_arg.annotation:
+            raise SchemaFault(codes.INPLACE_SELF, "in-place function does not return `self`", *places.result())
+    elif schema.returns:
+        message = "in-place function on a list returns nothing"
+        raise SchemaFault(codes.INPLACE_SELF, message, *places.result())
+
+
+def _check_options(schema: FunctionSchema, places: _Places) -> None:
+    if schema.arguments.options is not None:
+        message = f"tensor options on a function that is {schema.kind.name}"
+        raise SchemaFault(codes.OPTIONS_PLACE, message, *places.argument(schema.arguments.options.dtype.text))

@@ -1,0 +1,111 @@
+"""What the variants of one operation have in common: its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, returned
+from opwright.schema.names import operator_name
+
+#: The base names of views and of their copying and inverse forms: `x_copy` goes with `x`, `x_scatter` with `x_inverse`.
+_COPY: Final = "_copy"
+_SCATTER: Final = "_scatter"
+
+
+def view_base_name(base: str) -> str:
+    """The base name under which a view, its copying form and its inverse meet.
+
+    >>> view_base_name("slice_copy"), view_base_name("slice_scatter")
+    ('slice', 'slice_inverse')
+    """
+    if base.endswith(_COPY):
+        return base[: -len(_COPY)]
+    if base.endswith(_SCATTER):
+        return base[: -len(_SCATTER)] + "_inverse"
+    return base
+
+
+def plain_argument(one: Argument, *, strip_default: bool = False) -> Argument:
+    """The argument without its annotation, and without its default where asked."""
+    default = None if strip_default else one.default
+    if one.annotation is None and default is one.default:
+        return one
+    return argument(one.name, one.type, default)
+
+
+def plain_return(one: Return, *, keep_name: bool = False) -> Return:
+    """The return without its annotation, and without its name unless asked."""
+    return returned(one.name if keep_name else None, one.type)
+
+
+def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
+    """The arguments that are written to but not returned: `self`, then outs, then the others.
+
+    In the functional form of the operation they become additional returns.
+    """
+    arguments = schema.arguments
+    seen = {one.annotation for one in schema.returns}
+    first = (arguments.self_arg,) if arguments.self_arg is not None else ()
+    for one in (*first, *arguments.out, *arguments.post_self):
+        if one.is_write and one.annotation not in seen:
+            yield one
+
+
+def signature(
+    schema: FunctionSchema,
+    *,
+    strip_default: bool = False,
+    view_form: bool = False,
+    keep_return_names: bool = False,
+) -> FunctionSchema:
+    """The functional schema, without overload and tensor options, that all variants of an operation share.
+
+    `strip_default` drops defaults; `view_form` maps the names of copying and inverse forms to that of the view;
+    `keep_return_names` keeps the names of returns and names those that come from written arguments `NAME_out`.
+
+    >>> from opwright.schema import parse_schema
+    >>> print(signature(parse_schema("add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)")))
+    add(Tensor self, Tensor other) -> Tensor
+    """
+    name = schema.name
+    base = view_base_name(name.base) if view_form else name.base
+    results = tuple(plain_return(one, keep_name=keep_return_names) for one in schema.returns)
+    more = tuple(
+        returned(f"{one.name}_out" if keep_return_names else None, one.type) for one in unreturned_writes(schema)
+    )
+    return FunctionSchema(
+        operator_name(base, dunder=name.dunder), _plain_arguments(schema, strip_default), results + more
+    )
+
+
+def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
+    arguments = schema.arguments
+    kept = arguments.pre_options + arguments.post_options
+    positional = tuple(plain_argument(one, strip_default=strip_default) for one in arguments.positional)
+    if schema.name.text == "bernoulli.p":
+        # The one overload whose default had to be dropped to keep the call unambiguous; its variants still have it.
+        positional = tuple(
+            argument(one.name, one.type, "0.5") if one.name == "p" else one for one in positional
+        )
+    return Arguments(positional, tuple(plain_argument(one, strip_default=strip_default) for one in kept), ())
+
+
+SignatureKey = tuple[object, ...]
+
+
+def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_form: bool = False) -> SignatureKey:
+    """A value that is equal exactly where `signature` with the same options is; cheaper to make and to hash."""
+    name, arguments = schema.name, schema.arguments
+    if schema.name.text == "bernoulli.p":
+        arguments = _plain_arguments(schema, strip_default)
+    pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
+    return (
+        view_base_name(name.base) if view_form else name.base,
+        name.dunder,
+        pre_self,
+        tuple([plain_argument(one, strip_default=strip_default) for one in arguments.positional]),
+        tuple([plain_argument(one, strip_default=strip_default) for one in arguments.pre_options]),
+        tuple([plain_argument(one, strip_default=strip_default) for one in arguments.post_options]),
+        tuple([one.type for one in schema.returns] + [one.type for one in unreturned_writes(schema)]),
+    )

@@ -1,0 +1,142 @@
+"""The types of the schema language, as interned values.
+
+Two types are equal exactly when they are the same object, so that all work that depends on a type alone
+(its C++ form, its Python form, its traits) is done once per type and looked up by identity.
+
+>>> optional(list_of(base("Tensor"), None)).text
+'Tensor[]?'
+>>> optional(base("int")) is optional(base("int"))
+True
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+#: The names of the base types (Dimname left the language with PyTorch 2.13, older releases still use it).
+BASE_TYPES: Final = (
+    "Generator", "ScalarType", "Tensor", "int", "Dimname", "DimVector", "float", "str", "bool", "Layout", "Device",
+    "DeviceIndex", "Scalar", "MemoryFormat", "QScheme", "Storage", "Stream", "SymInt", "SymBool", "GraphModule",
+)  # fmt: skip
+
+#: What precedes the name of a TorchScript class in a schema.
+CLASS_PREFIX: Final = "__torch__.torch.classes."
+
+
+class Type:
+    """A type of the schema language; `text` is its spelling.
+
+    Traits are plain attributes, set once: `is_tensor_like`, `is_symint_like` and `is_generator_like` look through
+    optionals and lists at the innermost type; `is_nullable` tells an optional, or a list of optionals;
+    `list_like` is the list type that the value is (through optionals), or None.
+    """
+
+    __slots__ = (
+        "innermost", "is_generator_like", "is_nullable", "is_symint_like", "is_tensor_like", "list_like", "text",
+    )  # fmt: skip
+
+    def __init__(self, text: str, innermost: Type | None, is_nullable: bool, list_like: ListType | None) -> None:
+        self.text: Final = text
+        self.innermost: Final[Type] = innermost or self
+        name = self.innermost.text
+        self.is_tensor_like: Final = name == "Tensor"
+        self.is_symint_like: Final = name == "SymInt"
+        self.is_generator_like: Final = name == "Generator"
+        self.is_nullable: Final = is_nullable
+        self.list_like: Final = list_like
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<type {self.text}>"
+
+
+@final
+class BaseType(Type):
+    """One of the built-in types, such as `Tensor` or `SymInt`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, None, False, None)
+        self.name: Final = name
+
+
+@final
+class ClassType(Type):
+    """A TorchScript class; `class_name` is what follows `__torch__.torch.classes.`."""
+
+    __slots__ = ("class_name",)
+
+    def __init__(self, class_name: str) -> None:
+        super().__init__(CLASS_PREFIX + class_name, None, False, None)
+        self.class_name: Final = class_name
+
+
+@final
+class OptionalType(Type):
+    """A value or None: `elem?`."""
+
+    __slots__ = ("elem",)
+
+    def __init__(self, elem: Type) -> None:
+        super().__init__(f"{elem.text}?", elem.innermost, True, elem.list_like)
+        self.elem: Final = elem
+
+
+@final
+class ListType(Type):
+    """A list, `elem[]`, or a list of a wished length, `elem[size]`, where one scalar may stand for all items."""
+
+    __slots__ = ("elem", "size")
+
+    def __init__(self, elem: Type, size: int | None) -> None:
+        shown = "" if size is None else str(size)
+        super().__init__(f"{elem.text}[{shown}]", elem.innermost, elem.is_nullable, self)
+        self.elem: Final = elem
+        self.size: Final = size
+
+
+_BASES: Final = {name: BaseType(name) for name in BASE_TYPES}
+_CLASSES: Final[dict[str, ClassType]] = {}
+_OPTIONALS: Final[dict[Type, OptionalType]] = {}
+_LISTS: Final[dict[tuple[Type, int | None], ListType]] = {}
+
+
+def base(name: str) -> BaseType:
+    """The base type of that name; KeyError where there is none."""
+    return _BASES[name]
+
+
+def class_type(class_name: str) -> ClassType:
+    """The TorchScript class type of that (dotted) class name."""
+    found = _CLASSES.get(class_name)
+    if found is None:
+        found = _CLASSES.setdefault(class_name, ClassType(class_name))
+    return found
+
+
+def optional(elem: Type) -> OptionalType:
+    """The type `elem?`."""
+    found = _OPTIONALS.get(elem)
+    if found is None:
+        found = _OPTIONALS.setdefault(elem, OptionalType(elem))
+    return found
+
+
+def list_of(elem: Type, size: int | None) -> ListType:
+    """The type `elem[]`, or `elem[size]`."""
+    found = _LISTS.get((elem, size))
+    if found is None:
+        found = _LISTS.setdefault((elem, size), ListType(elem, size))
+    return found
+
+
+TENSOR: Final = base("Tensor")
+INT: Final = base("int")
+SYMINT: Final = base("SymInt")
+BOOL: Final = base("bool")
+SCALAR: Final = base("Scalar")
+OPTIONAL_TENSOR: Final = optional(TENSOR)
+TENSOR_LIST: Final = list_of(TENSOR, None)
