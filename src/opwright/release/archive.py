@@ -1,0 +1,229 @@
+"""Zip archives read by ranges of bytes, from a file on disk or from a server.
+
+A wheel of PyTorch has some 13,000 members and hundreds of megabytes, of which a
+generator wants 90 small ones. This reader looks at the archive's directory, works out
+which stretches of bytes hold the wanted members, asks for as few stretches as it can,
+and verifies every member's CRC. Nothing is unpacked to disk.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_END = struct.Struct("<4s4H2LH")
+_END_64_LOCATOR = struct.Struct("<4sLQL")
+_END_64 = struct.Struct("<4sQ2H2L4Q")
+_ENTRY = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+
+_LONGEST_COMMENT = 0xFFFF
+_STORED, _DEFLATED = 0, 8
+_ENCRYPTED = 0x1
+_IN_EXTRA = 0xFFFFFFFF
+_ZIP64_EXTRA = 0x0001
+
+# A gap shorter than this is cheaper to read over than to ask for separately.
+_GAP_WORTH_SKIPPING = 64 * 1024
+
+
+class BadArchiveError(Exception):
+    """The bytes are not a whole, readable zip archive; the text says why."""
+
+
+class DamagedMemberError(Exception):
+    """A member's bytes do not agree with the archive's own account of it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class ByteSource(Protocol):
+    """Random access to the bytes of one archive."""
+
+    @property
+    def size(self) -> int:
+        """The archive's length in bytes."""
+        ...
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of each `(start, end)` range, in the order asked."""
+        ...
+
+
+class FileBytes:
+    """A file on disk as a `ByteSource`."""
+
+    __slots__ = ("path", "size")
+
+    def __init__(self, path: str) -> None:
+        import os
+
+        self.path = path
+        self.size = os.stat(path).st_size
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of each `(start, end)` range, in the order asked."""
+        pieces = []
+        with open(self.path, "rb") as stream:
+            for start, end in ranges:
+                stream.seek(start)
+                pieces.append(stream.read(end - start))
+        return pieces
+
+
+class Member(NamedTuple):
+    """One file of the archive, as the directory describes it."""
+
+    name: str
+    method: int
+    flags: int
+    crc: int
+    packed_size: int
+    size: int
+    offset: int
+
+
+class Archive:
+    """The directory of one zip archive, and its members on demand.
+
+    Raises `BadArchiveError` when the directory cannot be read.
+    """
+
+    __slots__ = ("_members", "_source", "_stops")
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        start, length = _directory_place(source)
+        directory = source.read_ranges([(start, start + length)])[0]
+        if len(directory) != length:
+            raise BadArchiveError("its directory is cut short")
+        members = list(_directory_members(directory))
+        self._members = {member.name: member for member in members}
+        # A member ends, at the latest, where the next one begins.
+        offsets = sorted({member.offset for member in members})
+        self._stops = dict(zip(offsets, [*offsets[1:], start], strict=True))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def names(self, prefix: str = "") -> tuple[str, ...]:
+        """Every file whose name begins with `prefix`, sorted; folders are left out."""
+        return tuple(sorted(name for name in self._members if name.startswith(prefix) and not name.endswith("/")))
+
+    def read(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The content of each named member, its CRC verified.
+
+        Raises `KeyError` for a name that is not there, `DamagedMemberError` for content that
+        disagrees with the directory.
+        """
+        members = sorted((self._members[name] for name in names), key=lambda member: member.offset)
+        stretches = _coalesced([(member.offset, self._stops[member.offset]) for member in members])
+        pieces = self._source.read_ranges(stretches)
+        contents: dict[str, bytes] = {}
+        place = 0
+        for member in members:
+            while member.offset >= stretches[place][1]:
+                place += 1
+            contents[member.name] = _content(member, pieces[place], member.offset - stretches[place][0])
+        return contents
+
+
+def _directory_place(source: ByteSource) -> tuple[int, int]:
+    """Where the directory starts, and its length, from the record at the archive's end."""
+    size = source.size
+    tail_start = max(0, size - _LONGEST_COMMENT - _END.size - _END_64_LOCATOR.size)
+    tail = source.read_ranges([(tail_start, size)])[0]
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or at + _END.size > len(tail):
+        raise BadArchiveError("it has no end record: not a zip archive, or cut short")
+    *_, count, length, start, _comment = _END.unpack_from(tail, at)
+    if count == 0xFFFF or _IN_EXTRA in (length, start):
+        return _large_directory_place(source, tail, at - _END_64_LOCATOR.size)
+    if start + length > size:
+        raise BadArchiveError("its directory lies outside the file")
+    return start, length
+
+
+def _large_directory_place(source: ByteSource, tail: bytes, locator_at: int) -> tuple[int, int]:
+    """The directory's place by the 64-bit end record that the locator points to."""
+    if locator_at < 0 or tail[locator_at : locator_at + 4] != b"PK\x06\x07":
+        raise BadArchiveError("its 64-bit end record is missing")
+    _, _, record_at, _ = _END_64_LOCATOR.unpack_from(tail, locator_at)
+    record = source.read_ranges([(record_at, record_at + _END_64.size)])[0]
+    if len(record) != _END_64.size or not record.startswith(b"PK\x06\x06"):
+        raise BadArchiveError("its 64-bit end record is damaged")
+    *_, length, start = _END_64.unpack(record)
+    if start + length > source.size:
+        raise BadArchiveError("its directory lies outside the file")
+    return start, length
+
+
+def _directory_members(directory: bytes) -> Iterator[Member]:
+    """Each entry of the directory's bytes."""
+    at, end, unpack = 0, len(directory), _ENTRY.unpack_from
+    while at + _ENTRY.size <= end and directory[at : at + 4] == b"PK\x01\x02":
+        fields = unpack(directory, at)
+        flags, method, crc, packed, size = fields[3], fields[4], *fields[7:10]
+        name_length, extra_length, note_length, offset = *fields[10:13], fields[16]
+        name_at = at + _ENTRY.size
+        name = directory[name_at : name_at + name_length].decode("utf-8", "replace")
+        extra_at = name_at + name_length
+        if _IN_EXTRA in (packed, size, offset):
+            extra = directory[extra_at : extra_at + extra_length]
+            size, packed, offset = _large_fields(name, extra, size, packed, offset)
+        yield Member(name, method, flags, crc, packed, size, offset)
+        at = extra_at + extra_length + note_length
+    if at != end and directory[at : at + 4] != b"PK\x05\x05":
+        raise BadArchiveError("its directory is damaged")
+
+
+def _large_fields(name: str, extra: bytes, *fields: int) -> tuple[int, int, int]:
+    """Size, packed size and offset, those that did not fit taken from the 64-bit extra field."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, at)
+        if kind == _ZIP64_EXTRA:
+            large = struct.unpack_from(f"<{length // 8}Q", extra, at + 4)
+            values = iter(large)
+            size, packed, offset = (next(values, field) if field == _IN_EXTRA else field for field in fields)
+            return size, packed, offset
+        at += 4 + length
+    raise BadArchiveError(f"the entry of {name} has no 64-bit sizes")
+
+
+def _coalesced(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sorted ranges joined where the gap between them is not worth a request of its own."""
+    joined: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if joined and start - joined[-1][1] <= _GAP_WORTH_SKIPPING:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _content(member: Member, piece: bytes, at: int) -> bytes:
+    """A member's content out of a piece of the archive, in which its local header starts at `at`."""
+    if len(piece) < at + _LOCAL.size or piece[at : at + 4] != b"PK\x03\x04":
+        raise DamagedMemberError(member.name, "its header is not where the directory says")
+    if member.flags & _ENCRYPTED or member.method not in (_STORED, _DEFLATED):
+        raise DamagedMemberError(member.name, f"it is packed with method {member.method}, which is not read here")
+    *_, name_length, extra_length = _LOCAL.unpack_from(piece, at)
+    start = at + _LOCAL.size + name_length + extra_length
+    packed = piece[start : start + member.packed_size]
+    if len(packed) != member.packed_size:
+        raise DamagedMemberError(member.name, "its bytes are cut short")
+    try:
+        content = packed if member.method == _STORED else zlib.decompress(packed, -zlib.MAX_WBITS)
+    except zlib.error as error:
+        raise DamagedMemberError(member.name, f"it does not unpack ({error})") from None
+    if len(content) != member.size or zlib.crc32(content) != member.crc:
+        raise DamagedMemberError(member.name, "its checksum differs from the archive's directory")
+    return content

@@ -1,0 +1,176 @@
+"""The codes of faults in finding a release's inputs and rules."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.source.codes import Code, register
+
+
+def _code(number: int, title: str, explanation: str, *, letter: str = "E") -> str:
+    return register(Code(f"{letter}05{number:02}", title, explanation))
+
+
+NO_INPUTS_HERE: Final = _code(
+    1,
+    "no generator inputs in this folder",
+    """
+A source path names the folder that holds `native/native_functions.yaml` and `templates/`. In a PyTorch source tree
+that is `aten/src/ATen`; in an installed PyTorch it is `torchgen/packaged/ATen` beside the `torch` package.
+
+    opwright generate --source-path ~/pytorch/aten/src/ATen --out build
+""",
+)
+NO_TORCH: Final = _code(
+    2,
+    "no PyTorch to read",
+    """
+The inputs of a PyTorch release come from PyTorch itself, and there are three ways to name one:
+
+- `--source-path DIR`, with the `aten/src/ATen` folder of a source tree;
+- `--torch FILE.whl`, with a wheel of any platform, which is read in place;
+- `--torch auto` with PyTorch installed in the environment that runs the command, or `--torch VERSION` with a package
+  index in reach: only some 2 MB are read from the index, and kept for later runs.
+""",
+)
+BAD_SPEC: Final = _code(
+    3,
+    "neither a version nor a wheel",
+    """
+`--torch` takes `auto` (the PyTorch installed in the running environment), the path of a wheel file that ends in
+`.whl`, or a version such as `2.13.0`. A source tree is named with `--source-path`.
+""",
+)
+BAD_WHEEL: Final = _code(
+    4,
+    "not a readable wheel",
+    """
+A wheel is a zip archive with a `.dist-info` folder. The file is missing, is not such an archive, or is cut short,
+as an interrupted download is. Fetch it again.
+""",
+)
+NO_TORCHGEN: Final = _code(
+    5,
+    "a wheel without the generator's inputs",
+    """
+PyTorch's own wheels carry the inputs of its generator under `torchgen/packaged/`. This one does not: it is the
+wheel of another project, or one that was repacked without them. Name a wheel of PyTorch 2.9 or newer.
+""",
+)
+UNKNOWN_VERSION: Final = _code(
+    6,
+    "the index has no such version",
+    """
+No package index that pip would ask has a PyTorch wheel of this version. The help lists versions near it. Versions
+that live on an index of their own (nightly builds, builds for one accelerator) need that index in pip's settings:
+`PIP_EXTRA_INDEX_URL`, or `extra-index-url` in pip's configuration file.
+""",
+)
+YANKED_VERSION: Final = _code(
+    7,
+    "the version was withdrawn",
+    """
+The index marks all wheels of this version as yanked: whoever released it asks that it is not used. The message gives
+the reason if the index has one. Take a patch release that replaces it; or, if this very version is what you have to
+build for, download its wheel and name the file.
+""",
+)
+INDEX_SILENT: Final = _code(
+    8,
+    "the package index does not answer",
+    """
+The index could not be reached, or answered with an error. Its address, certificates, proxy and time limit come from
+pip's own settings, so `pip download --no-deps torch` meets the same obstacle. Without an index, name a source tree
+(`--source-path`), a wheel file, or install PyTorch.
+""",
+)
+DOWNLOAD_SHORT: Final = _code(
+    9,
+    "the download was cut short",
+    """
+The server promised more bytes than it sent, more than once. Nothing of it was kept. Try again; if it stays so,
+something between here and the server ends connections early.
+""",
+)
+DOWNLOAD_ALTERED: Final = _code(
+    10,
+    "a file differs from its checksum",
+    """
+Every file read out of a wheel is compared with two checksums: the archive's CRC, and the SHA-256 in the wheel's own
+RECORD; a wheel downloaded whole is compared with the SHA-256 that the index gives, too. One of them differs, so the
+bytes are not those that were released. Nothing of it was kept.
+""",
+)
+WHOLE_WHEEL_DECLINED: Final = _code(
+    11,
+    "the server does not send parts of files",
+    """
+The inputs are some 2 MB within a wheel of 100 MB or more. Servers send such a part when asked for a range of bytes;
+this one sends only the whole file. The command asks before it downloads that much; without a terminal, `--yes` agrees
+beforehand.
+""",
+)
+CACHE_UNUSABLE: Final = _code(
+    12,
+    "the cache folder cannot be written",
+    """
+What is read from an index is kept in the user's cache folder. `OPWRIGHT_CACHE_DIR` names another folder.
+""",
+)
+RELEASE_TOO_OLD: Final = _code(
+    13,
+    "a release older than those supported",
+    """
+The rules by which code is generated are known from PyTorch 2.9 on. Older releases follow other rules, and output made
+by these would be wrong in places.
+""",
+)
+RELEASE_UNKNOWN: Final = _code(
+    14,
+    "the inputs do not say which release they are of",
+    """
+The release is read from a wheel's or an installed package's metadata, from a source tree's `version.txt`, or else
+from marks in the YAML and the templates. None of these was there. `--release 2.13` says it.
+""",
+)
+INPUT_MISSING: Final = _code(
+    15,
+    "an input this release does not have",
+    """
+The file is not among the inputs of this release: it came with a later one, or a source path holds only part of a
+PyTorch tree. Autograd's inputs are read from `tools/autograd` of the same source tree.
+""",
+)
+INDEX_UNREADABLE: Final = _code(
+    16,
+    "the index answered with something else",
+    """
+A package index answers with a page of links (PEP 503) or the same as JSON (PEP 691). This answer is neither. A login
+page or the page of a proxy looks like this, and so does an address that is not an index: it ends in `/simple/` for
+most.
+""",
+)
+BAD_PIP_SETTINGS: Final = _code(
+    17,
+    "pip's settings cannot be read",
+    """
+Package indexes are those that pip asks, and one of pip's configuration files is not in its format. `pip config debug`
+lists them.
+""",
+)
+BAD_RELEASE: Final = _code(
+    18,
+    "not a release",
+    """
+A release is written as PyTorch's versions are: `2.13`, `2.13.0`, `2.14.0a0+git1234`.
+""",
+)
+NEWER_RELEASE: Final = _code(
+    1,
+    "a release newer than those known",
+    """
+The release is newer than the newest one whose rules are known here, and is treated like that one. Most of the output
+will be right; what changed in the newer release is not. Look for a newer Opwright.
+""",
+    letter="W",
+)

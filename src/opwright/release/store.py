@@ -1,0 +1,196 @@
+"""Where the bytes of a release's inputs are: folders on disk, or a wheel.
+
+Inputs are named the same everywhere: `native/native_functions.yaml`, `templates/Functions.h`,
+`autograd/derivatives.yaml`, `autograd/templates/Functions.h`. A store maps these names to places.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from opwright.release.codes import INPUT_MISSING
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from opwright.release.wheel import Wheel
+
+__all__ = ["AUTOGRAD", "FolderStore", "Store", "WheelStore", "is_input_name"]
+
+AUTOGRAD = "autograd/"
+
+_PACKAGED = "torchgen/packaged/"
+
+
+class Store(Protocol):
+    """Reads inputs by name."""
+
+    def read_text(self, name: str) -> SourceFile:
+        """The input of that name; Fault when it is not there."""
+        ...
+
+    def read_bytes(self, name: str) -> bytes:
+        """The input's bytes; Fault when it is not there."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all inputs that are there, sorted."""
+        ...
+
+    def display_path(self, name: str) -> str:
+        """The path to show for an input, in diagnostics."""
+        ...
+
+    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Other files of the same PyTorch, by their path in its wheel."""
+        ...
+
+    def member_names(self, prefix: str) -> tuple[str, ...]:
+        """The paths of such files that begin with `prefix`."""
+        ...
+
+
+def is_input_name(name: str) -> bool:
+    """Whether a name is that of a generator's input: YAML or template, not the reference's own Python.
+
+    >>> [is_input_name(name) for name in ("native/tags.yaml", "autograd/load_derivatives.py", "templates/UfuncCUDA.cu")]
+    [True, False, True]
+    """
+    folder, _, file_name = name.rpartition("/")
+    if folder in ("templates", "autograd/templates"):
+        return not file_name.startswith(".")
+    return folder in ("native", "autograd") and file_name.endswith(".yaml")
+
+
+class FolderStore:
+    """Inputs in two folders: that of ATen, and that of autograd, which may be missing.
+
+    `root` is the folder in which paths are those of a wheel (`site-packages`, or a source tree's top), or None when
+    the ATen folder stands alone.
+    """
+
+    __slots__ = ("_aten", "_autograd", "_root")
+
+    def __init__(self, aten: str, autograd: str, root: str | None) -> None:
+        self._aten = aten
+        self._autograd = autograd
+        self._root = root
+
+    def display_path(self, name: str) -> str:
+        """The file's path on disk."""
+        if name.startswith(AUTOGRAD):
+            return os.path.join(self._autograd, *name[len(AUTOGRAD) :].split("/"))
+        return os.path.join(self._aten, *name.split("/"))
+
+    def read_text(self, name: str) -> SourceFile:
+        """The file of that name, decoded."""
+        path = self.display_path(name)
+        if not os.path.lexists(path):
+            raise Fault.at(INPUT_MISSING, f"the release has no `{name}`: there is no `{path}`")
+        return SourceFile.read(path)
+
+    def read_bytes(self, name: str) -> bytes:
+        """The file's bytes."""
+        return _file_bytes(self.display_path(name), name)
+
+    def names(self) -> tuple[str, ...]:
+        """The inputs in both folders, sorted."""
+        found = [name for folder in ("native", "templates") for name in _files(self._aten, folder)]
+        found += [AUTOGRAD + name for folder in ("", "templates") for name in _files(self._autograd, folder)]
+        return tuple(sorted(name for name in found if is_input_name(name)))
+
+    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Files of the same installation or tree."""
+        return {path: _file_bytes(os.path.join(self._root or self._aten, *path.split("/")), path) for path in paths}
+
+    def member_names(self, prefix: str) -> tuple[str, ...]:
+        """Files of the same installation or tree whose path begins with `prefix`; slow for a short prefix."""
+        root = self._root or self._aten
+        found = []
+        for folder, _, files in os.walk(os.path.join(root, *prefix.rpartition("/")[0].split("/"))):
+            relative = os.path.relpath(folder, root).replace(os.sep, "/")
+            found += [file_name if relative == "." else f"{relative}/{file_name}" for file_name in files]
+        return tuple(sorted(path for path in found if path.startswith(prefix)))
+
+
+class WheelStore:
+    """Inputs inside a wheel, read in one go when the first one is asked for, so that few ranges are read."""
+
+    __slots__ = ("_contents", "_wheel")
+
+    def __init__(self, wheel: Wheel) -> None:
+        self._wheel = wheel
+        self._contents: dict[str, bytes] | None = None
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The bytes of every input, by name."""
+        if self._contents is None:
+            members = {path: _name_of(path) for path in self._wheel.names(_PACKAGED) if is_input_name(_name_of(path))}
+            read = self._wheel.read(members)
+            self._contents = {name: read[path] for path, name in members.items()}
+        return self._contents
+
+    def display_path(self, name: str) -> str:
+        """The wheel's name, then the path inside it."""
+        return f"{self._wheel.name}/{_member_of(name)}"
+
+    def read_text(self, name: str) -> SourceFile:
+        """The member of that name, decoded."""
+        return SourceFile.decode(self.display_path(name), self.read_bytes(name))
+
+    def read_bytes(self, name: str) -> bytes:
+        """The member's bytes."""
+        content = self.contents.get(name)
+        if content is None:
+            raise Fault.at(
+                INPUT_MISSING, f"the release has no `{name}`: `{self._wheel.name}` has no `{_member_of(name)}`"
+            )
+        return content
+
+    def names(self) -> tuple[str, ...]:
+        """The inputs in the wheel, sorted."""
+        return tuple(sorted(self.contents))
+
+    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Any members of the wheel, verified."""
+        return self._wheel.read(paths)
+
+    def member_names(self, prefix: str) -> tuple[str, ...]:
+        """The wheel's members whose path begins with `prefix`."""
+        return self._wheel.names(prefix)
+
+
+def _member_of(name: str) -> str:
+    """The path in a wheel of the input with this name.
+
+    >>> _member_of("native/tags.yaml"), _member_of("autograd/derivatives.yaml")
+    ('torchgen/packaged/ATen/native/tags.yaml', 'torchgen/packaged/autograd/derivatives.yaml')
+    """
+    return _PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
+
+
+def _name_of(member: str) -> str:
+    """The reverse of `_member_of`."""
+    return member[len(_PACKAGED) :].removeprefix("ATen/")
+
+
+def _files(folder: str, inner: str) -> list[str]:
+    """The plain files in a folder's inner folder, as names relative to the outer one."""
+    prefix = f"{inner}/" if inner else ""
+    try:
+        with os.scandir(os.path.join(folder, inner)) as entries:
+            return [prefix + entry.name for entry in entries if entry.is_file()]
+    except OSError:
+        return []
+
+
+def _file_bytes(path: str, name: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise Fault.at(INPUT_MISSING, f"cannot read `{name}` at `{path}`: {error.strerror or error}") from None

@@ -1,0 +1,121 @@
+"""Which release given inputs are of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from opwright.release.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, RELEASE_UNKNOWN
+from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from opwright.release.inputs import Inputs
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["NEWEST", "OLDEST", "Version", "parse_version", "version_of"]
+
+
+class Version(NamedTuple):
+    """A PyTorch version as far as rules depend on it; compares by number.
+
+    >>> parse_version("2.13.1+cpu") > parse_version("2.13.0a0+git12ab")
+    True
+    >>> str(parse_version("2.13"))
+    '2.13.0'
+    """
+
+    major: int
+    minor: int
+    patch: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+    @property
+    def series(self) -> str:
+        """The release without its patch number, `2.13`."""
+        return f"{self.major}.{self.minor}"
+
+
+OLDEST: Final = Version(2, 9)
+"""The oldest release whose rules are known."""
+
+NEWEST: Final = Version(2, 15)
+"""The newest release whose rules are known; later ones are treated like it."""
+
+
+def parse_version(text: str) -> Version:
+    """The version that a text like `2.13`, `2.13.0+cpu` or `2.14.0a0+git12ab` begins with.
+
+    Raises Fault when it begins otherwise (E0518).
+    """
+    numbers: list[int] = []
+    for part in text.strip().removeprefix("v").split(".")[:3]:
+        digits = len(part) - len(part.lstrip("0123456789"))
+        if not digits:
+            break
+        numbers.append(int(part[:digits]))
+        if digits != len(part):
+            break
+    if len(numbers) < 2:
+        raise Fault.at(BAD_RELEASE, f"`{text}` is not a release", help="write it like `2.13` or `2.13.0`")
+    return Version(*numbers)
+
+
+class _Mark(NamedTuple):
+    """A text in an input, or a template's mere presence, that says the release is at least this one."""
+
+    since: Version
+    name: str
+    text: str
+
+
+# Newest first: the first mark that is there decides. All are in ATen's own inputs, so autograd's may be missing.
+_MARKS: Final = (
+    _Mark(Version(2, 15), "templates/NativeAotStubs.h", ""),
+    _Mark(Version(2, 14), "native/native_functions.yaml", "NestedTensorXPU"),
+    _Mark(Version(2, 13), "native/tags.yaml", "- tag: out\n"),
+    _Mark(Version(2, 12), "templates/enum_tag.h", "torch::headeronly"),
+    _Mark(Version(2, 11), "native/tags.yaml", "- tag: out_variant\n"),
+    _Mark(Version(2, 10), "native/tags.yaml", "- tag: reduction\n"),
+    _Mark(Version(2, 9), "templates/ViewMetaClasses.h", ""),
+)
+
+
+def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Version:
+    """The version of some inputs: `release` if it is given, else what their origin says, else by marks in them.
+
+    A version newer than the newest known one is noted in the sink (W0501). Raises Fault for one older than the oldest
+    (E0513), and when nothing says the version (E0514).
+    """
+    if release is not None:
+        version = parse_version(release)
+    elif inputs.version_text is not None:
+        version = parse_version(inputs.version_text)
+    else:
+        version = _marked_version(inputs)
+    if version < OLDEST:
+        raise Fault.at(
+            RELEASE_TOO_OLD,
+            f"PyTorch {version} is older than the releases supported, {OLDEST.series} to {NEWEST.series}",
+            notes=[f"the inputs are those of {inputs.origin}"],
+        )
+    if version[:2] > NEWEST[:2] and sink is not None:
+        sink.note(
+            NEWER_RELEASE,
+            f"PyTorch {version} is newer than {NEWEST.series}, the newest release known, and is treated like it",
+        )
+    return version
+
+
+def _marked_version(inputs: Inputs) -> Version:
+    names = frozenset(inputs.names())
+    for mark in _MARKS:
+        if mark.name in names and mark.text in inputs.read_text(mark.name).text:
+            return mark.since
+    if "native/native_functions.yaml" in names:
+        raise Fault.at(
+            RELEASE_UNKNOWN,
+            f"the inputs of {inputs.origin} do not say which release they are of",
+            help=f"say it with `--release`, {OLDEST.series} to {NEWEST.series}",
+        )
+    raise inputs.missing()

@@ -1,0 +1,123 @@
+"""A PyTorch wheel: its members, verified against the archive and the wheel's own record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.release.archive import Archive, BadArchiveError, DamagedMemberError, FileBytes
+from opwright.release.codes import BAD_WHEEL, DOWNLOAD_ALTERED, INPUT_MISSING
+from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from opwright.release.archive import ByteSource
+
+__all__ = ["Wheel"]
+
+
+class Wheel:
+    """The members of one wheel, wherever its bytes are.
+
+    Every member that is read is compared with the archive's CRC and with its SHA-256 in the wheel's RECORD. Raises
+    Fault when the bytes are no wheel (E0504).
+    """
+
+    __slots__ = ("_archive", "_info_folder", "_recorded", "name")
+
+    def __init__(self, name: str, source: ByteSource) -> None:
+        self.name = name
+        try:
+            self._archive = Archive(source)
+        except BadArchiveError as error:
+            raise Fault.at(BAD_WHEEL, f"`{name}` is not a readable wheel: {error}") from None
+        records = [
+            path for path in self._archive.names() if path.endswith(".dist-info/RECORD") and path.count("/") == 1
+        ]
+        if len(records) != 1:
+            raise Fault.at(BAD_WHEEL, f"`{name}` is not a wheel: it has no .dist-info/RECORD")
+        self._info_folder = records[0].rpartition("/")[0]
+        self._recorded: dict[str, str] | None = None
+
+    @classmethod
+    def open(cls, path: str) -> Wheel:
+        """The wheel in a file."""
+        try:
+            return cls(path, FileBytes(path))
+        except OSError as error:
+            raise Fault.at(BAD_WHEEL, f"cannot read the wheel `{path}`: {error.strerror or error}") from None
+
+    @property
+    def version(self) -> str:
+        """The version in the name of the wheel's metadata folder, `2.13.0+cpu`."""
+        return self._info_folder.removesuffix(".dist-info").partition("-")[2]
+
+    def names(self, prefix: str = "") -> tuple[str, ...]:
+        """The files whose path begins with `prefix`, sorted."""
+        return self._archive.names(prefix)
+
+    def read(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The content of each named member, verified.
+
+        Raises Fault for a member that is not there (E0515), or that differs from its checksums (E0510).
+        """
+        wanted = list(names)
+        for name in wanted:
+            if name not in self._archive:
+                raise Fault.at(INPUT_MISSING, f"`{self.name}` has no member `{name}`")
+        if self._recorded is None:
+            record = f"{self._info_folder}/RECORD"
+            contents = self._read_members([*wanted, record])
+            self._recorded = _recorded_digests(contents[record].decode("utf-8", "replace"))
+            if record not in wanted:
+                del contents[record]
+        else:
+            contents = self._read_members(wanted)
+        for name, content in contents.items():
+            self._check_digest(name, content)
+        return contents
+
+    def _read_members(self, names: list[str]) -> dict[str, bytes]:
+        try:
+            return self._archive.read(names)
+        except DamagedMemberError as error:
+            raise self._altered(error.name, error.reason) from None
+        except OSError as error:
+            raise Fault.at(BAD_WHEEL, f"cannot read the wheel `{self.name}`: {error.strerror or error}") from None
+
+    def _check_digest(self, name: str, content: bytes) -> None:
+        """Compares a member with the wheel's RECORD, which has no digest of itself."""
+        import hashlib
+        from base64 import urlsafe_b64encode
+
+        recorded = (self._recorded or {}).get(name)
+        if recorded is None and name != f"{self._info_folder}/RECORD":
+            raise self._altered(name, "the wheel's RECORD does not list it")
+        if recorded:
+            digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            if digest != recorded:
+                raise self._altered(name, "its SHA-256 differs from the wheel's RECORD")
+
+    def _altered(self, member: str, reason: str) -> Fault:
+        return Fault.at(
+            DOWNLOAD_ALTERED,
+            f"`{member}` in `{self.name}` is damaged: {reason}",
+            help="fetch the wheel again, or from another place",
+        )
+
+
+def _recorded_digests(record: str) -> dict[str, str]:
+    """The SHA-256 of each member, in URL-safe base 64, from lines of `path,sha256=...,size`.
+
+    >>> _recorded_digests("torch/version.py,sha256=abc,12\\ntorch.dist-info/RECORD,,\\n")
+    {'torch/version.py': 'abc', 'torch.dist-info/RECORD': ''}
+    """
+    digests = {}
+    for line in record.splitlines():
+        # A path with a comma is quoted; the last two fields never hold one.
+        path, _, rest = line.rpartition(",sha256=")
+        if path:
+            digests[path.strip('"')] = rest.partition(",")[0]
+        elif line.endswith(",,"):
+            digests[line[:-2].strip('"')] = ""
+    return digests
