@@ -3,6 +3,8 @@
 `print(parse_schema(text)) == text` for every schema.
 """
 
+from __future__ import annotations
+
 from opwright.schema.annotation import Annotation
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, SchemaKind, TensorOptions

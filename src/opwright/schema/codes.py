@@ -33,22 +33,28 @@ KEYWORD_NAME: Final = _code(
     8, "argument named like a Python keyword", "Arguments are passed by name from Python, where the word is reserved."
 )
 OUT_PLACE: Final = _code(
-    9, "argument after the out arguments", "Keyword-only arguments that are written to are `out` arguments and stand last."
+    9,
+    "argument after the out arguments",
+    "Keyword-only arguments that are written to are `out` arguments and stand last.",
 )
 STAR: Final = _code(10, "wrong `*`", "One `*` starts the keyword-only arguments, and at least one must follow it.")
 RETURN_ALIAS: Final = _code(
-    11, "return does not alias its argument", "What a function writes and returns has the same annotation in both places."
+    11,
+    "return does not alias its argument",
+    "What a function writes and returns has the same annotation in both places.",
 )
 RETURN_COUNT: Final = _code(
-    12, "wrong number of returns", "A function with tensor outs returns each of them once; one with tensor lists, nothing."
+    12,
+    "wrong number of returns",
+    "A function with tensor outs returns each of them once; one with tensor lists, nothing.",
 )
 INPLACE_SELF: Final = _code(
     13, "in-place function without writable self", "An in-place function (`name_`) writes `self` and returns it."
 )
-KIND_CONFLICT: Final = _code(14, "two kinds at once", "A function is functional, in-place, out, or mutable; never two of these.")
-MIXED_RETURNS: Final = _code(
-    15, "returns of both kinds", "Either all returns are written arguments, or none is."
+KIND_CONFLICT: Final = _code(
+    14, "two kinds at once", "A function is functional, in-place, out, or mutable; never two of these."
 )
+MIXED_RETURNS: Final = _code(15, "returns of both kinds", "Either all returns are written arguments, or none is.")
 OPTIONS_PLACE: Final = _code(
     16, "tensor options on a function that writes", "dtype, layout, device and pin_memory say how to make a new tensor."
 )

@@ -59,7 +59,7 @@ def annotated(type: Type, annotation: Annotation | None) -> str:
     if annotation is None:
         return type.text
     innermost = type.innermost.text
-    return f"{innermost}({annotation.text}){type.text[len(innermost):]}"
+    return f"{innermost}({annotation.text}){type.text[len(innermost) :]}"
 
 
 _ARGUMENTS: Final[dict[tuple[str, Type, str | None, Annotation | None], Argument]] = {}

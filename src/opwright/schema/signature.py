@@ -85,9 +85,7 @@ def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
     positional = tuple(plain_argument(one, strip_default=strip_default) for one in arguments.positional)
     if schema.name.text == "bernoulli.p":
         # The one overload whose default had to be dropped to keep the call unambiguous; its variants still have it.
-        positional = tuple(
-            argument(one.name, one.type, "0.5") if one.name == "p" else one for one in positional
-        )
+        positional = tuple(argument(one.name, one.type, "0.5") if one.name == "p" else one for one in positional)
     return Arguments(positional, tuple(plain_argument(one, strip_default=strip_default) for one in kept), ())
 
 

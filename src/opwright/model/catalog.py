@@ -1,0 +1,69 @@
+"""The catalog: everything loaded for one run, linked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from opwright.model.dispatch_key import DispatchKey
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
+
+
+class Catalog:
+    """All native functions of a run with their groups.
+
+    `functions` holds the entries in file order, then the synthesized variants; `groups` has every function once, in
+    a group where one exists; `view_groups` has every function once too, in a view group where one exists. `keys` are
+    the dispatch keys of the run (flags leave some out), in the order of their files. `tags` maps the known tags to
+    their descriptions.
+    """
+
+    __slots__ = ("_by_name", "functions", "groups", "kernels", "keys", "tags", "view_groups")
+
+    def __init__(
+        self,
+        functions: tuple[NativeFunction, ...],
+        groups: tuple[NativeFunction | NativeFunctionsGroup, ...],
+        view_groups: tuple[NativeFunction | ViewGroup, ...],
+        keys: tuple[DispatchKey, ...],
+        tags: Mapping[str, str],
+    ) -> None:
+        self.functions: Final = functions
+        self.groups: Final = groups
+        self.view_groups: Final = view_groups
+        self.keys: Final = keys
+        self.tags: Final = tags
+        self._by_name: dict[str, NativeFunction] | None = None
+        kernels: dict[DispatchKey, dict[NativeFunction, Kernel]] = {key: {} for key in keys}
+        for function in functions:
+            for key, kernel in function.kernels.items():
+                if key in kernels:
+                    kernels[key][function] = kernel
+        self.kernels: Final[Mapping[DispatchKey, Mapping[NativeFunction, Kernel]]] = kernels
+
+    def __getitem__(self, name: str) -> NativeFunction:
+        """The function named `add.Tensor` or `aten::add.Tensor`; KeyError where there is none."""
+        if self._by_name is None:
+            names = {f"{one.namespace}::{one.name.text}": one for one in self.functions}
+            plain = {one.name.text: one for one in reversed(self.functions) if one.namespace != "aten"}
+            plain.update({one.name.text: one for one in self.functions if one.namespace == "aten"})
+            self._by_name = {**plain, **names}
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self[str(name)]
+        except KeyError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[NativeFunction]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    @property
+    def structured_groups(self) -> list[NativeFunctionsGroup]:
+        """The groups that are written as structured kernels."""
+        return [one for one in self.groups if isinstance(one, NativeFunctionsGroup) and one.structured]

@@ -1,0 +1,359 @@
+"""Native functions: one entry of `native_functions.yaml`, or a variant synthesized from one."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from opwright.model.dispatch_key import (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
+    DispatchKey,
+)
+from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.names import OperatorName
+from opwright.source.span import Span
+
+#: The namespace of kernels where an entry names none.
+NATIVE_NAMESPACE: Final = "at::native"
+
+
+class Kernel:
+    """The C++ function that implements an overload under a dispatch key.
+
+    `namespace` is the full C++ namespace; a kernel whose name holds `_symint` takes symbolic integers.
+    """
+
+    __slots__ = ("key", "name", "namespace", "structured", "symint")
+
+    def __init__(self, key: DispatchKey, name: str, namespace: str, structured: bool) -> None:
+        self.key: Final = key
+        self.name: Final = name
+        self.namespace: Final = namespace
+        self.structured: Final = structured
+        self.symint: Final = "_symint" in name
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.namespace}::{self.name} for {self.key.name}>"
+
+
+class DeviceCheck(enum.Enum):
+    """Whether a wrapper checks that all tensors are on the same device."""
+
+    NoCheck = "NoCheck"
+    ExactSame = "ExactSame"
+
+
+class TypeStyle(enum.IntFlag):
+    """How an entry bends the C++ types of its arguments; small, so that tables can be indexed by it."""
+
+    PLAIN = 0
+    CONST_REF_MUTABLES = 1
+    """Written tensors are passed as `const Tensor &` (`use_const_ref_for_mutable_tensors`)."""
+    ILIST_REF = 2
+    """Lists of tensors are passed as `ITensorListRef` (members of structured groups)."""
+
+
+class Precomputed:
+    """Values that a structured kernel's `meta` computes for its `impl`.
+
+    `replace` maps an argument's name to the arguments that stand in its place; `add` follows the others.
+    """
+
+    __slots__ = ("add", "replace")
+
+    def __init__(self, replace: dict[str, tuple[Argument, ...]], add: tuple[Argument, ...]) -> None:
+        self.replace: Final = replace
+        self.add: Final = add
+
+
+class UfuncKey(enum.Enum):
+    """The loops a ufunc entry may name."""
+
+    CUDAFunctor = "CUDAFunctor"
+    CUDAFunctorOnOther = "CUDAFunctorOnOther"
+    CUDAFunctorOnSelf = "CUDAFunctorOnSelf"
+    CPUScalar = "CPUScalar"
+    CPUVector = "CPUVector"
+    ScalarOnly = "ScalarOnly"
+    Generic = "Generic"
+
+
+class UfuncLoop:
+    """One inner loop of a ufunc: the C++ function's name and the dtypes that it holds for, in order."""
+
+    __slots__ = ("dtypes", "key", "name")
+
+    def __init__(self, key: UfuncKey, name: str, dtypes: tuple[str, ...]) -> None:
+        self.key: Final = key
+        self.name: Final = name
+        self.dtypes: Final = dtypes
+
+
+class NativeFunction:
+    """One overload with all that its entry says.
+
+    `entry` is where the entry stands (for a synthesized variant, the entry it was made from) and `is_synthesized`
+    tells the two apart. `kernels` maps the dispatch keys that the entry names, an implicit composite included.
+    Attributes set after construction by the linking stage: `group` and `view_group`.
+    """
+
+    __slots__ = (
+        "arguments",
+        "autogen",
+        "category_override",
+        "cpp_no_default_args",
+        "device_check",
+        "device_guard",
+        "entry",
+        "function",
+        "group",
+        "is_synthesized",
+        "is_view",
+        "kernels",
+        "kind",
+        "manual_cpp_binding",
+        "manual_kernel_registration",
+        "method",
+        "name",
+        "namespace",
+        "precomputed",
+        "python_module",
+        "root_name",
+        "schema",
+        "structured",
+        "structured_delegate",
+        "structured_inherits",
+        "style",
+        "tags",
+        "ufunc",
+        "view_group",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        namespace: str,
+        schema: FunctionSchema,
+        entry: Span,
+        function: bool = True,
+        method: bool = False,
+        kernels: dict[DispatchKey, Kernel],
+        structured: bool = False,
+        structured_delegate: OperatorName | None = None,
+        structured_inherits: str | None = None,
+        precomputed: Precomputed | None = None,
+        ufunc: dict[UfuncKey, UfuncLoop] | None = None,
+        device_check: DeviceCheck = DeviceCheck.ExactSame,
+        device_guard: bool = True,
+        manual_cpp_binding: bool = False,
+        manual_kernel_registration: bool = False,
+        python_module: str | None = None,
+        category_override: str | None = None,
+        cpp_no_default_args: frozenset[str] = frozenset(),
+        const_ref_mutables: bool = False,
+        autogen: tuple[OperatorName, ...] = (),
+        tags: frozenset[str] = frozenset(),
+        is_synthesized: bool = False,
+    ) -> None:
+        self.namespace: Final = namespace
+        self.schema: Final = schema
+        self.name: Final = schema.name
+        self.root_name: Final = schema.name.name
+        self.arguments: Final = schema.arguments
+        self.kind: Final = schema.kind
+        self.entry: Final = entry
+        self.function: Final = function
+        self.method: Final = method
+        self.kernels: Final = kernels
+        self.structured: Final = structured
+        self.structured_delegate: Final = structured_delegate
+        self.structured_inherits: Final = structured_inherits
+        self.precomputed: Final = precomputed
+        self.ufunc: Final = ufunc or {}
+        self.device_check: Final = device_check
+        self.device_guard: Final = device_guard
+        self.manual_cpp_binding: Final = manual_cpp_binding
+        self.manual_kernel_registration: Final = manual_kernel_registration
+        self.python_module: Final = python_module
+        self.category_override: Final = category_override
+        self.cpp_no_default_args: Final = cpp_no_default_args
+        self.autogen: Final = autogen
+        self.tags: Final = tags
+        self.is_synthesized: Final = is_synthesized
+        self.is_view: Final = is_view_schema(schema, tags)
+        style = TypeStyle.PLAIN
+        if const_ref_mutables:
+            style |= TypeStyle.CONST_REF_MUTABLES
+        if structured or structured_delegate is not None:
+            style |= TypeStyle.ILIST_REF
+        self.style: Final[TypeStyle] = style
+        self.group: NativeFunctionsGroup | None = None
+        self.view_group: ViewGroup | None = None
+
+    def __str__(self) -> str:
+        return f"{self.namespace}::{self.schema}"
+
+    def __repr__(self) -> str:
+        return f"<native function {self.namespace}::{self.name}>"
+
+    @property
+    def in_structured_group(self) -> bool:
+        """Whether the function is structured or delegates to one that is."""
+        return self.structured or self.structured_delegate is not None
+
+    @property
+    def const_ref_mutables(self) -> bool:
+        """Whether written tensors are passed as `const Tensor &`."""
+        return bool(self.style & TypeStyle.CONST_REF_MUTABLES)
+
+    @property
+    def has_composite_kernel(self) -> bool:
+        """Whether any of the composite keys has a kernel (the nested-tensor one aside)."""
+        return self.has_composite_implicit or self.has_composite_explicit or self.has_composite_non_functional
+
+    @property
+    def has_composite_implicit(self) -> bool:
+        """Whether there is a CompositeImplicitAutograd kernel."""
+        return COMPOSITE_IMPLICIT in self.kernels
+
+    @property
+    def has_composite_implicit_nested(self) -> bool:
+        """Whether there is a CompositeImplicitAutogradNestedTensor kernel."""
+        return COMPOSITE_IMPLICIT_NESTED in self.kernels
+
+    @property
+    def has_composite_explicit(self) -> bool:
+        """Whether there is a CompositeExplicitAutograd kernel."""
+        return COMPOSITE_EXPLICIT in self.kernels
+
+    @property
+    def has_composite_non_functional(self) -> bool:
+        """Whether there is a CompositeExplicitAutogradNonFunctional kernel, or a structured group makes one."""
+        return COMPOSITE_EXPLICIT_NON_FUNCTIONAL in self.kernels
+
+    @property
+    def is_abstract(self) -> bool:
+        """Whether autograd needs a derivative: structured delegates, and all with more than an implicit kernel.
+
+        Composite implicit functions differentiate through what they call.
+        """
+        return self.structured_delegate is not None or not self.kernels.keys() <= _IMPLICIT_KEYS
+
+    @property
+    def view_kind(self) -> ViewKind:
+        """How the result shares memory with the arguments."""
+        if not self.is_view:
+            return ViewKind.non_aliasing
+        return ViewKind.aliasing_inplace if self.name.inplace else ViewKind.aliasing
+
+
+_IMPLICIT_KEYS: Final = frozenset((COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED))
+
+
+class ViewKind(enum.Enum):
+    """How the result of a function shares memory with its arguments."""
+
+    aliasing = "aliasing"
+    aliasing_inplace = "aliasing_inplace"
+    non_aliasing = "non_aliasing"
+
+
+#: Tagged `inplace_view`, but they change the size of storage and are functionalized by other means.
+_RESIZES: Final = ("resize_", "resize_as_")
+
+
+def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
+    """Whether an overload is a view.
+
+    It is where a return aliases an argument without writing it, where an argument joins the wildcard set, and where
+    it is tagged as an in-place view.
+    """
+    if any(one.annotation is not None and not one.annotation.is_write for one in schema.returns):
+        return True
+    if "inplace_view" in tags and schema.name.text not in _RESIZES:
+        return True
+    return any(one.annotation is not None and "*" in one.annotation.after for one in schema.arguments.all)
+
+
+class NativeFunctionsGroup:
+    """The overloads of one operation: functional and out always, in-place and mutable where they exist."""
+
+    __slots__ = ("functional", "inplace", "mutable", "out")
+
+    def __init__(
+        self,
+        functional: NativeFunction,
+        out: NativeFunction,
+        inplace: NativeFunction | None,
+        mutable: NativeFunction | None,
+    ) -> None:
+        self.functional: Final = functional
+        self.out: Final = out
+        self.inplace: Final = inplace
+        self.mutable: Final = mutable
+
+    @property
+    def structured(self) -> bool:
+        """Whether the operation is written as a structured kernel."""
+        return self.out.structured
+
+    @property
+    def root_name(self) -> str:
+        """The functional overload's name without overload."""
+        return self.functional.root_name
+
+    def functions(self) -> list[NativeFunction]:
+        """The members: functional, out, in-place, mutable."""
+        members = (self.functional, self.out, self.inplace, self.mutable)
+        return [member for member in members if member is not None]
+
+
+class ViewGroup:
+    """A view with its copying form and its in-place form, where they exist."""
+
+    __slots__ = ("view", "view_copy", "view_inplace")
+
+    def __init__(
+        self, view: NativeFunction, view_copy: NativeFunction | None, view_inplace: NativeFunction | None
+    ) -> None:
+        self.view: Final = view
+        self.view_copy: Final = view_copy
+        self.view_inplace: Final = view_inplace
+
+    @property
+    def root_name(self) -> str:
+        """The view's name without overload."""
+        return self.view.root_name
+
+    @property
+    def composite(self) -> bool:
+        """Whether the view is made of other views, which are the ones to be functionalized."""
+        return self.view.has_composite_implicit
+
+    def functions(self, *, include_copy: bool = True) -> list[NativeFunction]:
+        """The members: view, in-place, copy."""
+        members = [self.view]
+        if self.view_inplace is not None:
+            members.append(self.view_inplace)
+        if self.view_copy is not None and include_copy:
+            members.append(self.view_copy)
+        return members
+
+
+__all__ = [
+    "NATIVE_NAMESPACE",
+    "DeviceCheck",
+    "Kernel",
+    "NativeFunction",
+    "NativeFunctionsGroup",
+    "Precomputed",
+    "TypeStyle",
+    "UfuncKey",
+    "UfuncLoop",
+    "ViewGroup",
+    "ViewKind",
+    "is_view_schema",
+]  # fmt: skip
