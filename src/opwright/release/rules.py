@@ -1,0 +1,263 @@
+"""The behaviours that differ between releases: one table, each row with its versions and its reason.
+
+An emitter asks for a behaviour by its name and never looks at a version:
+
+>>> from opwright.release.version import parse_version
+>>> rules = Rules(parse_version("2.12.1"))
+>>> rules.native_aot_stubs, rules.variable_type_shards
+(False, 5)
+
+The rows are the attributes of `Rules`. Asked of the class, a name gives its row:
+
+>>> Rules.variable_type_shards.since
+'2.13'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
+
+from opwright.release.version import NEWEST, OLDEST, Version, parse_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Behaviour", "Rules"]
+
+Value = TypeVar("Value", bound=int)
+
+
+class Behaviour(Generic[Value]):
+    """One row: what is done, the value it has in which releases, and why.
+
+    `before` holds in releases older than `since`, `value` from `since` on; without `since` the value never changed in
+    the releases known.
+    """
+
+    __slots__ = ("before", "name", "since", "value", "what", "why")
+
+    def __init__(self, before: Value, value: Value, since: str | None, what: str, why: str) -> None:
+        self.name = ""
+        self.before = before
+        self.value = value
+        self.since = since
+        self.what = what
+        self.why = why
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, rules: None, owner: type) -> Behaviour[Value]: ...
+
+    @overload
+    def __get__(self, rules: Rules, owner: type) -> Value: ...
+
+    def __get__(self, rules: Rules | None, owner: type) -> Behaviour[Value] | Value:
+        # Only the class asks this way: an instance holds the value itself, which goes before this row.
+        return self if rules is None else self.value_in(rules.version)
+
+    def value_in(self, version: Version) -> Value:
+        """The value in a release; what a newer one than those known does is taken to be what the newest does."""
+        if self.since is None or version[:2] >= parse_version(self.since)[:2]:
+            return self.value
+        return self.before
+
+    @property
+    def releases(self) -> str:
+        """For which releases the row's value or behaviour holds, in words.
+
+        >>> Rules.set_output_takes_names.releases
+        'before 2.13'
+        """
+        if self.since is None:
+            return f"{OLDEST.series} to {NEWEST.series}"
+        if self.value is False:
+            return f"before {self.since}"
+        return f"from {self.since}"
+
+
+def _from(since: str, what: str, why: str) -> Behaviour[bool]:
+    """What releases do from this one on."""
+    return Behaviour(False, True, since, what, why)
+
+
+def _until(until: str, what: str, why: str) -> Behaviour[bool]:
+    """What releases did before this one, and no longer do."""
+    return Behaviour(True, False, until, what, why)
+
+
+def _shards(count: int, what: str) -> Behaviour[int]:
+    """A number of shards that never changed in the releases known."""
+    return Behaviour(count, count, None, what, "More and smaller files compile side by side.")
+
+
+class Rules:
+    """What the output of one release is like: each row of the table as a value of this release.
+
+    Frozen, hashable, and cheap to ask; two rules of the same release series are equal.
+    """
+
+    version: Version
+    """The release whose rules these are."""
+
+    # ATen: registration and functionalization.
+
+    composite_views_registered_to_functionalize = _from(
+        "2.10",
+        "Views with a composite kernel are registered to Functionalize with that kernel.",
+        "2.9 left them out when it turned view lambdas into ViewMeta classes.",
+    )
+    cumulative_out_keeps_out_dtype = _from(
+        "2.12",
+        "Functionalized `cumsum` and `cumprod` into `out` use the dtype of `out` when none is given.",
+        "The functional overload would pick another dtype than the `out` that the caller asked for.",
+    )
+    view_meta_owns_tensors = _from(
+        "2.14",
+        "The fields of ViewMeta classes hold tensors by value instead of by reference.",
+        "A view is replayed after the call that made it, when the referenced tensor may be gone.",
+    )
+    single_output_view_replay = _from(
+        "2.15",
+        "`forward` of the ViewMeta of `split`, `unbind` and their kind makes one output, by `slice` or `select`.",
+        "Replaying all outputs to take one costs time in proportion to their number.",
+    )
+    set_output_takes_names = _until(
+        "2.13",
+        "`set_output_*` of structured kernels takes dimension names and propagates them.",
+        "Named tensors were removed in 2.13.",
+    )
+    generated_operators_tagged_by_kind = _from(
+        "2.13",
+        "Synthesized overloads carry the tag `out` or `inplace` in their schema registration.",
+        "`tags.yaml` has these tags from then on, and tools ask for them.",
+    )
+    enum_tag_is_header_only = _from(
+        "2.12",
+        "`enum_tag.h` goes to the header-only folder instead of ATen's core.",
+        "The tags moved to `torch::headeronly`, for code that does not link to torch.",
+    )
+    native_aot_stubs = _from(
+        "2.15",
+        "`NativeAotStubs.h` and `NativeAotStubs.cpp` are written.",
+        "Kernels compiled ahead of time are reached through these stubs, between `meta` and `impl`.",
+    )
+
+    # ATen: device families.
+
+    plain_hip_guards = _from(
+        "2.11",
+        "ROCm builds name the guard and its header plainly, not as masquerading as CUDA.",
+        "The masquerading classes became the plain ones.",
+    )
+    xpu_subkeys_need_xpu = _from(
+        "2.14",
+        "Keys that combine XPU with a functionality get files and declarations only in XPU builds.",
+        "The YAML names kernels for these keys from then on, and other builds do not have them.",
+    )
+    structured_classes_exported_for_xpu = _until(
+        "2.14",
+        "XPU builds put TORCH_XPU_API on the classes of structured kernels.",
+        "XPU kernels are compiled in a library of their own; it no longer needs the classes from outside.",
+    )
+    device_export_macros = _from(
+        "2.15",
+        "Declarations of CUDA and XPU kernels carry TORCH_CUDA_CPP_API or TORCH_XPU_API, not TORCH_API.",
+        "Each macro says from which library the symbol is exported; on Windows the wrong one does not link.",
+    )
+
+    # Autograd.
+
+    tensor_use_count_asked_of_tensor = _from(
+        "2.10",
+        "The debug check of a fresh tensor compares its use count with `expected_fresh_use_count()`, not with 1.",
+        "A tensor that has a Python object counts one use more.",
+    )
+    wrapped_numbers_marked_in_forward_mode = _from(
+        "2.10",
+        "Forward derivatives mark the zero tangent of a wrapped number as a wrapped number too.",
+        "Otherwise the tangent takes part in type promotion where its number does not.",
+    )
+    nodes_are_intrusive = _from(
+        "2.13",
+        "Autograd nodes are held by `c10::intrusive_ptr` instead of `std::shared_ptr`.",
+        "The count lives in the node, as it does in a tensor.",
+    )
+    node_creation_hooks = _from(
+        "2.14",
+        "Kernels that make a node fire its creation hooks, last of all.",
+        "A hook sees the node whole, with its saved variables and outputs.",
+    )
+    storage_saved_flags_reserved = _from(
+        "2.15",
+        "The debug vector of saved storages is reserved first and filled by `emplace_back`.",
+        "Elements are built once, in place.",
+    )
+    foreach_nodes_looped_by_reference = _from(
+        "2.15",
+        "Loops over the nodes of a foreach operator bind `const auto&` instead of `auto`.",
+        "A copy would count a use of each node up and down.",
+    )
+
+    # Python bindings.
+
+    devices_initialized_only_for_dispatched_calls = _from(
+        "2.13",
+        "Python methods initialize a device only for a tensor without a Python dispatch of its own.",
+        "A subclass that handles the call itself may never touch the device.",
+    )
+    argumentless_methods_ask_has_torch_function = _from(
+        "2.13",
+        "Python methods without arguments ask `has_torch_function` instead of `check_has_torch_function`.",
+        "The cheaper of the two suffices when `self` is the only argument.",
+    )
+
+    # Sizes of sharded families.
+
+    operators_shards = _shards(5, "Shards of `Operators_N.cpp`.")
+    functionalization_shards = _shards(4, "Shards of `RegisterFunctionalization_N.cpp`.")
+    register_cpu_shards = _shards(4, "Shards of `RegisterCPU_N.cpp`.")
+    register_shards = _shards(1, "Shards of `Register{Key}_N.cpp` for keys other than CPU.")
+    unboxing_shards = _shards(5, "Shards of `UnboxingFunctions_N.cpp`.")
+    unboxed_kernels_shards = _shards(10, "Shards of `RegisterCodegenUnboxedKernels_N.cpp`.")
+    variable_type_shards = Behaviour(
+        5, 10, "2.13", "Shards of `VariableType_N.cpp`.", "Twice the shards halve the longest compilation."
+    )
+    trace_type_shards = Behaviour(
+        5, 10, "2.13", "Shards of `TraceType_N.cpp`.", "Twice the shards halve the longest compilation."
+    )
+    inplace_or_view_shards = _shards(2, "Shards of `ADInplaceOrViewType_N.cpp`.")
+    autograd_functions_shards = _shards(5, "Shards of `python_functions_N.cpp`.")
+    torch_functions_shards = _shards(3, "Shards of `python_torch_functions_N.cpp`.")
+
+    def __init__(self, version: Version) -> None:
+        values = {row.name: row.value_in(version) for row in self.rows()}
+        self.__dict__.update(values, version=version)
+
+    @classmethod
+    def rows(cls) -> Iterator[Behaviour[bool] | Behaviour[int]]:
+        """Every row of the table, in its order."""
+        return (row for row in vars(cls).values() if isinstance(row, Behaviour))
+
+    def items(self) -> tuple[tuple[str, bool | int], ...]:
+        """Every behaviour's name and value in this release, for digests and listings."""
+        return tuple((row.name, row.value_in(self.version)) for row in self.rows())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"rules are frozen: cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"rules are frozen: cannot delete {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rules) and self.version[:2] == other.version[:2]
+
+    def __hash__(self) -> int:
+        return hash(self.version[:2])
+
+    def __reduce__(self) -> tuple[type[Rules], tuple[Version]]:
+        return Rules, (self.version,)
+
+    def __repr__(self) -> str:
+        return f"Rules({self.version})"
