@@ -1,0 +1,140 @@
+"""Reads values of the wanted shape out of YAML nodes; a wrong shape becomes a diagnostic at its place.
+
+Each function takes the node, a few words that say what the value is (`"`tags`"`, `"an entry"`), and the sink. It
+gives the value, or reports E0112 and gives None, so that a loader goes on with the next field.
+"""
+
+from __future__ import annotations
+
+from opwright.source.codes import Code, register
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+
+__all__ = [
+    "check_unique_keys",
+    "expect_boolean",
+    "expect_integer",
+    "expect_mapping",
+    "expect_sequence",
+    "expect_string",
+    "expect_strings",
+]
+
+KEY_REPEATED = register(
+    Code(
+        "E0107",
+        "a key stands twice in one mapping",
+        """
+Of two equal keys in a mapping YAML would silently keep the last.
+
+    - func: add(Tensor self) -> Tensor
+      tags: core
+      tags: pointwise
+      ^^^^ repeated
+
+Join the two, or delete one.
+""",
+    )
+)
+WRONG_SHAPE = register(
+    Code(
+        "E0112",
+        "the value has another shape than is expected",
+        """
+A value is a mapping where a list is expected, a number where a text is, and so on.
+
+    tags: {core}
+          ^^^^^^ expected a string or a list of strings, found a mapping
+
+YAML reads some words without quotes as other types: `yes`, `no`, `on` and `off` are booleans, `1.10` is a number,
+`~` and an empty value are nothing. Put the value in quotes where it is meant as text.
+""",
+    )
+)
+
+
+def expect_mapping(node: Node, what: str, sink: Diagnostics) -> Mapping | None:
+    """The node, if it is a mapping.
+
+    >>> from opwright.source.text import SourceFile
+    >>> from opwright.source.yaml import load_yaml
+    >>> sink = Diagnostics()
+    >>> expect_mapping(load_yaml(SourceFile("ops.yaml", "- a")), "the file", sink)
+    >>> [diagnostic.message for diagnostic in sink]
+    ['the file: expected a mapping, found a list']
+    """
+    if isinstance(node, Mapping):
+        return node
+    _report(node, what, "a mapping", sink)
+    return None
+
+
+def expect_sequence(node: Node, what: str, sink: Diagnostics) -> Sequence | None:
+    """The node, if it is a list."""
+    if isinstance(node, Sequence):
+        return node
+    _report(node, what, "a list", sink)
+    return None
+
+
+def expect_string(node: Node, what: str, sink: Diagnostics) -> Scalar | None:
+    """The node, if it is a scalar that YAML reads as text; its `value` is the text."""
+    if isinstance(node, Scalar) and node.kind == "str":
+        return node
+    _report(node, what, "a string", sink)
+    return None
+
+
+def expect_strings(node: Node, what: str, sink: Diagnostics) -> list[Scalar] | None:
+    """The items of a list of strings; a single string counts as a list of one."""
+    if isinstance(node, Scalar) and node.kind == "str":
+        return [node]
+    if not isinstance(node, Sequence):
+        _report(node, what, "a string or a list of strings", sink)
+        return None
+    strings = [expect_string(item, what, sink) for item in node.items]
+    found = [string for string in strings if string is not None]
+    return found if len(found) == len(strings) else None
+
+
+def expect_boolean(node: Node, what: str, sink: Diagnostics) -> bool | None:
+    """The value of a boolean, by YAML 1.1: `True`, `yes`, `on` and their like."""
+    if isinstance(node, Scalar) and node.kind == "bool":
+        return bool(node.python_value())
+    _report(node, what, "a boolean", sink)
+    return None
+
+
+def expect_integer(node: Node, what: str, sink: Diagnostics) -> int | None:
+    """The value of an integer."""
+    if isinstance(node, Scalar) and node.kind == "int":
+        value = node.python_value()
+        if isinstance(value, int):
+            return value
+    _report(node, what, "an integer", sink)
+    return None
+
+
+def check_unique_keys(mapping: Mapping, sink: Diagnostics) -> None:
+    """Reports each key that stands in the mapping a second time (E0107)."""
+    for first, again in mapping.duplicate_keys():
+        sink.error(
+            KEY_REPEATED,
+            f"the key `{again.value}` is repeated",
+            again.span,
+            label="repeated",
+            also=[Label(first.span, "first here", primary=False)],
+        )
+
+
+def _report(node: Node, what: str, wanted: str, sink: Diagnostics) -> None:
+    hint = ""
+    if isinstance(node, Scalar) and wanted.startswith("a string") and node.kind not in ("str", "null"):
+        hint = f'write `"{node.value}"` with quotes if it is text'
+    sink.error(
+        WRONG_SHAPE,
+        f"{what}: expected {wanted}, found {node.described}",
+        node.span,
+        label=f"expected {wanted}",
+        help=hint,
+    )

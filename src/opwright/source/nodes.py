@@ -1,0 +1,258 @@
+"""YAML as nodes that know where they stand.
+
+A scalar keeps the value that YAML makes of it, and can say where any part of that value stands in the file: see
+`Scalar.span_of`. What type a plain scalar has by YAML 1.1 (`yes` is a boolean, `1` an integer) is worked out when
+asked for, by PyYAML's own rules, so that it is what `yaml.safe_load` would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.nodes import ScalarNode
+from yaml.resolver import Resolver
+
+from opwright.source.codes import Code, register
+from opwright.source.diagnostic import Fault
+from opwright.source.scalars import raw_offsets
+from opwright.source.span import SourceText, Span
+
+__all__ = ["Mapping", "Node", "Scalar", "Sequence"]
+
+VALUE_UNREADABLE = register(
+    Code(
+        "E0115",
+        "the value is not of the type that it looks like",
+        """
+By its form or its tag the value is a number, a date or the like, but it is none: a date with a thirteenth month,
+an integer tagged `!!int` that has letters.
+
+    released: 2024-13-01
+              ^^^^^^^^^^ cannot be read as a date
+
+Mend the value, or put it in quotes if it is meant as text.
+""",
+    )
+)
+
+_TAG_PREFIX: Final = "tag:yaml.org,2002:"
+_KIND_NAMES: Final = {
+    "str": "a string",
+    "bool": "a boolean",
+    "int": "an integer",
+    "float": "a number",
+    "null": "nothing",
+    "timestamp": "a date",
+    "binary": "binary data",
+}
+# By the first character of a plain scalar: the tags that it may have instead of a string's, each with its form.
+_PLAIN_FORMS = Resolver.yaml_implicit_resolvers
+
+
+class Scalar:
+    """A scalar: its value as text, and the style it is written in (`""` for plain, else `'`, `"`, `|` or `>`)."""
+
+    __slots__ = ("_kind", "end", "file", "start", "style", "tag", "value")
+
+    file: SourceText
+    start: int
+    end: int
+    value: str
+    style: str
+    tag: str | None
+    """The tag that the file gives it (`tag:yaml.org,2002:str` for `!!str`), or None."""
+
+    def __init__(
+        self, file: SourceText, start: int, end: int, value: str, style: str = "", tag: str | None = None
+    ) -> None:
+        self.file = file
+        self.start = start
+        self.end = end
+        self.value = value
+        self.style = style
+        self.tag = tag
+        self._kind: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.value!r}, {self.start}, {self.end})"
+
+    @property
+    def span(self) -> Span:
+        """The scalar as it stands in the file, quotes and tag included."""
+        return Span(self.file, self.start, self.end)
+
+    @property
+    def kind(self) -> str:
+        """The type by YAML 1.1: `str`, `bool`, `int`, `float`, `null`, `timestamp`, or the name of another tag."""
+        kind = self._kind
+        if kind is None:
+            kind = self._kind = _scalar_kind(self.value, self.style, self.tag)
+        return kind
+
+    @property
+    def described(self) -> str:
+        """What it is, in a word or two for a message: `a string`, `an integer`, `nothing`."""
+        return _KIND_NAMES.get(self.kind, f"a `{self.kind}`")
+
+    def span_of(self, start: int, end: int) -> Span:
+        """Where the characters `value[start:end]` stand in the file, exactly, whatever the style.
+
+        A part that folding or an escape wrote differently is covered as it is written. Where start equals end, the
+        span is the point before that character. Costs a scan of the scalar, so ask for it when there is a fault.
+        """
+        offsets = raw_offsets(self.file.text, self.start, self.end, self.style, self.value)
+        if offsets is None:
+            return self.span
+        start = min(max(start, 0), len(self.value))
+        end = min(max(end, start), len(self.value))
+        first = offsets[start][0]
+        return Span(self.file, first, offsets[end - 1][1] if end > start else first)
+
+    def python_value(self) -> object:
+        """The value that `yaml.safe_load` gives for it.
+
+        Raises Fault (E0115) when the text does not have the form that its type needs.
+        """
+        kind = self.kind
+        if kind == "str":
+            return self.value
+        constructor = SafeConstructor()
+        try:
+            return constructor.construct_object(ScalarNode(_TAG_PREFIX + kind, self.value))
+        except (ValueError, LookupError, OverflowError, ConstructorError):
+            text = f"`{self.value}` cannot be read as {self.described}"
+            raise Fault.at(VALUE_UNREADABLE, text, self.span, help="put it in quotes if it is text") from None
+
+
+class Sequence:
+    """A list of nodes."""
+
+    __slots__ = ("end", "file", "items", "start")
+
+    described = "a list"
+
+    file: SourceText
+    start: int
+    end: int
+    items: list[Node]
+
+    def __init__(self, file: SourceText, start: int, end: int, items: list[Node]) -> None:
+        self.file = file
+        self.start = start
+        self.end = end
+        self.items = items
+
+    def __repr__(self) -> str:
+        return f"Sequence({self.items!r})"
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.items)
+
+    @property
+    def span(self) -> Span:
+        """From the first item's dash, or the bracket, to the end of the last item, or the closing bracket."""
+        return Span(self.file, self.start, self.end)
+
+    def python_value(self) -> object:
+        """The list that `yaml.safe_load` gives for it. Raises Fault (E0115) like `Scalar.python_value`."""
+        return _plain_value(self, {})
+
+
+class Mapping:
+    """Keys, which are scalars, with their values, in the order of the file; a key may stand there twice.
+
+    Where the file merges other mappings in with `<<`, their entries stand before its own.
+    """
+
+    __slots__ = ("end", "entries", "file", "start")
+
+    described = "a mapping"
+
+    file: SourceText
+    start: int
+    end: int
+    entries: list[tuple[Scalar, Node]]
+
+    def __init__(self, file: SourceText, start: int, end: int, entries: list[tuple[Scalar, Node]]) -> None:
+        self.file = file
+        self.start = start
+        self.end = end
+        self.entries = entries
+
+    def __repr__(self) -> str:
+        return f"Mapping({self.entries!r})"
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[tuple[Scalar, Node]]:
+        return iter(self.entries)
+
+    @property
+    def span(self) -> Span:
+        """From the first key, or the brace, to the end of the last value, or the closing brace."""
+        return Span(self.file, self.start, self.end)
+
+    def entry(self, key: str) -> tuple[Scalar, Node] | None:
+        """The key's own node with its value, or None. Where a key stands twice, the last one counts."""
+        found = None
+        for entry in self.entries:
+            if entry[0].value == key:
+                found = entry
+        return found
+
+    def get(self, key: str) -> Node | None:
+        """The key's value, or None. Where a key stands twice, the last one counts, as in `yaml.safe_load`."""
+        found = self.entry(key)
+        return None if found is None else found[1]
+
+    def duplicate_keys(self) -> list[tuple[Scalar, Scalar]]:
+        """Each key that repeats an earlier one, as (the earlier one, the repetition)."""
+        if len({key.value for key, _ in self.entries}) == len(self.entries):
+            return []
+        first: dict[tuple[str, str], Scalar] = {}
+        repeated = []
+        for key, _ in self.entries:
+            earlier = first.setdefault((key.kind, key.value), key)
+            if earlier is not key:
+                repeated.append((earlier, key))
+        return repeated
+
+    def python_value(self) -> object:
+        """The dict that `yaml.safe_load` gives for it. Raises Fault (E0115) like `Scalar.python_value`."""
+        return _plain_value(self, {})
+
+
+Node: TypeAlias = "Scalar | Sequence | Mapping"
+
+
+def _scalar_kind(value: str, style: str, tag: str | None) -> str:
+    if tag is not None and tag != "!":
+        return tag.removeprefix(_TAG_PREFIX)
+    if style or tag is not None:
+        return "str"
+    forms = _PLAIN_FORMS.get(value[:1])
+    if forms:
+        for form_tag, form in forms:
+            if form.match(value):
+                return str(form_tag).removeprefix(_TAG_PREFIX)
+    return "str"
+
+
+def _plain_value(node: Node, made: dict[int, object]) -> object:
+    # A node that aliases share is converted once: nested aliases would otherwise multiply without bound.
+    if isinstance(node, Scalar):
+        return node.python_value()
+    known = made.get(id(node))
+    if known is None:
+        if isinstance(node, Sequence):
+            known = [_plain_value(item, made) for item in node.items]
+        else:
+            known = {key.python_value(): _plain_value(value, made) for key, value in node.entries}
+        made[id(node)] = known
+    return known

@@ -1,0 +1,370 @@
+"""YAML files read into nodes that keep the span of every key and value.
+
+PyYAML's C parser gives events with positions, and the tree is built from them: reading positions costs nearly
+nothing beside PyYAML's own loading. The pure Python parser does the same, slower, where the C one is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from opwright.source.codes import Code, register
+from opwright.source.diagnostic import Fault, Label, did_you_mean
+from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.span import SourceText, Span
+from opwright.source.yaml_faults import encoding_fault, syntax_fault
+
+__all__ = [
+    "Mapping",
+    "Node",
+    "Scalar",
+    "Sequence",
+    "expect_boolean",
+    "expect_mapping",
+    "expect_sequence",
+    "expect_string",
+    "load_yaml",
+]
+
+SEVERAL_DOCUMENTS = register(
+    Code(
+        "E0105",
+        "the file has several YAML documents",
+        """
+A line `---` starts a second document in one file. Opwright's inputs are one document each.
+
+Delete the line, or put the second document into a file of its own.
+""",
+    )
+)
+FILE_EMPTY = register(
+    Code(
+        "E0106",
+        "the YAML file has no content",
+        """
+The file is empty, or has nothing but comments. An input that is meant to have no entries says so with `[]`.
+""",
+    )
+)
+ALIAS_UNKNOWN = register(
+    Code(
+        "E0109",
+        "a YAML anchor or alias is wrong",
+        """
+`*name` stands for the value that `&name` marks earlier in the same file. The fault is that there is no such anchor
+before it, that the alias stands inside the value its own anchor marks, or that two anchors have one name.
+
+A value that is meant as text and starts with `*` or `&` needs quotes:
+
+    kernel: "*default"
+""",
+    )
+)
+TAG_UNKNOWN = register(
+    Code(
+        "E0110",
+        "the YAML tag is not supported",
+        """
+`!name` before a value is a YAML tag, which gives the value a type. Opwright reads the plain types of YAML:
+`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`.
+
+A value that is meant as text and starts with `!` needs quotes:
+
+    note: "!important"
+""",
+    )
+)
+KEY_NOT_SCALAR = register(
+    Code(
+        "E0111",
+        "a list or mapping stands as a key",
+        """
+The keys of a mapping are plain words. YAML allows a list or a mapping there, but no input has a use for it. It often
+comes of a template's placeholder that was not filled in:
+
+    {{ name }}: value
+
+or of a value that starts with a brace or a bracket and lacks its quotes.
+""",
+    )
+)
+MERGE_WRONG = register(
+    Code(
+        "E0116",
+        "only a mapping can be merged",
+        """
+The key `<<` merges the entries of another mapping, or of a list of mappings, into the one it stands in:
+
+    - <<: *common
+      func: add(Tensor self) -> Tensor
+
+Give it an alias of a mapping, or put the key into quotes if it is meant as text.
+""",
+    )
+)
+
+_TAG_PREFIX: Final = "tag:yaml.org,2002:"
+_SCALAR_TAGS: Final = frozenset(
+    [None, "!", *(_TAG_PREFIX + name for name in ("str", "int", "float", "bool", "null", "timestamp", "binary"))]
+)
+_SEQUENCE_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "seq"])
+_MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map"])
+_PROPERTY: Final = re.compile(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
+_Parser: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Mark(Protocol):
+    @property
+    def index(self) -> int: ...
+
+
+class _Event(Protocol):
+    """An event as both parsers make it; which of the attributes it has goes by its class."""
+
+    @property
+    def start_mark(self) -> _Mark: ...
+    @property
+    def end_mark(self) -> _Mark: ...
+    @property
+    def anchor(self) -> str: ...
+    @property
+    def tag(self) -> str | None: ...
+    @property
+    def value(self) -> str: ...
+    @property
+    def style(self) -> str | None: ...
+    @property
+    def flow_style(self) -> bool: ...
+
+
+def load_yaml(file: SourceText) -> Node:
+    """The root node of a YAML file.
+
+    Raises Fault, with the exact place, when the file has no content (E0106), more than one document (E0105), or is
+    not YAML (other codes from E0101 on).
+
+    >>> root = load_yaml(SourceText("ops.yaml", "- func: add\\n  tags: [core]\\n"))
+    >>> tags = root.items[0].get("tags")
+    >>> tags.items[0].value, str(tags.items[0].span)
+    ('core', 'ops.yaml:2:10')
+    """
+    try:
+        parser = _Parser(file.text)
+        try:
+            return _Builder(file).build(parser.get_event)
+        finally:
+            parser.dispose()
+    except yaml.MarkedYAMLError as error:
+        raise syntax_fault(file, error) from None
+    except (yaml.reader.ReaderError, UnicodeEncodeError):
+        raise encoding_fault(file) from None
+
+
+class _Builder:
+    """Makes the tree from a parser's events, without recursion: a file may nest deeper than Python's stack."""
+
+    __slots__ = ("anchors", "file", "open_anchors")
+
+    def __init__(self, file: SourceText) -> None:
+        self.file = file
+        self.anchors: dict[str, Node] = {}
+        self.open_anchors: dict[str, int] = {}
+
+    def build(self, next_event: Callable[[], _Event]) -> Node:
+        """The root node of the only document."""
+        file = self.file
+        # The nodes read so far of the collection that is open; a mapping's are its keys and values in turn.
+        nodes: list[Node] = []
+        outer: list[tuple[list[Node], _Event]] = []
+        while True:
+            event = next_event()
+            kind: type[object] = type(event)
+            if kind is ScalarEvent:
+                if event.anchor is None and event.tag is None:
+                    style = event.style
+                    end = event.end_mark.index
+                    if style == "|" or style == ">":
+                        end = self._block_end(event)
+                    nodes.append(Scalar(file, event.start_mark.index, end, event.value, style or ""))
+                else:
+                    nodes.append(self._marked_scalar(event))
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                if event.anchor is not None or event.tag is not None:
+                    self._open_collection(event)
+                outer.append((nodes, event))
+                nodes = []
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                children = nodes
+                nodes, start = outer.pop()
+                nodes.append(self._collection(start, event, children))
+            elif kind is AliasEvent:
+                nodes.append(self._alias(event))
+            elif kind is DocumentStartEvent and nodes:
+                self._refuse_second_document(event)
+            elif kind is StreamEndEvent:
+                return self._root(nodes)
+
+    def _root(self, nodes: list[Node]) -> Node:
+        if nodes:
+            return nodes[0]
+        raise Fault.at(
+            FILE_EMPTY,
+            "the file has no content",
+            self.file.span(0),
+            help="write `[]` for a list without items",
+        )
+
+    def _refuse_second_document(self, event: _Event) -> None:
+        raise Fault.at(
+            SEVERAL_DOCUMENTS,
+            "the file has several YAML documents",
+            self._span(event),
+            label="a second document starts here",
+            help="keep one document in a file",
+        )
+
+    def _span(self, event: _Event) -> Span:
+        return Span(self.file, event.start_mark.index, event.end_mark.index)
+
+    def _block_end(self, event: _Event) -> int:
+        # The parser counts the blank lines that follow to a block scalar; a reader of diagnostics does not.
+        start = event.start_mark.index
+        return start + len(self.file.text[start : event.end_mark.index].rstrip())
+
+    def _marked_scalar(self, event: _Event) -> Scalar:
+        """A scalar with an anchor or a tag."""
+        self._check_tag(event, _SCALAR_TAGS)
+        style = event.style or ""
+        end = self._block_end(event) if style in ("|", ">") else event.end_mark.index
+        scalar = Scalar(self.file, event.start_mark.index, end, event.value, style, event.tag)
+        if event.anchor is not None:
+            self._check_anchor(event)
+            self.anchors[event.anchor] = scalar
+        return scalar
+
+    def _open_collection(self, event: _Event) -> None:
+        kind: type[object] = type(event)
+        self._check_tag(event, _MAPPING_TAGS if kind is MappingStartEvent else _SEQUENCE_TAGS)
+        if event.anchor is not None:
+            self._check_anchor(event)
+            self.open_anchors[event.anchor] = event.start_mark.index
+
+    def _collection(self, start: _Event, end: _Event, children: list[Node]) -> Node:
+        offset = start.start_mark.index
+        # A block collection ends for the parser where the next thing starts, so its last child says its end;
+        # an alias has its place where its anchor stands, so the last key is asked too.
+        last = end.end_mark.index if start.flow_style else max([offset, *[child.end for child in children[-2:]]])
+        node: Node
+        kind: type[object] = type(start)
+        if kind is SequenceStartEvent:
+            node = Sequence(self.file, offset, last, children)
+        else:
+            node = Mapping(self.file, offset, last, self._entries(children))
+        if start.anchor is not None:
+            del self.open_anchors[start.anchor]
+            self.anchors[start.anchor] = node
+        return node
+
+    def _entries(self, children: list[Node]) -> list[tuple[Scalar, Node]]:
+        entries: list[tuple[Scalar, Node]] = []
+        merged: list[tuple[Scalar, Node]] = []
+        for key, value in zip(children[::2], children[1::2], strict=True):
+            if type(key) is not Scalar:
+                raise Fault.at(
+                    KEY_NOT_SCALAR,
+                    f"{key.described} cannot be a key",
+                    key.span,
+                    help="put the key in quotes if it is text",
+                )
+            if key.value == "<<" and key.kind == "merge":
+                merged.extend(self._merged_entries(value))
+            else:
+                entries.append((key, value))
+        if merged:
+            taken = {key.value for key, _ in entries}
+            inherited: dict[str, tuple[Scalar, Node]] = {}
+            for entry in merged:
+                if entry[0].value not in taken:
+                    inherited.setdefault(entry[0].value, entry)
+            entries = [*inherited.values(), *entries]
+        return entries
+
+    def _merged_entries(self, value: Node) -> list[tuple[Scalar, Node]]:
+        """The entries that `<<` brings in; of two mappings with one key, the first in the list counts."""
+        if isinstance(value, Mapping):
+            return value.entries
+        found = []
+        for part in value.items if isinstance(value, Sequence) else [value]:
+            if not isinstance(part, Mapping):
+                raise Fault.at(
+                    MERGE_WRONG,
+                    f"`<<` merges mappings, but this is {part.described}",
+                    part.span,
+                    label="not a mapping",
+                    help="give `<<` an alias of a mapping, or put the key in quotes if it is text",
+                )
+            found.extend(part.entries)
+        return found
+
+    def _alias(self, event: _Event) -> Node:
+        name = event.anchor
+        known = self.anchors.get(name)
+        if known is not None and name not in self.open_anchors:
+            return known
+        if name in self.open_anchors:
+            start = self.open_anchors[name]
+            raise Fault.at(
+                ALIAS_UNKNOWN,
+                f"the alias `*{name}` stands inside the value that it stands for",
+                self._span(event),
+                also=[Label(Span(self.file, start, start + 1 + len(name)), "its anchor", primary=False)],
+            )
+        raise Fault.at(
+            ALIAS_UNKNOWN,
+            f"there is no anchor `&{name}` before this alias",
+            self._span(event),
+            help=did_you_mean(name, self.anchors) or f'put `"*{name}"` in quotes if it is text',
+        )
+
+    def _check_anchor(self, event: _Event) -> None:
+        name = event.anchor
+        if name in self.anchors or name in self.open_anchors:
+            raise Fault.at(
+                ALIAS_UNKNOWN,
+                f"two anchors have the name `&{name}`",
+                self._property_span(event, "&"),
+                label="the second one",
+            )
+
+    def _check_tag(self, event: _Event, known: frozenset[str | None]) -> None:
+        if event.tag not in known:
+            raise Fault.at(
+                TAG_UNKNOWN,
+                f"the YAML tag `{event.tag}` is not supported here",
+                self._property_span(event, "!"),
+                help="put the value in quotes if it is text that starts with `!`",
+            )
+
+    def _property_span(self, event: _Event, sign: str) -> Span:
+        """The span of an event's anchor (`&`) or tag (`!`), which stand before its content in either order."""
+        match = _PROPERTY.match(self.file.text, event.start_mark.index)
+        while match is not None:
+            if match.group(1).startswith(sign):
+                return Span(self.file, match.start(1), match.end(1))
+            match = _PROPERTY.match(self.file.text, match.end())
+        return self._span(event)

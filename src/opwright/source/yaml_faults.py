@@ -1,0 +1,331 @@
+"""What a YAML parser's complaint means, said so that the person who wrote the file can mend it.
+
+The parser names a rule of the YAML grammar and a place. Which mistake breaks that rule there is read from the text
+round the place. The C parser and the Python parser word their complaints differently, so the tests for words in
+them are loose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import yaml
+
+from opwright.source.codes import Code, register
+from opwright.source.diagnostic import Fault, Label
+from opwright.source.span import SourceText
+
+__all__ = ["encoding_fault", "syntax_fault"]
+
+NOT_YAML = register(
+    Code(
+        "E0101",
+        "the file is not YAML",
+        """
+The text breaks a rule of YAML. The message has the parser's own words where no plainer ones fit. Usual causes are a
+value that starts with one of the characters that YAML reserves (`@`, a backquote, `%`), and a file in some other
+format.
+
+    note: @deprecated
+          ^ `@` cannot start a value
+
+Text that holds such characters needs quotes.
+""",
+    )
+)
+TAB_INDENTS = register(
+    Code(
+        "E0102",
+        "a tab stands where YAML wants spaces",
+        """
+YAML is indented with spaces alone; a tab has no fixed width, so it cannot say how deep a line stands.
+
+Replace each tab by spaces. Most editors have a command and a setting for it.
+""",
+    )
+)
+QUOTE_OPEN = register(
+    Code(
+        "E0103",
+        "a quote is never closed",
+        """
+A value starts with a quote, and the file ends before the quote that closes it. The place is the opening quote.
+
+    note: 'it's here
+          ^ opened here
+
+Close it. Inside single quotes a single quote is written twice, inside double quotes a double quote is written `\\"`.
+""",
+    )
+)
+MISPLACED = register(
+    Code(
+        "E0104",
+        "a line does not fit the structure round it",
+        """
+Where a line starts says what it belongs to. This one starts at a depth that no open list or mapping has, or holds a
+key or a list item where none can stand.
+
+    - func: add
+       tags: core
+           ^ indented deeper than the line that it should align with
+
+    note: see: below
+             ^ a value without quotes cannot hold `: `
+
+Align the line with its neighbours, or put the value in quotes.
+""",
+    )
+)
+CONTROL_CHARACTER = register(
+    Code(
+        "E0108",
+        "the file has a character that YAML forbids",
+        """
+YAML allows no control characters but tab and line breaks. They come of binary files, and of text copied out of a
+terminal.
+
+Delete the character. Inside double quotes it can be written as an escape, such as `\\x01`.
+""",
+    )
+)
+BRACKET_OPEN = register(
+    Code(
+        "E0113",
+        "a bracket or brace is not closed, or its items are not separated",
+        """
+Inside `[ ]` and `{ }` items are separated by commas, up to the closing bracket. The parser met something else.
+
+    tags: [core, pointwise
+          ^ never closed
+
+A value that starts with a bracket and is meant as text needs quotes.
+""",
+    )
+)
+BAD_ESCAPE = register(
+    Code(
+        "E0114",
+        "a backslash escape is unknown",
+        """
+Inside double quotes a backslash starts an escape: `\\n`, `\\t`, `\\"`, `\\\\`, `\\x41` and some more. This one is not
+among them.
+
+Write the backslash twice, or use single quotes: inside them a backslash stands for itself.
+""",
+    )
+)
+
+_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LINE_BREAKS: Final = "\r\n"
+
+
+class _Complaint:
+    """What the parser says, in lower case, and the two places it names."""
+
+    __slots__ = ("at", "context", "file", "opened_at", "problem", "text")
+
+    def __init__(self, file: SourceText, error: yaml.MarkedYAMLError) -> None:
+        self.file = file
+        self.text = file.text
+        self.problem = (error.problem or "").lower()
+        self.context = (error.context or "").lower()
+        mark, context_mark = error.problem_mark, error.context_mark
+        place = mark or context_mark
+        self.at = len(self.text) if place is None else min(place.index, len(self.text))
+        # The C parser gives the problem's own place as the context's where it has none.
+        self.opened_at = self.at if context_mark is None else min(context_mark.index, len(self.text))
+
+    @property
+    def character(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    @property
+    def line_before(self) -> str:
+        """The line's text before the place."""
+        line, column = self.file.place(self.at)
+        return self.file.line_text(line)[: column - 1]
+
+    def fault(self, code: str, message: str, label: str, *, help: str = "", at: int | None = None) -> Fault:
+        start = self.at if at is None else at
+        return Fault.at(code, message, self.file.span(start, start + 1), label=label, help=help)
+
+
+def encoding_fault(file: SourceText) -> Fault:
+    """The fault that a file's first forbidden character is."""
+    match = _FORBIDDEN.search(file.text)
+    if match is None:
+        return Fault.at(NOT_YAML, "the file cannot be read as YAML", file.span(0))
+    return Fault.at(
+        CONTROL_CHARACTER,
+        f"the character U+{ord(match.group()):04X} cannot stand in a YAML file",
+        file.span(match.start(), match.end()),
+        help="delete it, or write it as an escape inside double quotes",
+    )
+
+
+def syntax_fault(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:
+    """The fault that a YAML parser's complaint stands for."""
+    complaint = _Complaint(file, error)
+    for reading in _READINGS:
+        fault = reading(complaint)
+        if fault is not None:
+            return fault
+    return complaint.fault(NOT_YAML, f"the file is not YAML: {error.problem or error.context}", "here")
+
+
+def _tab(complaint: _Complaint) -> Fault | None:
+    if "tab character" not in complaint.problem and not (
+        "cannot start any token" in complaint.problem and complaint.character == "\t"
+    ):
+        return None
+    return complaint.fault(TAB_INDENTS, "a tab cannot indent YAML", "a tab", help="indent with spaces")
+
+
+def _open_quote(complaint: _Complaint) -> Fault | None:
+    if "quoted scalar" not in complaint.context or not (
+        "end of stream" in complaint.problem or "document" in complaint.problem
+    ):
+        return None
+    quote = complaint.text[complaint.opened_at]
+    hint = "a single quote inside is written twice" if quote == "'" else 'a double quote inside is written `\\"`'
+    return complaint.fault(
+        QUOTE_OPEN, "the quote is never closed", "opened here", help=f"close it; {hint}", at=complaint.opened_at
+    )
+
+
+def _bad_escape(complaint: _Complaint) -> Fault | None:
+    if "escape" not in complaint.problem and "hexdec" not in complaint.problem:
+        return None
+    start = complaint.text.rfind("\\", complaint.opened_at, complaint.at + 1)
+    if start < 0:
+        start = complaint.at
+    escape = complaint.file.span(start, start + 2)
+    return Fault.at(
+        BAD_ESCAPE,
+        f"unknown escape `{escape.text}`",
+        escape,
+        help="write the backslash twice, or use single quotes",
+    )
+
+
+def _reserved_character(complaint: _Complaint) -> Fault | None:
+    if "cannot start any token" not in complaint.problem:
+        return None
+    return complaint.fault(
+        NOT_YAML, f"`{complaint.character}` cannot start a value", "reserved by YAML", help="put the value in quotes"
+    )
+
+
+def _misplaced_colon(complaint: _Complaint) -> Fault | None:
+    if "mapping values" not in complaint.problem:
+        return None
+    if re.search(r"[:?-]\s", complaint.line_before.lstrip(" -")):
+        return complaint.fault(
+            MISPLACED,
+            "a value without quotes cannot hold `: `",
+            "a second key on one line",
+            help="put the value in quotes",
+        )
+    return complaint.fault(
+        MISPLACED,
+        "a key cannot stand here",
+        "the line is indented deeper than the one it should align with",
+        help="align the line with the keys beside it, or put the value above in quotes",
+    )
+
+
+def _misplaced_item(complaint: _Complaint) -> Fault | None:
+    if "sequence entries" not in complaint.problem:
+        return None
+    return complaint.fault(
+        MISPLACED, "a list item cannot stand here", "not at the start of a line", help="give the list lines of its own"
+    )
+
+
+def _missing_colon(complaint: _Complaint) -> Fault | None:
+    if "could not find expected ':'" not in complaint.problem:
+        return None
+    start = complaint.opened_at
+    line = complaint.file.place(start)[0]
+    end = complaint.file.offset(line) + len(complaint.file.line_text(line).rstrip())
+    return Fault.at(
+        MISPLACED,
+        "a key needs a `:`",
+        complaint.file.span(start, max(end, start + 1)),
+        label="no `:` follows",
+        help="write `key: value`, or indent the line deeper if it continues the value above",
+    )
+
+
+def _open_bracket(complaint: _Complaint) -> Fault | None:
+    if "flow sequence" not in complaint.context and "flow mapping" not in complaint.context:
+        return None
+    opened, place = complaint.file.place(complaint.opened_at), complaint.file.place(complaint.at)
+    bracket = complaint.text[complaint.opened_at : complaint.opened_at + 1]
+    closing = "]" if bracket == "[" else "}"
+    if place[0] != opened[0] or complaint.at >= len(complaint.text.rstrip()):
+        return complaint.fault(
+            BRACKET_OPEN, f"the `{bracket}` is never closed", "opened here", help=f"close it with `{closing}`",
+            at=complaint.opened_at,
+        )  # fmt: skip
+    return Fault.at(
+        BRACKET_OPEN,
+        f"expected `,` or `{closing}`",
+        complaint.file.span(complaint.at, complaint.at + 1),
+        label="found this",
+        also=[Label(complaint.file.span(complaint.opened_at, complaint.opened_at + 1), "opened here", primary=False)],
+        help="put a value in quotes if it is text that holds brackets or commas",
+    )
+
+
+def _wrong_depth(complaint: _Complaint) -> Fault | None:
+    if "while parsing a block" not in complaint.context or "node" in complaint.context:
+        return None
+    before = complaint.line_before
+    if before.strip(" -") and before.rstrip()[-1] in "'\"]}":
+        closing = before.rstrip()[-1]
+        return complaint.fault(
+            MISPLACED,
+            f"text stands behind the closing `{closing}`",
+            "not part of the value",
+            help="put the whole value in quotes",
+        )
+    is_list = "collection" in complaint.context or "sequence" in complaint.context
+    wanted = "a list item" if is_list else "a key"
+    block = complaint.file.span(complaint.opened_at, complaint.opened_at + 1)
+    return Fault.at(
+        MISPLACED,
+        f"expected {wanted} at the depth of those before it",
+        complaint.file.span(complaint.at, complaint.at + 1),
+        label="this line does not belong to any level above",
+        also=[Label(block, f"the {'list' if is_list else 'mapping'} starts here", primary=False)],
+        help="align the line with the ones it belongs to",
+    )
+
+
+def _unwanted(complaint: _Complaint) -> Fault | None:
+    if "node content" not in complaint.problem and "<document start>" not in complaint.problem:
+        return None
+    return complaint.fault(
+        MISPLACED,
+        f"`{complaint.character}` cannot stand here" if complaint.character.strip() else "a value is missing here",
+        "unexpected",
+        help="put it in quotes if it is text",
+    )
+
+
+_READINGS: Final[tuple[Callable[[_Complaint], Fault | None], ...]] = (
+    _tab,
+    _open_quote,
+    _bad_escape,
+    _reserved_character,
+    _misplaced_colon,
+    _misplaced_item,
+    _missing_colon,
+    _open_bracket,
+    _wrong_depth,
+    _unwanted,
+)
