@@ -1,0 +1,1 @@
+"""From emitted slots to files on disk: templates, shards, the plan of a run, whole-file writing, dependency lists."""

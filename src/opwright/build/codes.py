@@ -1,0 +1,100 @@
+"""The codes of faults in templates, in what emitters ask for, and in writing files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.source.codes import Code, register
+
+__all__ = [
+    "DUPLICATE_OUTPUT",
+    "LEAVES_FOLDER",
+    "MISSING_SLOT",
+    "NOT_A_FILE",
+    "NOT_PERMITTED",
+    "NO_SPACE",
+    "NO_UTF8",
+    "UNKNOWN_FOLDER",
+    "WRITE_FAILED",
+]
+
+
+def _code(number: int, title: str, explanation: str) -> str:
+    return register(Code(f"E06{number:02}", title, explanation))
+
+
+MISSING_SLOT: Final = _code(
+    1,
+    "template slot without a value",
+    """
+A template has a slot (`$name`, `${name}`, `${,name}` or `${name,}`) that the emitter which fills the template gives
+no value for. The usual causes are an edited template, and a template of another release than the one chosen.
+
+    error[E0601]: no value for slot `operator_include` of template `Function.h`
+
+Take the slot out of the template, or spell it as the help says. A `$` that is followed by no name is plain text.
+""",
+)
+LEAVES_FOLDER: Final = _code(
+    2,
+    "output path leaves its folder",
+    """
+Every output is written below one of the run's output folders. An emitter asked for a path that is absolute, is empty,
+or has a part (`..`, `.`, a backslash, a drive) by which it could leave that folder. Nothing was written.
+""",
+)
+DUPLICATE_OUTPUT: Final = _code(
+    3,
+    "two outputs with the same path",
+    """
+Two emitters, or one emitter twice, want to write the same file. One of them would be lost without a word, so neither is
+written. Give the output folders different paths, or the two entries that the files are named after different names.
+""",
+)
+UNKNOWN_FOLDER: Final = _code(
+    4,
+    "unknown output folder",
+    """
+An emitter names an output folder that this run was given no path for. The folders of a run follow from its options.
+""",
+)
+NOT_PERMITTED: Final = _code(
+    5,
+    "output cannot be written: not permitted",
+    """
+The user who runs the command may not create or replace a file in this folder, or the file system is read-only.
+The files that were there before are untouched. Choose another output folder, or change the folder's permissions.
+""",
+)
+NO_SPACE: Final = _code(
+    6,
+    "output cannot be written: no space",
+    """
+The disk is full, or the user's quota is used up. The files that were there before are untouched: new contents are
+written completely before the first old file is replaced, so a run needs room for both.
+""",
+)
+NOT_A_FILE: Final = _code(
+    7,
+    "something other than a file stands in the way",
+    """
+Where an output file belongs there is a folder, a device, a pipe, or a symbolic link that leads back to itself; or
+where an output folder belongs there is a file. Nothing is removed to make room: do that by hand, if it is not needed.
+""",
+)
+WRITE_FAILED: Final = _code(
+    8,
+    "output cannot be written",
+    """
+The system reported an error while a file was written; the message ends with its own words. Whatever was at that path
+before is still there, whole.
+""",
+)
+NO_UTF8: Final = _code(
+    9,
+    "output has no UTF-8 form",
+    """
+All outputs are UTF-8. A text that an emitter made holds half of a surrogate pair, which comes from an escape such as
+`\\ud800` in an input; no file can hold it.
+""",
+)

@@ -1,0 +1,172 @@
+"""Templates: parsed once, filled many times.
+
+A slot is written `$name`, `${name}`, `${,name}` or `${name,}`; a `$` before anything else is plain text.
+
+- A slot that only blanks precede on its line takes its value line by line: each line gets the slot's own indentation
+  and loses its trailing whitespace, and the last line loses the blank lines after it. A list gives each item lines
+  of its own; an empty item gives none.
+- Any other slot takes a string as it is, and a list joined by `, `; `${,name}` and `${name,}` put one more `, ` before
+  or after a list that is not empty.
+- Once filled, a docstring that ends right before a class or function gets a blank line after it.
+
+Line breaks in a template are read as LF, whichever the file has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from opwright.build.codes import MISSING_SLOT
+from opwright.source.diagnostic import Fault, did_you_mean
+from opwright.source.text import SourceFile
+
+__all__ = ["SlotValue", "Slots", "Template", "indented"]
+
+SlotValue: TypeAlias = "str | Sequence[str]"
+Slots: TypeAlias = "Mapping[str, SlotValue]"
+
+_SLOT = re.compile(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
+_AFTER_DOCSTRING = re.compile(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
+
+# An ASCII text without these has no line that ends elsewhere than at LF, or in whitespace.
+_UNEVEN = ("\t", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", " \n")
+
+
+class _Piece(NamedTuple):
+    """A slot and the plain text that follows it up to the next one."""
+
+    name: str
+    indent: str | None
+    before: str
+    after: str
+    rest: str
+
+
+class Template:
+    """A template's text, cut at its slots.
+
+    >>> template = Template(SourceFile("f.h", "namespace at {\\n  ${body}\\n} // $name(${args})\\n"))
+    >>> template.names
+    ('body', 'name', 'args')
+    >>> print(template.render({"body": ["int f();", "int g();\\n"], "name": "at", "args": ["a", "b"]}), end="")
+    namespace at {
+      int f();
+      int g();
+    } // at(a, b)
+    """
+
+    __slots__ = ("_opening", "_pieces", "_starts", "names", "source")
+
+    source: SourceFile
+    names: tuple[str, ...]
+    """The slots in the order in which they stand, each as often as it does."""
+
+    def __init__(self, source: SourceFile) -> None:
+        text = source.text.replace("\r\n", "\n").replace("\r", "\n")
+        slots = list(_SLOT.finditer(text))
+        stops = [slot.start() for slot in slots] + [len(text)]
+        pieces = []
+        opening = text[: stops[0]]
+        for slot, stop in zip(slots, stops[1:], strict=True):
+            line_start = text.rfind("\n", 0, slot.start()) + 1
+            lead = text[line_start : slot.start()]
+            pieces.append(_piece(slot, None if lead.strip() else lead, text[slot.end() : stop]))
+        self.source = source
+        self.names = tuple(piece.name for piece in pieces)
+        self._starts = tuple(stops[:-1])
+        self._opening, self._pieces = _without_lead(opening, pieces)
+
+    def __repr__(self) -> str:
+        return f"Template({self.source.path!r})"
+
+    def render(self, slots: Slots) -> str:
+        """The template's text with every slot filled; values for other names are left unused.
+
+        Raises Fault (E0601) at the first slot that has no value.
+        """
+        parts = [self._opening]
+        add = parts.append
+        try:
+            for name, indent, before, after, rest in self._pieces:
+                value = slots[name]
+                if indent is not None:
+                    add(indented(value, indent))
+                elif isinstance(value, str):
+                    add(value)
+                elif value:
+                    add(f"{before}{', '.join(value)}{after}")
+                add(rest)
+        except KeyError:
+            raise self._missing_slot(slots) from None
+        text = "".join(parts)
+        return _AFTER_DOCSTRING.sub(r'"""\n\n\1', text) if '"""\n' in text else text
+
+    def _missing_slot(self, slots: Slots) -> Fault:
+        """The fault of the first slot that has no value."""
+        index, name = next((index, name) for index, name in enumerate(self.names) if name not in slots)
+        start = _offset_in_file(self.source.text, self._starts[index])
+        slot = _SLOT.match(self.source.text, start)
+        return Fault.at(
+            MISSING_SLOT,
+            f"no value for slot `{name}` of template `{os.path.basename(self.source.path)}`",
+            self.source.span(start, slot.end() if slot else start + 1),
+            label="no value",
+            help=did_you_mean(name, slots),
+        )
+
+
+def _piece(slot: re.Match[str], indent: str | None, rest: str) -> _Piece:
+    """The piece that a slot starts; `indent` is what precedes it on its line, if that is blank."""
+    bare, before, braced, after = slot.group("bare", "before", "braced", "after")
+    return _Piece(bare or braced, indent, ", " if before else "", ", " if after else "", rest)
+
+
+def _without_lead(opening: str, pieces: Sequence[_Piece]) -> tuple[str, tuple[_Piece, ...]]:
+    """The same pieces without the blanks before indented slots, which are the slots' own to write."""
+    leads = [len(piece.indent or "") for piece in pieces] + [0]
+    opening = opening[: len(opening) - leads[0]]
+    return opening, tuple(
+        piece._replace(rest=piece.rest[: len(piece.rest) - lead]) for piece, lead in zip(pieces, leads[1:], strict=True)
+    )
+
+
+def _offset_in_file(text: str, offset: int) -> int:
+    """The offset in a text of an offset that counts each CR LF pair as one character."""
+    for pair in re.finditer("\r\n", text):
+        if pair.start() >= offset:
+            break
+        offset += 1
+    return offset
+
+
+def indented(value: SlotValue, indent: str) -> str:
+    """The lines of a value, or of all items of a list, each indented and without trailing whitespace.
+
+    Blank lines stay empty, and those at the end are dropped.
+
+    >>> indented(["int f() {\\n  return 1;  \\n}\\n", "", "int g();"], "  ")
+    '  int f() {\\n    return 1;\\n  }\\n  int g();'
+    """
+    if isinstance(value, str):
+        text = value
+    else:
+        text = "\n".join([item[:-1] if item[-1] == "\n" else item for item in value if item])
+    if not text:
+        return ""
+    if not text.isascii() or indent.strip(" \t") or any([uneven in text for uneven in _UNEVEN]):
+        return _indented_by_line([value] if isinstance(value, str) else value, indent)
+    text = text.rstrip()
+    if not indent or not text:
+        return text
+    # No line ends in a blank, so the indentation stands before a line break only where the line is empty.
+    return (indent + text.replace("\n", "\n" + indent)).replace(indent + "\n", "\n")
+
+
+def _indented_by_line(items: Sequence[str], indent: str) -> str:
+    """The same for texts of any kind, slower: lines end wherever `str.splitlines` ends them, in the indentation too."""
+    lines = [line.rstrip() for item in items for line in item.splitlines()]
+    text = "\n".join([indent + line if line else line for line in lines])
+    return "\n".join([line.rstrip() for line in text.splitlines()]).rstrip()

@@ -1,0 +1,198 @@
+"""Writing files whole: a path holds the old contents or the new ones, never a part.
+
+New contents are written in full to a temporary file in a staging folder beside the target, and then renamed to it: at
+once where there was no file, and when all files of the run are complete where an old one is replaced. So a run that
+fails before that leaves every old file as it was, and one that is killed at any moment leaves no half-written one.
+A file whose contents are already right is not touched at all, and keeps its time stamp.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from types import TracebackType
+
+from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
+from opwright.source.diagnostic import Fault
+
+__all__ = ["STAGING_PREFIX", "Writer", "write_file"]
+
+STAGING_PREFIX = ".opwright-"
+"""How the name of each staging folder starts; one that stands without a run was left by a run that was killed."""
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+_NOT_PERMITTED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NOT_A_FILE = frozenset({errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP})
+
+
+class Writer:
+    """The files of one run. `write` makes new files and stages what replaces old ones; `commit` puts that in place.
+
+    As a context manager it commits at the end of the block, and discards when the block raises:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Writer() as writer:
+    ...         changed = writer.write(f"{folder}/ops/add.h", b"#pragma once\\n")
+    ...     with Writer() as writer:
+    ...         again = writer.write(f"{folder}/ops/add.h", b"#pragma once\\n")
+    >>> changed, again
+    (True, False)
+
+    Folders that are missing are made. An existing file keeps its permissions. A target that is a symbolic link stays
+    one: the file that it leads to is replaced. Errors of the system become a Fault (E0605 to E0608).
+    """
+
+    __slots__ = ("_created", "_pending", "_staging", "_token")
+
+    def __init__(self) -> None:
+        self._created: list[str] = []
+        self._pending: list[tuple[str, str]] = []
+        self._staging: dict[str, str] = {}
+        self._token = f"{STAGING_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.discard()
+
+    def write(self, target: str, data: bytes) -> bool:
+        """Whether the file at a path differs from these contents; if so, they are in place once `commit` returns."""
+        try:
+            try:
+                status = os.lstat(target)
+                if stat.S_ISLNK(status.st_mode):
+                    target = os.path.realpath(target)
+                    status = os.lstat(target)
+            except FileNotFoundError:
+                self._create(target, data)
+                return True
+            if not stat.S_ISREG(status.st_mode):
+                raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: what is there is not a file")
+            if status.st_size == len(data) and _holds(target, data):
+                return False
+            staged = self._staged(target, data)
+            self._pending.append((staged, target))
+            with contextlib.suppress(PermissionError):
+                # Some file systems have no permissions to keep.
+                os.chmod(staged, stat.S_IMODE(status.st_mode))
+            return True
+        except OSError as error:
+            raise _fault(target, error) from None
+
+    def commit(self) -> None:
+        """Puts every staged file in place.
+
+        Raises Fault when one cannot be; those after it are then discarded, and their targets stay as they were.
+        """
+        target = ""
+        # Replaced files may need the new ones, so from here on these stay whatever happens.
+        self._created.clear()
+        try:
+            for staged, target in self._pending:
+                os.replace(staged, target)
+        except OSError as error:
+            raise _fault(target, error) from None
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Removes what is not committed: staged contents, and files that were not there before."""
+        for target in self._created:
+            with contextlib.suppress(OSError):
+                os.unlink(target)
+        for folder in self._staging.values():
+            _remove_staging(folder)
+        self._created.clear()
+        self._staging.clear()
+        self._pending.clear()
+
+    def _create(self, target: str, data: bytes) -> None:
+        """Makes a file that was not there. Waiting for the commit with the rename would cost half as much again."""
+        staged = self._staged(target, data)
+        self._created.append(target)
+        os.replace(staged, target)
+
+    def _staged(self, target: str, data: bytes) -> str:
+        """The path of a complete temporary file with these contents."""
+        folder = target.rpartition("/")[0] or ("/" if target.startswith("/") else ".")
+        staging = self._staging.get(folder)
+        if staging is None:
+            staging = self._staging_folder(folder)
+        staged = f"{staging}/{len(self._pending)}"
+        handle = os.open(staged, _CREATE, 0o666)
+        try:
+            written = os.write(handle, data)
+            while written < len(data):
+                written += os.write(handle, data[written:])
+        finally:
+            os.close(handle)
+        return staged
+
+    def _staging_folder(self, folder: str) -> str:
+        """A new folder for temporary files, on the same file system as the files that it is for."""
+        staging = f"{folder}/{self._token}"
+        # Remembered first, so that an interrupt cannot leave a folder that nobody removes.
+        self._staging[folder] = staging
+        try:
+            os.mkdir(staging)
+        except FileNotFoundError:
+            os.makedirs(folder, exist_ok=True)
+            os.mkdir(staging)
+        return staging
+
+
+def write_file(target: str, data: bytes) -> bool:
+    """Writes one file whole, and says whether its contents differed.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    with Writer() as writer:
+        return writer.write(target, data)
+
+
+def _holds(target: str, data: bytes) -> bool:
+    """Whether a file holds exactly these bytes; a file that cannot be read is taken to hold others."""
+    try:
+        handle = os.open(target, _READ)
+    except PermissionError:
+        return False
+    try:
+        return os.read(handle, len(data) + 1) == data
+    finally:
+        os.close(handle)
+
+
+def _remove_staging(folder: str) -> None:
+    """Removes a staging folder with what is in it. What cannot be removed stays: there is a fault to report already."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            os.unlink(f"{folder}/{name}")
+        os.rmdir(folder)
+
+
+def _fault(target: str, error: OSError) -> Fault:
+    """The fault that an error of the system is, with a help that fits it."""
+    message = f"cannot write `{target}`: {error.strerror or error}"
+    number = error.errno
+    if number in _NOT_PERMITTED:
+        return Fault.at(NOT_PERMITTED, message, help="choose an output folder that you may write to")
+    if number in _NO_SPACE:
+        return Fault.at(NO_SPACE, message, help="make room on the disk, or choose an output folder on another one")
+    if number in _NOT_A_FILE:
+        return Fault.at(NOT_A_FILE, message, help="choose another output folder, or move away what is there")
+    return Fault.at(WRITE_FAILED, message)
