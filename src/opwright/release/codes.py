@@ -11,6 +11,11 @@ def _code(number: int, title: str, explanation: str, *, letter: str = "E") -> st
     return register(Code(f"{letter}05{number:02}", title, explanation))
 
 
+THREE_WAYS: Final = (
+    "name a source tree with `--source-path DIR`, or a wheel with `--torch FILE.whl`, "
+    "or install torch or reach a package index and name a version with `--torch 2.13.0`"
+)
+
 NO_INPUTS_HERE: Final = _code(
     1,
     "no generator inputs in this folder",
@@ -110,15 +115,8 @@ this one sends only the whole file. The command asks before it downloads that mu
 beforehand.
 """,
 )
-CACHE_UNUSABLE: Final = _code(
-    12,
-    "the cache folder cannot be written",
-    """
-What is read from an index is kept in the user's cache folder. `OPWRIGHT_CACHE_DIR` names another folder.
-""",
-)
 RELEASE_TOO_OLD: Final = _code(
-    13,
+    12,
     "a release older than those supported",
     """
 The rules by which code is generated are known from PyTorch 2.9 on. Older releases follow other rules, and output made
@@ -126,7 +124,7 @@ by these would be wrong in places.
 """,
 )
 RELEASE_UNKNOWN: Final = _code(
-    14,
+    13,
     "the inputs do not say which release they are of",
     """
 The release is read from a wheel's or an installed package's metadata, from a source tree's `version.txt`, or else
@@ -134,7 +132,7 @@ from marks in the YAML and the templates. None of these was there. `--release 2.
 """,
 )
 INPUT_MISSING: Final = _code(
-    15,
+    14,
     "an input this release does not have",
     """
 The file is not among the inputs of this release: it came with a later one, or a source path holds only part of a
@@ -142,7 +140,7 @@ PyTorch tree. Autograd's inputs are read from `tools/autograd` of the same sourc
 """,
 )
 INDEX_UNREADABLE: Final = _code(
-    16,
+    15,
     "the index answered with something else",
     """
 A package index answers with a page of links (PEP 503) or the same as JSON (PEP 691). This answer is neither. A login
@@ -151,7 +149,7 @@ most.
 """,
 )
 BAD_PIP_SETTINGS: Final = _code(
-    17,
+    16,
     "pip's settings cannot be read",
     """
 Package indexes are those that pip asks, and one of pip's configuration files is not in its format. `pip config debug`
@@ -159,11 +157,20 @@ lists them.
 """,
 )
 BAD_RELEASE: Final = _code(
-    18,
+    17,
     "not a release",
     """
 A release is written as PyTorch's versions are: `2.13`, `2.13.0`, `2.14.0a0+git1234`.
 """,
+)
+CACHE_UNUSABLE: Final = _code(
+    2,
+    "the cache folder cannot be written",
+    """
+What is read from an index is kept in the user's cache folder, and it could not be written there, so the next run will
+read it from the index again. `OPWRIGHT_CACHE_DIR` names another folder.
+""",
+    letter="W",
 )
 NEWER_RELEASE: Final = _code(
     1,

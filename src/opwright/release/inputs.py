@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.release.codes import BAD_SPEC, BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH, NO_TORCHGEN
+from opwright.release.codes import BAD_SPEC, BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH, NO_TORCHGEN, THREE_WAYS
 from opwright.release.store import FolderStore
 from opwright.source.diagnostic import Fault
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from opwright.release.store import Store
+    from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
     AskWhole: TypeAlias = Callable[[str, int | None], bool]
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Inputs", "from_installed", "from_source_path", "from_version", "from_wheel", "resolve"]
 
 NATIVE_FUNCTIONS = "native/native_functions.yaml"
-
-_THREE_WAYS = (
-    "name a source tree with `--source-path DIR`, or a wheel with `--torch FILE.whl`, "
-    "or install torch or reach a package index and name a version with `--torch 2.13.0`"
-)
 
 
 class Inputs:
@@ -59,7 +55,7 @@ class Inputs:
     def read_text(self, relative_path: str) -> SourceFile:
         """An input by its name, such as `native/tags.yaml`; the same object when asked again.
 
-        Raises Fault when the release has no such input (E0515) or it cannot be read as UTF-8.
+        Raises Fault when the release has no such input (E0514) or it cannot be read as UTF-8.
         """
         text = self._texts.get(relative_path)
         if text is None:
@@ -96,7 +92,7 @@ class Inputs:
     def read_member(self, path: str) -> bytes:
         """Another file of the same PyTorch by its path in the wheel, such as `torch/version.py`.
 
-        From a version at an index this may read from the network. Raises Fault when there is none (E0515).
+        From a version at an index this may read from the network. Raises Fault when there is none (E0514).
         """
         return self._store.read_members([path])[path]
 
@@ -176,7 +172,7 @@ def from_installed() -> Inputs:
     """
     folder = _installed_folder()
     if folder is None:
-        raise Fault.at(NO_TORCH, "no PyTorch is installed in the running environment", help=_THREE_WAYS)
+        raise Fault.at(NO_TORCH, "no PyTorch is installed in the running environment", help=THREE_WAYS)
     inputs = from_source_path(folder)
     version = inputs.version_text or _metadata_version()
     return Inputs(inputs._store, f"the PyTorch installed at {os.path.normpath(folder)}", version)
@@ -234,18 +230,20 @@ def check_has_inputs(members: tuple[str, ...], name: str) -> None:
         )
 
 
-def from_version(version: str, *, ask_whole: AskWhole | None = None) -> Inputs:
+def from_version(version: str, *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
     """The inputs of a version: from the user's cache, else out of its wheel at the package index pip would ask.
 
     Some 2 MB are read, not the whole wheel. When the server cannot send parts of files, `ask_whole(name, size)` is
-    asked whether to download the whole; without it the answer is no (E0511).
+    asked whether to download the whole; without it the answer is no (E0511). A cache that cannot be written is a
+    warning in the sink (W0502), no more. Raises Fault for a version that the index does not have (E0506) or withdrew (E0507),
+    when no index answers (E0508), and for downloads that are cut short (E0509) or altered (E0510).
     """
     from opwright.release.fetch import fetch_inputs
 
-    return fetch_inputs(version, ask_whole)
+    return fetch_inputs(version, ask_whole, sink)
 
 
-def resolve(spec: str = "auto", *, ask_whole: AskWhole | None = None) -> Inputs:
+def resolve(spec: str = "auto", *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
     """The inputs that a `--torch` argument names: `auto`, the path of a wheel, or a version.
 
     Raises Fault when it is none of these (E0503), and as the function for each of them does.
@@ -261,4 +259,4 @@ def resolve(spec: str = "auto", *, ask_whole: AskWhole | None = None) -> Inputs:
             f"`{spec}` is neither `auto`, nor a wheel, nor a version{near}",
             help="write `auto`, `FILE.whl`, or a version like `2.13.0`",
         )
-    return from_version(spec, ask_whole=ask_whole)
+    return from_version(spec, ask_whole=ask_whole, sink=sink)

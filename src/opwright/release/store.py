@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from opwright.release.wheel import Wheel
 
-__all__ = ["AUTOGRAD", "FolderStore", "Store", "WheelStore", "is_input_name"]
+__all__ = ["AUTOGRAD", "PACKAGED", "FolderStore", "Store", "WheelStore", "is_input_name", "member_of"]
 
 AUTOGRAD = "autograd/"
 
-_PACKAGED = "torchgen/packaged/"
+PACKAGED = "torchgen/packaged/"
 
 
 class Store(Protocol):
@@ -129,14 +129,14 @@ class WheelStore:
     def contents(self) -> dict[str, bytes]:
         """The bytes of every input, by name."""
         if self._contents is None:
-            members = {path: _name_of(path) for path in self._wheel.names(_PACKAGED) if is_input_name(_name_of(path))}
+            members = {path: _name_of(path) for path in self._wheel.names(PACKAGED) if is_input_name(_name_of(path))}
             read = self._wheel.read(members)
             self._contents = {name: read[path] for path, name in members.items()}
         return self._contents
 
     def display_path(self, name: str) -> str:
         """The wheel's name, then the path inside it."""
-        return f"{self._wheel.name}/{_member_of(name)}"
+        return f"{self._wheel.name}/{member_of(name)}"
 
     def read_text(self, name: str) -> SourceFile:
         """The member of that name, decoded."""
@@ -147,7 +147,7 @@ class WheelStore:
         content = self.contents.get(name)
         if content is None:
             raise Fault.at(
-                INPUT_MISSING, f"the release has no `{name}`: `{self._wheel.name}` has no `{_member_of(name)}`"
+                INPUT_MISSING, f"the release has no `{name}`: `{self._wheel.name}` has no `{member_of(name)}`"
             )
         return content
 
@@ -164,18 +164,18 @@ class WheelStore:
         return self._wheel.names(prefix)
 
 
-def _member_of(name: str) -> str:
+def member_of(name: str) -> str:
     """The path in a wheel of the input with this name.
 
-    >>> _member_of("native/tags.yaml"), _member_of("autograd/derivatives.yaml")
+    >>> member_of("native/tags.yaml"), member_of("autograd/derivatives.yaml")
     ('torchgen/packaged/ATen/native/tags.yaml', 'torchgen/packaged/autograd/derivatives.yaml')
     """
-    return _PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
+    return PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
 
 
 def _name_of(member: str) -> str:
-    """The reverse of `_member_of`."""
-    return member[len(_PACKAGED) :].removeprefix("ATen/")
+    """The reverse of `member_of`."""
+    return member[len(PACKAGED) :].removeprefix("ATen/")
 
 
 def _files(folder: str, inner: str) -> list[str]:

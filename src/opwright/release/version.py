@@ -46,7 +46,7 @@ NEWEST: Final = Version(2, 15)
 def parse_version(text: str) -> Version:
     """The version that a text like `2.13`, `2.13.0+cpu` or `2.14.0a0+git12ab` begins with.
 
-    Raises Fault when it begins otherwise (E0518).
+    Raises Fault when it begins otherwise (E0517).
     """
     numbers: list[int] = []
     for part in text.strip().removeprefix("v").split(".")[:3]:
@@ -85,7 +85,7 @@ def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | N
     """The version of some inputs: `release` if it is given, else what their origin says, else by marks in them.
 
     A version newer than the newest known one is noted in the sink (W0501). Raises Fault for one older than the oldest
-    (E0513), and when nothing says the version (E0514).
+    (E0512), and when nothing says the version (E0513).
     """
     if release is not None:
         version = parse_version(release)

@@ -59,7 +59,7 @@ class Wheel:
     def read(self, names: Iterable[str]) -> dict[str, bytes]:
         """The content of each named member, verified.
 
-        Raises Fault for a member that is not there (E0515), or that differs from its checksums (E0510).
+        Raises Fault for a member that is not there (E0514), or that differs from its checksums (E0510).
         """
         wanted = list(names)
         for name in wanted:

@@ -1,0 +1,113 @@
+"""The user's cache of inputs that were read from a package index.
+
+    <cache>/releases/2.13.0/manifest.json           the wheel they came from, and the SHA-256 of each file
+    <cache>/releases/2.13.0/native/tags.yaml ...    the files, by their names
+
+Files are replaced one by one and whole, and the manifest last of all. A reader compares every file with the manifest,
+so what a killed or a concurrent run leaves is either right or read from the index again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CachedRelease", "cache_folder", "cached_versions", "load_cached", "write_cached"]
+
+_FORMAT = 1
+_MANIFEST = "manifest.json"
+
+
+class CachedRelease(NamedTuple):
+    """The inputs of one version as the cache has them, verified."""
+
+    version: str
+    folder: str
+    wheel: str
+    url: str
+    wheel_sha256: str | None
+    contents: Mapping[str, bytes]
+
+
+def cache_folder() -> str:
+    """The folder of everything that is kept between runs: `OPWRIGHT_CACHE_DIR`, else the user's cache folder."""
+    named = os.environ.get("OPWRIGHT_CACHE_DIR")
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    from platformdirs import user_cache_dir
+
+    return user_cache_dir("opwright", appauthor=False)
+
+
+def cached_versions() -> tuple[str, ...]:
+    """The versions that have an entry in the cache, sorted as text; an entry may turn out to be damaged."""
+    folder = os.path.join(cache_folder(), "releases")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return ()
+    return tuple(sorted(name for name in names if os.path.isfile(os.path.join(folder, name, _MANIFEST))))
+
+
+def release_folder(version: str) -> str:
+    """The folder of a version's entry."""
+    return os.path.join(cache_folder(), "releases", version)
+
+
+def load_cached(version: str) -> CachedRelease | None:
+    """A version's entry, every file compared with the manifest; None when there is none, or it is damaged."""
+    folder = release_folder(version)
+    try:
+        with open(os.path.join(folder, _MANIFEST), "rb") as stream:
+            manifest = json.load(stream)
+        if manifest["format"] != _FORMAT or manifest["version"] != version:
+            return None
+        contents = {}
+        for name, digest in manifest["files"].items():
+            with open(os.path.join(folder, *name.split("/")), "rb") as stream:
+                content = stream.read()
+            if hashlib.sha256(content).hexdigest() != digest:
+                return None
+            contents[name] = content
+        wheel, url, wheel_sha256 = manifest["wheel"], manifest["url"], manifest["wheel_sha256"]
+        return CachedRelease(version, folder, wheel, url, wheel_sha256, contents) if contents else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # Whatever is wrong with an entry, reading it from the index again mends it.
+        return None
+
+
+def write_cached(version: str, wheel: str, url: str, wheel_sha256: str | None, contents: Mapping[str, bytes]) -> str:
+    """Keeps a version's inputs and gives their folder. Raises OSError when the folder cannot be written."""
+    folder = release_folder(version)
+    for name, content in contents.items():
+        _replace(os.path.join(folder, *name.split("/")), content)
+    manifest = {
+        "format": _FORMAT,
+        "version": version,
+        "wheel": wheel,
+        "url": url,
+        "wheel_sha256": wheel_sha256,
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())},
+    }
+    _replace(os.path.join(folder, _MANIFEST), (json.dumps(manifest, indent=1) + "\n").encode())
+    return folder
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Puts a file in place whole, whatever was there."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

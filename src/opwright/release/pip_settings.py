@@ -1,0 +1,141 @@
+"""Which package indexes pip would ask, and how: read from pip's own configuration files and environment.
+
+The rules are pip's: global files, then the user's, then the environment's (`sys.prefix`), then `PIP_CONFIG_FILE`, then
+`PIP_*` variables; a later one replaces what an earlier one sets. In a file, `[install]` goes before `[global]`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from opwright.release.codes import BAD_PIP_SETTINGS
+from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["IndexSettings", "load_index_settings"]
+
+_DEFAULT_INDEX = "https://pypi.org/simple"
+_DEFAULT_TIMEOUT = 15.0
+_FALSE_WORDS = ("", "0", "false", "no", "off", "n", "f")
+
+
+class IndexSettings(NamedTuple):
+    """Where wheels are looked for, and how servers are reached."""
+
+    indexes: tuple[str, ...]
+    find_links: tuple[str, ...] = ()
+    certificates: str | None = None
+    client_certificate: str | None = None
+    proxy: str | None = None
+    trusted_hosts: tuple[str, ...] = ()
+    timeout: float = _DEFAULT_TIMEOUT
+
+
+def load_index_settings(environ: Mapping[str, str] = os.environ) -> IndexSettings:
+    """pip's settings under these environment variables.
+
+    Raises Fault when one of pip's configuration files is malformed (E0516).
+    """
+    values: dict[str, str] = {}
+    for path in _configuration_files(environ):
+        values.update(_file_values(path))
+    values.update(_environment_values(environ))
+    indexes = (values.get("index-url", _DEFAULT_INDEX), *values.get("extra-index-url", "").split())
+    if values.get("no-index", "").lower() not in _FALSE_WORDS:
+        indexes = ()
+    certificates = values.get("cert") or environ.get("REQUESTS_CA_BUNDLE") or environ.get("CURL_CA_BUNDLE")
+    return IndexSettings(
+        indexes=tuple(url.rstrip("/") for url in indexes),
+        find_links=tuple(values.get("find-links", "").split()),
+        certificates=os.path.expanduser(certificates) if certificates else None,
+        client_certificate=os.path.expanduser(values["client-cert"]) if values.get("client-cert") else None,
+        proxy=values.get("proxy"),
+        trusted_hosts=tuple(values.get("trusted-host", "").split()),
+        timeout=_timeout(values.get("timeout") or values.get("default-timeout")),
+    )
+
+
+def _timeout(text: str | None) -> float:
+    try:
+        return float(text) if text else _DEFAULT_TIMEOUT
+    except ValueError:
+        return _DEFAULT_TIMEOUT
+
+
+def _configuration_files(environ: Mapping[str, str]) -> list[str]:
+    """The files that pip reads, those that override last."""
+    named = environ.get("PIP_CONFIG_FILE")
+    if named == os.devnull:
+        return []
+    files = _machine_files(environ)
+    # pip leaves the user's files out when a file that exists is named.
+    if not named or not os.path.exists(named):
+        files += _user_files(environ)
+    files.append(os.path.join(sys.prefix, _FILE_NAME))
+    return [*files, named] if named else files
+
+
+_FILE_NAME = "pip.ini" if sys.platform == "win32" else "pip.conf"
+
+
+def _machine_files(environ: Mapping[str, str]) -> list[str]:
+    if sys.platform == "win32":
+        return [os.path.join(environ.get("PROGRAMDATA", r"C:\ProgramData"), "pip", _FILE_NAME)]
+    if sys.platform == "darwin":
+        return [os.path.join("/Library/Application Support/pip", _FILE_NAME)]
+    # pip takes the first folder of the list for the most important one of them, and /etc over all.
+    folders = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+    return [os.path.join(folder, "pip", _FILE_NAME) for folder in folders if folder] + ["/etc/pip.conf"]
+
+
+def _user_files(environ: Mapping[str, str]) -> list[str]:
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        roaming = environ.get("APPDATA", os.path.join(home, "AppData", "Roaming"))
+        return [os.path.join(home, "pip", _FILE_NAME), os.path.join(roaming, "pip", _FILE_NAME)]
+    folder = os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "pip")
+    if sys.platform == "darwin":
+        library = os.path.join(home, "Library", "Application Support", "pip")
+        folder = library if os.path.isdir(library) else os.path.join(home, ".config", "pip")
+    return [os.path.join(home, ".pip", _FILE_NAME), os.path.join(folder, _FILE_NAME)]
+
+
+def _file_values(path: str) -> dict[str, str]:
+    """The settings in one file; empty when it does not exist."""
+    import configparser
+
+    parser = configparser.RawConfigParser()
+    try:
+        with open(path, encoding="utf-8") as stream:
+            parser.read_file(stream, source=path)
+    except OSError:
+        return {}
+    except (configparser.Error, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0]
+        raise Fault.at(BAD_PIP_SETTINGS, f"pip's configuration file `{path}` cannot be read: {reason}") from None
+    values: dict[str, str] = {}
+    for section in ("global", "install"):
+        if parser.has_section(section):
+            values.update({_normal(key): value for key, value in parser.items(section) if value})
+    return values
+
+
+def _environment_values(environ: Mapping[str, str]) -> dict[str, str]:
+    return {
+        _normal(name[len("PIP_") :]): value
+        for name, value in environ.items()
+        if name.startswith("PIP_") and value and name != "PIP_CONFIG_FILE"
+    }
+
+
+def _normal(key: str) -> str:
+    """A setting's name as pip compares it.
+
+    >>> _normal("EXTRA_INDEX_URL")
+    'extra-index-url'
+    """
+    return key.lower().replace("_", "-").removeprefix("--")
