@@ -12,7 +12,7 @@ signatures. Warnings take the same ranges with a `W`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Code", "all_codes", "find_code", "register"]
 
@@ -20,8 +20,7 @@ _CODE_FORM = re.compile(r"[EW][0-9]{4}")
 _TABLE: dict[str, Code] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """One kind of fault: its code (`E0312`), a title in a few words, and a page of text that explains it.
 
     The page says what the fault means, why it matters, shows an example and the mend.

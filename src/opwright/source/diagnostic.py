@@ -7,10 +7,9 @@ calls `raise_if_errors`, the gate: no stage works on input that is known to be w
 
 from __future__ import annotations
 
-import difflib
 import enum
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opwright.source.span import Span
 
@@ -25,8 +24,7 @@ class Severity(enum.Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A span with a few words. A diagnostic's primary labels mark the fault, the others what it collides with."""
 
     span: Span
@@ -34,8 +32,7 @@ class Label:
     primary: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One finding: its code, how grave it is, a sentence, the places it speaks of, notes, and a way to mend it."""
 
     code: str
@@ -225,6 +222,8 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     >>> did_you_mean("banana", ["CPU", "CUDA"])
     ''
     """
+    import difflib  # Only a run that has a fault needs it.
+
     pool = list(dict.fromkeys(candidates))
     folded = word.casefold()
     for candidate in pool:

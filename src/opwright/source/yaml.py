@@ -124,6 +124,7 @@ _SCALAR_TAGS: Final = frozenset(
 )
 _SEQUENCE_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "seq"])
 _MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map"])
+_BLOCK_STYLES: Final = frozenset("|>")
 _PROPERTY: Final = re.compile(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
 _Parser: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -141,7 +142,7 @@ class _Event(Protocol):
     @property
     def end_mark(self) -> _Mark: ...
     @property
-    def anchor(self) -> str: ...
+    def anchor(self) -> str | None: ...
     @property
     def tag(self) -> str | None: ...
     @property
@@ -178,10 +179,11 @@ def load_yaml(file: SourceText) -> Node:
 class _Builder:
     """Makes the tree from a parser's events, without recursion: a file may nest deeper than Python's stack."""
 
-    __slots__ = ("anchors", "file", "open_anchors")
+    __slots__ = ("alias_end", "anchors", "file", "open_anchors")
 
     def __init__(self, file: SourceText) -> None:
         self.file = file
+        self.alias_end = 0
         self.anchors: dict[str, Node] = {}
         self.open_anchors: dict[str, int] = {}
 
@@ -195,27 +197,25 @@ class _Builder:
             event = next_event()
             kind: type[object] = type(event)
             if kind is ScalarEvent:
-                if event.anchor is None and event.tag is None:
-                    style = event.style
-                    end = event.end_mark.index
-                    if style == "|" or style == ">":
-                        end = self._block_end(event)
-                    nodes.append(Scalar(file, event.start_mark.index, end, event.value, style or ""))
+                if event.anchor is None and event.tag is None and (style := event.style or "") not in _BLOCK_STYLES:
+                    start = event.start_mark.index
+                    nodes.append(Scalar(file, start, event.end_mark.index, event.value, style))
                 else:
                     nodes.append(self._marked_scalar(event))
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                children = nodes
+                nodes, opening = outer.pop()
+                nodes.append(self._collection(opening, event, children))
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 if event.anchor is not None or event.tag is not None:
                     self._open_collection(event)
                 outer.append((nodes, event))
                 nodes = []
-            elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                children = nodes
-                nodes, start = outer.pop()
-                nodes.append(self._collection(start, event, children))
             elif kind is AliasEvent:
                 nodes.append(self._alias(event))
-            elif kind is DocumentStartEvent and nodes:
-                self._refuse_second_document(event)
+            elif kind is DocumentStartEvent:
+                if nodes:
+                    self._refuse_second_document(event)
             elif kind is StreamEndEvent:
                 return self._root(nodes)
 
@@ -241,19 +241,17 @@ class _Builder:
     def _span(self, event: _Event) -> Span:
         return Span(self.file, event.start_mark.index, event.end_mark.index)
 
-    def _block_end(self, event: _Event) -> int:
-        # The parser counts the blank lines that follow to a block scalar; a reader of diagnostics does not.
-        start = event.start_mark.index
-        return start + len(self.file.text[start : event.end_mark.index].rstrip())
-
     def _marked_scalar(self, event: _Event) -> Scalar:
-        """A scalar with an anchor or a tag."""
+        """A scalar that has an anchor, a tag, or a block of lines of its own."""
         self._check_tag(event, _SCALAR_TAGS)
         style = event.style or ""
-        end = self._block_end(event) if style in ("|", ">") else event.end_mark.index
-        scalar = Scalar(self.file, event.start_mark.index, end, event.value, style, event.tag)
+        start, end = event.start_mark.index, event.end_mark.index
+        if style in _BLOCK_STYLES:
+            # The parser counts the blank lines that follow to a block scalar; a reader of diagnostics does not.
+            end = start + len(self.file.text[start:end].rstrip())
+        scalar = Scalar(self.file, start, end, event.value, style, event.tag)
         if event.anchor is not None:
-            self._check_anchor(event)
+            self._check_anchor(event.anchor, event)
             self.anchors[event.anchor] = scalar
         return scalar
 
@@ -261,14 +259,14 @@ class _Builder:
         kind: type[object] = type(event)
         self._check_tag(event, _MAPPING_TAGS if kind is MappingStartEvent else _SEQUENCE_TAGS)
         if event.anchor is not None:
-            self._check_anchor(event)
+            self._check_anchor(event.anchor, event)
             self.open_anchors[event.anchor] = event.start_mark.index
 
     def _collection(self, start: _Event, end: _Event, children: list[Node]) -> Node:
         offset = start.start_mark.index
-        # A block collection ends for the parser where the next thing starts, so its last child says its end;
-        # an alias has its place where its anchor stands, so the last key is asked too.
-        last = end.end_mark.index if start.flow_style else max([offset, *[child.end for child in children[-2:]]])
+        # A block collection ends for the parser where the next thing starts, so its last child says its end. An alias
+        # among its children has the place of its anchor, so the last alias is asked too.
+        last = end.end_mark.index if start.flow_style else max(children[-1].end, self.alias_end)
         node: Node
         kind: type[object] = type(start)
         if kind is SequenceStartEvent:
@@ -322,9 +320,10 @@ class _Builder:
         return found
 
     def _alias(self, event: _Event) -> Node:
-        name = event.anchor
+        name = event.anchor or ""
+        self.alias_end = event.end_mark.index
         known = self.anchors.get(name)
-        if known is not None and name not in self.open_anchors:
+        if known is not None:
             return known
         if name in self.open_anchors:
             start = self.open_anchors[name]
@@ -341,8 +340,7 @@ class _Builder:
             help=did_you_mean(name, self.anchors) or f'put `"*{name}"` in quotes if it is text',
         )
 
-    def _check_anchor(self, event: _Event) -> None:
-        name = event.anchor
+    def _check_anchor(self, name: str, event: _Event) -> None:
         if name in self.anchors or name in self.open_anchors:
             raise Fault.at(
                 ALIAS_UNKNOWN,

@@ -1,0 +1,300 @@
+"""Draws the lines of a file that a diagnostic speaks of, with its labels below them.
+
+A drawing is rows of pieces, each piece a style and a text, so that a renderer decides what a style looks like.
+Columns are those of a terminal: a tab is four wide, a Chinese character two, a combining accent none.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from opwright.source.diagnostic import Label
+from opwright.source.span import SourceText
+
+__all__ = ["PRIMARY", "SECONDARY", "Row", "printable", "snippet_rows"]
+
+PRIMARY: Final = "primary"
+SECONDARY: Final = "secondary"
+
+_TAB_WIDTH: Final = 4
+_MORE: Final = "..."
+_CONTEXT: Final = 20
+# A gap of one line is shown; a longer one is left out.
+_LARGEST_SHOWN_GAP: Final = 2
+_WIDTHLESS: Final = frozenset(["Mn", "Me", "Cf"])
+_BIDIRECTIONAL: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class Row(NamedTuple):
+    """A row: a line's number, "" below a line or `...` for lines left out, and its pieces as (style, text)."""
+
+    number: str
+    pieces: list[tuple[str, str]]
+
+
+class _Mark(NamedTuple):
+    """A label on one line: the terminal columns from start up to, not including, end."""
+
+    start: int
+    end: int
+    label: Label
+
+
+class _Range(NamedTuple):
+    """A label over several lines, with the lane left of the text in which its bar runs."""
+
+    first_line: int
+    first_column: int
+    last_line: int
+    last_column: int
+    lane: int
+    label: Label
+
+
+class _Canvas:
+    """One row under construction: a character and a style by column."""
+
+    __slots__ = ("_cells",)
+
+    def __init__(self) -> None:
+        self._cells: dict[int, tuple[str, str]] = {}
+
+    def write(self, column: int, text: str, style: str) -> None:
+        for offset, character in enumerate(text):
+            self._cells[column + offset] = (character, style)
+
+    def pieces(self) -> list[tuple[str, str]]:
+        pieces: list[tuple[str, str]] = []
+        position = 0
+        for column in sorted(self._cells):
+            character, style = self._cells[column]
+            if column > position:
+                pieces.append(("", " " * (column - position)))
+            if pieces and pieces[-1][0] == style:
+                pieces[-1] = (style, pieces[-1][1] + character)
+            else:
+                pieces.append((style, character))
+            position = column + 1
+        return pieces
+
+
+class _Line:
+    """A line of the file as a terminal shows it, cut to the part that its marks are in when it is too long."""
+
+    __slots__ = ("_columns", "_hidden", "_shift", "_width", "cells", "text")
+
+    def __init__(self, text: str) -> None:
+        # One string for each terminal column; the second column of a wide character is an empty one.
+        self.cells: list[str] = []
+        self._columns: list[int] = []
+        for character in text:
+            if self.cells and unicodedata.category(character) in _WIDTHLESS and character not in _BIDIRECTIONAL:
+                self._columns.append(len(self.cells) - 1)
+                self.cells[-1] += character
+            else:
+                self._columns.append(len(self.cells))
+                self.cells.extend(_cells(character, len(self.cells)))
+        self._columns.append(len(self.cells))
+        self.text = "".join(self.cells)
+        self._width = len(self.cells)
+        self._hidden = 0
+        self._shift = 0
+
+    def raw_column(self, column: int) -> int:
+        """The terminal column of a character column of the file, both from 0, before cutting."""
+        return self._columns[min(column, len(self._columns) - 1)]
+
+    def cut(self, marked: list[tuple[int, int]], width: int) -> None:
+        """Leaves out what does not fit into width columns; of the marked columns, the earlier count for more."""
+        count = len(self.cells)
+        if count <= width:
+            return
+        first, last = marked[0] if marked else (0, 0)
+        for start, end in marked[1:]:
+            if max(end, last) - min(start, first) <= width - 2 * _CONTEXT:
+                first, last = min(start, first), max(end, last)
+        left = 0 if last <= width - _CONTEXT else max(0, min(first - _CONTEXT, count - width))
+        right = min(count, left + width)
+        # A wide character that is cut in two leaves a blank, so that what follows keeps its column.
+        shown = (self.cells[left] or " ") + "".join(self.cells[left + 1 : right])
+        self._hidden = left
+        self._shift = len(_MORE) if left else 0
+        self._width = self._shift + right - left
+        self.text = f"{_MORE if left else ''}{shown}{_MORE if right < count else ''}"
+
+    def column(self, raw: int) -> int:
+        """The column at which a terminal column of the whole line stands after cutting, or the nearest edge."""
+        if raw < self._hidden:
+            return 0
+        return min(raw - self._hidden + self._shift, self._width)
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal acts on: escapes, other controls, changes of direction.
+
+    >>> printable("red \\x1b[31m")
+    'red ␛[31m'
+    """
+    return text if text.isprintable() else "".join(_shown(character) for character in text)
+
+
+def snippet_rows(file: SourceText, labels: Sequence[Label], width: int) -> list[Row]:
+    """The rows for all labels that are in one file, cut to a width in columns."""
+    return _Snippet(file, labels).rows(width)
+
+
+class _Snippet:
+    """The labels of one file, sorted into those on one line and those over several."""
+
+    __slots__ = ("file", "lines", "marks", "ranges")
+
+    def __init__(self, file: SourceText, labels: Sequence[Label]) -> None:
+        self.file = file
+        self.lines: dict[int, _Line] = {}
+        self.marks: dict[int, list[_Mark]] = {}
+        self.ranges: list[_Range] = []
+        for label in labels:
+            self._place(label)
+
+    def rows(self, width: int) -> list[Row]:
+        rows = []
+        previous = 0
+        for number in self._shown_lines():
+            if previous and number > previous:
+                rows.append(Row(_MORE, self._bars(number).pieces()))
+            rows.extend(self._line_rows(number, width))
+            previous = number + 1
+        return rows
+
+    def _line(self, number: int) -> _Line:
+        line = self.lines.get(number)
+        if line is None:
+            line = self.lines[number] = _Line(self.file.line_text(number))
+        return line
+
+    def _place(self, label: Label) -> None:
+        start, end = label.span.start, label.span.end
+        covered = self.file.text[start:end]
+        # A line break at the end of a span is shown as the end of its line, not as the start of the next one.
+        end = start + len(covered.rstrip("\r\n"))
+        first_line, first_column = self.file.place(start)
+        last_line, last_column = self.file.place(max(start, end - 1))
+        first = self._line(first_line).raw_column(first_column - 1)
+        if first_line == last_line:
+            after = self._line(last_line).raw_column(last_column) if end > start else first + 1
+            self.marks.setdefault(first_line, []).append(_Mark(first, max(after, first + 1), label))
+            return
+        last = self._line(last_line).raw_column(last_column - 1)
+        self.ranges.append(_Range(first_line, first, last_line, last, len(self.ranges), label))
+
+    def _shown_lines(self) -> list[int]:
+        wanted = set(self.marks)
+        for part in self.ranges:
+            wanted.update((part.first_line, part.first_line + 1, part.last_line - 1, part.last_line))
+        shown: list[int] = []
+        for number in sorted(wanted):
+            if shown and number - shown[-1] <= _LARGEST_SHOWN_GAP:
+                shown.extend(range(shown[-1] + 1, number))
+            shown.append(number)
+        return shown
+
+    def _bars(self, number: int) -> _Canvas:
+        """A row with the bars of the ranges that began before a line and reach it."""
+        canvas = _Canvas()
+        for part in self.ranges:
+            if part.first_line < number <= part.last_line:
+                canvas.write(2 * part.lane, "|", _style(part.label))
+        return canvas
+
+    def _line_rows(self, number: int, width: int) -> list[Row]:
+        line = self._line(number)
+        marks = self.marks.get(number, [])
+        starting = [part for part in self.ranges if part.first_line == number]
+        ending = [part for part in self.ranges if part.last_line == number]
+        marked = [(mark.start, mark.end, mark.label) for mark in marks]
+        marked += [(part.first_column, part.first_column + 1, part.label) for part in starting]
+        marked += [(part.last_column, part.last_column + 1, part.label) for part in ending]
+        marked.sort(key=lambda mark: not mark[2].primary)
+        line.cut([mark[:2] for mark in marked], width)
+        margin = 2 * len(self.ranges)
+        source = self._bars(number)
+        source.write(margin, line.text, "")
+        rows = [Row(str(number), source.pieces())]
+        rows.extend(Row("", canvas.pieces()) for canvas in self._mark_rows(number, line, marks, margin))
+        for part in starting:
+            canvas = self._bars(number)
+            self._write_corner(canvas, part, margin + line.column(part.first_column))
+            rows.append(Row("", canvas.pieces()))
+        for part in ending:
+            canvas = self._bars(number)
+            column = margin + line.column(part.last_column)
+            self._write_corner(canvas, part, column)
+            canvas.write(column + 2, printable(part.label.text), _style(part.label))
+            rows.append(Row("", canvas.pieces()))
+        return rows
+
+    def _write_corner(self, canvas: _Canvas, part: _Range, column: int) -> None:
+        style = _style(part.label)
+        start = 2 * part.lane + 1
+        canvas.write(start, "_" * (column - start), style)
+        canvas.write(column, _sign(part.label), style)
+
+    def _mark_rows(self, number: int, line: _Line, marks: list[_Mark], margin: int) -> list[_Canvas]:
+        """The underlines of a line's marks, and their labels: the rightmost beside its mark, the others below."""
+        if not marks:
+            return []
+        placed = [_Mark(margin + line.column(mark.start), margin + line.column(mark.end), mark.label) for mark in marks]
+        placed = [mark._replace(end=max(mark.end, mark.start + 1)) for mark in placed]
+        underlines = self._bars(number)
+        for mark in sorted(placed, key=lambda mark: mark.label.primary):
+            underlines.write(mark.start, _sign(mark.label) * (mark.end - mark.start), _style(mark.label))
+        rows = [underlines]
+        waiting = sorted((mark for mark in placed if mark.label.text), key=lambda mark: (mark.start, mark.end))
+        if waiting and waiting[-1].end == max(mark.end for mark in placed):
+            beside = waiting.pop()
+            underlines.write(beside.end + 1, printable(beside.label.text), _style(beside.label))
+        if waiting:
+            rows.append(self._connectors(number, waiting))
+        while waiting:
+            below = waiting.pop()
+            canvas = self._connectors(number, waiting)
+            canvas.write(below.start, printable(below.label.text), _style(below.label))
+            rows.append(canvas)
+        return rows
+
+    def _connectors(self, number: int, waiting: list[_Mark]) -> _Canvas:
+        canvas = self._bars(number)
+        for mark in waiting:
+            canvas.write(mark.start, "|", _style(mark.label))
+        return canvas
+
+
+def _style(label: Label) -> str:
+    return PRIMARY if label.primary else SECONDARY
+
+
+def _sign(label: Label) -> str:
+    return "^" if label.primary else "-"
+
+
+def _shown(character: str) -> str:
+    if character < " ":
+        return chr(0x2400 + ord(character))
+    if character == "\x7f":
+        return "\u2421"
+    category = unicodedata.category(character)
+    if character in _BIDIRECTIONAL or category in ("Cc", "Cs", "Zl", "Zp"):
+        return "\ufffd"
+    return character
+
+
+def _cells(character: str, column: int) -> list[str]:
+    """What a character that starts at a column looks like, a string for each column that it takes."""
+    if " " <= character <= "~":
+        return [character]
+    if character == "\t":
+        return [" "] * (_TAB_WIDTH - column % _TAB_WIDTH)
+    shown = _shown(character)
+    return [shown, ""] if unicodedata.east_asian_width(shown) in ("W", "F") else [shown]
