@@ -1,0 +1,85 @@
+"""Dependency lists for CMake: which files a run makes, as PyTorch's build reads them.
+
+One list for each group of files that the build compiles its own way, in a file of its own: `NAME.cmake` for most,
+`core_NAME.cmake` and `ops_NAME.cmake` for those in these folders, `cpu_vec_NAME.cmake` for kernels that are compiled
+once per instruction set, and one for each kind of device that the build knows. The files that hold all shards at once
+are never compiled, and those of other folders are not listed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath, PurePosixPath
+
+from opwright.build.codes import NOT_A_FILE
+from opwright.build.plan import Plan, Planned
+from opwright.build.shards import is_everything
+from opwright.build.writer import Writer
+from opwright.source.diagnostic import Fault
+
+__all__ = ["cmake_list", "dependency_lists", "write_dependency_lists"]
+
+# The prefix of the list for each output folder that has one of its own; those of `aten` are told apart by name.
+_FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
+_MAIN_FOLDER = "aten"
+_VECTORIZED = re.compile(r"UfuncCPUKernel_\w+\.cpp")
+_OF_DEVICE = re.compile(r"(?:Register|Ufunc)?\w*?(?P<device>CUDA|XPU)(?:_\w+\.(?:cpp|cu)|Functions(?:_inl)?\.h)")
+
+
+def cmake_list(name: str, paths: Iterable[str]) -> str:
+    """A CMake command that sets a variable to a list of paths, ordered part by part.
+
+    >>> print(cmake_list("generated", ["out/ops/add.h", "out/Functions.h"]))
+    set(
+    generated
+        "out/Functions.h"
+        "out/ops/add.h"
+    )
+    """
+    ordered = sorted(paths, key=lambda path: path.split("/"))
+    return "\n".join(["set(", name, *[f'    "{path}"' for path in ordered], ")"])
+
+
+def dependency_lists(plan: Plan, devices: Sequence[str] = ("cuda",)) -> dict[str, list[str]]:
+    """The paths of each list by its prefix, below the folders as the user wrote them.
+
+    A list is there even when it is empty. Files of a device that has no list go to the main one.
+    """
+    roots = {name: PurePath(path).as_posix() for name, path in plan.folders.items()}
+    lists: dict[str, list[str]] = {prefix: [] for prefix in ("", "cpu_vec_", "core_", "ops_")}
+    lists.update({f"{device}_": [] for device in devices})
+    for planned in plan.outputs:
+        prefix = _prefix(planned, lists)
+        if prefix is not None:
+            lists[prefix].append(str(PurePosixPath(roots[planned.folder]) / planned.path))
+    return lists
+
+
+def _prefix(planned: Planned, known: Mapping[str, object]) -> str | None:
+    """The prefix of the list that an output belongs to, or None."""
+    if planned.folder in _FOLDER_PREFIXES:
+        return _FOLDER_PREFIXES[planned.folder]
+    if planned.folder != _MAIN_FOLDER or is_everything(planned.path):
+        return None
+    if _VECTORIZED.fullmatch(planned.path):
+        return "cpu_vec_"
+    device = _OF_DEVICE.fullmatch(planned.path)
+    prefix = f"{device['device'].lower()}_" if device else ""
+    return prefix if prefix in known else ""
+
+
+def write_dependency_lists(path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("cuda",)) -> None:
+    """Writes each list beside `path`, with its prefix before the file's name and before the variable's.
+
+    Raises Fault when one of them cannot be written (E0605 to E0608).
+    """
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    if not name:
+        raise Fault.at(NOT_A_FILE, f"`{os.fspath(path)}` is a folder: dependency lists need the name of a file")
+    stem = PurePath(name).stem
+    with Writer() as writer:
+        for prefix, paths in dependency_lists(plan, devices).items():
+            writer.write(f"{folder}/{prefix}{name}", cmake_list(f"{prefix}{stem}", paths).encode())
