@@ -97,7 +97,10 @@ class NativeFunction:
 
     `entry` is where the entry stands (for a synthesized variant, the entry it was made from) and `is_synthesized`
     tells the two apart. `kernels` maps the dispatch keys that the entry names, an implicit composite included.
-    Attributes set after construction by the linking stage: `group` and `view_group`.
+    `is_abstract` tells that autograd needs a derivative: composite implicit functions differentiate through what they
+    call, all others need one, and a synthesized variant is what the function is that it was made from.
+    Attributes set after construction by the linking stage: `group` and `view_group`. `derived` is where conventions
+    remember what follows from the function alone.
     """
 
     __slots__ = (
@@ -105,11 +108,13 @@ class NativeFunction:
         "autogen",
         "category_override",
         "cpp_no_default_args",
+        "derived",
         "device_check",
         "device_guard",
         "entry",
         "function",
         "group",
+        "is_abstract",
         "is_synthesized",
         "is_view",
         "kernels",
@@ -157,6 +162,7 @@ class NativeFunction:
         autogen: tuple[OperatorName, ...] = (),
         tags: frozenset[str] = frozenset(),
         is_synthesized: bool = False,
+        is_abstract: bool | None = None,
     ) -> None:
         self.namespace: Final = namespace
         self.schema: Final = schema
@@ -183,6 +189,9 @@ class NativeFunction:
         self.autogen: Final = autogen
         self.tags: Final = tags
         self.is_synthesized: Final = is_synthesized
+        if is_abstract is None:
+            is_abstract = structured_delegate is not None or not kernels or not kernels.keys() <= _IMPLICIT_KEYS
+        self.is_abstract: Final = is_abstract
         self.is_view: Final = is_view_schema(schema, tags)
         style = TypeStyle.PLAIN
         if const_ref_mutables:
@@ -190,6 +199,7 @@ class NativeFunction:
         if structured or structured_delegate is not None:
             style |= TypeStyle.ILIST_REF
         self.style: Final[TypeStyle] = style
+        self.derived: Final[dict[object, object]] = {}
         self.group: NativeFunctionsGroup | None = None
         self.view_group: ViewGroup | None = None
 
@@ -233,14 +243,6 @@ class NativeFunction:
     def has_composite_non_functional(self) -> bool:
         """Whether there is a CompositeExplicitAutogradNonFunctional kernel, or a structured group makes one."""
         return COMPOSITE_EXPLICIT_NON_FUNCTIONAL in self.kernels
-
-    @property
-    def is_abstract(self) -> bool:
-        """Whether autograd needs a derivative: structured delegates, and all with more than an implicit kernel.
-
-        Composite implicit functions differentiate through what they call.
-        """
-        return self.structured_delegate is not None or not self.kernels.keys() <= _IMPLICIT_KEYS
 
     @property
     def view_kind(self) -> ViewKind:

@@ -94,6 +94,17 @@ def read_operator_name(text: str, start: int = 0) -> OperatorName:
     return name
 
 
+def read_argument(text: str, start: int, end: int) -> Argument:
+    """The argument that is `text[start:end]`; SchemaFault with offsets in `text`."""
+    item = text[start:end]
+    if _item_end(item, 0) != len(item):
+        raise _unexpected(text, start + _item_end(item, 0), "one argument")
+    one = _ARGUMENTS.get(item)
+    if one is None:
+        one = _ARGUMENTS[item] = _read_argument(text, start, end)
+    return one
+
+
 def _unexpected(text: str, position: int, wanted: str) -> SchemaFault:
     found = _IDENTIFIER.match(text, position)
     end = found.end() if found else min(position + 1, len(text))

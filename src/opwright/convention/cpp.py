@@ -1,0 +1,186 @@
+"""The public C++ API: functions in `at::` and methods of `Tensor`.
+
+An overload has up to four signatures: the friendly one (outs first, tensor options packed, defaults kept), the
+faithful one (schema order, options apart, no defaults, `_outf`), which exists where the two differ, and both once
+more with symbolic integers where the schema has any.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.convention import types
+from opwright.convention.defaults import default_expression
+from opwright.convention.derived import per_function
+from opwright.cpp import types as ctypes
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding
+from opwright.cpp.signature import Signature
+from opwright.cpp.types import CType
+from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.schema.function import Argument, FunctionSchema, TensorOptions
+
+
+def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False) -> str:
+    """The C++ name of an overload.
+
+    >>> from opwright.schema import parse_schema
+    >>> name(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"), faithful=True)
+    'add_outf'
+    """
+    text = schema.name.name
+    if symint:
+        text += "_symint"
+    if schema.arguments.out:
+        text += "_outf" if faithful else "_out"
+    return text
+
+
+_BINDINGS: Final[dict[tuple[Argument, bool, int, bool, bool], Binding]] = {}
+
+
+def argument_type(one: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
+    """The C++ type of one argument."""
+    return types.argument_type(one.type, mutable=one.is_write, symint=symint, style=style)
+
+
+def binding(one: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Binding:
+    """The parameter for one argument; `beside_options` tells that the schema has tensor options too."""
+    key = (one, symint, int(style), keeps_default, beside_options)
+    found = _BINDINGS.get(key)
+    if found is None:
+        default = None
+        if keeps_default and one.default is not None:
+            default = default_expression(one.default, one.type, symint=symint)
+        redundant = beside_options and one.name == "memory_format"
+        role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else one.name
+        found = _BINDINGS[key] = Binding(one.name, role, argument_type(one, symint=symint, style=style), one, default)
+    return found
+
+
+_OPTIONS: Final[dict[tuple[Argument, ...], Binding]] = {}
+
+
+def options_binding(options: TensorOptions) -> Binding:
+    """The single parameter `options` for the four tensor options."""
+    found = _OPTIONS.get(options.all)
+    if found is None:
+        default = None
+        if all(one.default == "None" for one in options.all):
+            default = "{}"
+        elif options.dtype.default == "long":
+            default = "at::kLong"
+        found = _OPTIONS[options.all] = Binding("options", "options", ctypes.TENSOR_OPTIONS, options, default)
+    return found
+
+
+def bindings(
+    function: NativeFunction, *, faithful: bool, method: bool, symint: bool, keeps_defaults: bool | None = None
+) -> tuple[Binding, ...]:
+    """The parameters of one signature; by default the friendly one keeps defaults and the faithful one does not."""
+    arguments = function.arguments
+    style = function.style
+    keep = not faithful if keeps_defaults is None else keeps_defaults
+    without = function.cpp_no_default_args
+    beside = arguments.options is not None
+
+    def bound(one: Argument) -> Binding:
+        kept = keep and one.name not in without
+        return binding(one, symint=symint, style=style, keeps_default=kept, beside_options=beside)
+
+    positional = arguments.positional
+    if method and arguments.self_arg is not None:
+        positional = arguments.pre_self + arguments.post_self
+    if faithful:
+        return tuple([bound(one) for one in (*positional, *arguments.keyword_only, *arguments.out)])
+    made = [bound(one) for one in arguments.out]
+    made += [bound(one) for one in positional]
+    made += [bound(one) for one in arguments.pre_options]
+    if arguments.options is not None:
+        made.append(options_binding(arguments.options))
+        made += [bound(one) for one in arguments.post_options]
+    return tuple(made)
+
+
+class CppSignature(Signature):
+    """A signature of the public API; knows which of the four it is, and for what."""
+
+    __slots__ = ("faithful", "function", "method", "plain_name", "symint")
+
+    def __init__(self, function: NativeFunction, *, faithful: bool, symint: bool, method: bool) -> None:
+        prefix = "__dispatch_" if function.manual_cpp_binding else ""
+        schema = function.schema
+        super().__init__(
+            prefix + name(schema, faithful=faithful, symint=symint),
+            types.returns_type(schema.returns, function.style),
+            bindings(function, faithful=faithful, method=method, symint=symint),
+        )
+        self.plain_name: Final = prefix + name(schema, faithful=faithful)
+        self.function: Final = function
+        self.faithful: Final = faithful
+        self.symint: Final = symint
+        self.method: Final = method
+
+
+class CppSignatures(NamedTuple):
+    """The signatures of one overload as a function, or as a method."""
+
+    friendly: CppSignature
+    faithful: CppSignature | None
+    friendly_symint: CppSignature | None
+    faithful_symint: CppSignature | None
+
+    def all(self, *, symint: bool = True) -> list[CppSignature]:
+        """Those that exist, in the order in which they are declared; `symint=False` leaves the symbolic ones out."""
+        chosen = self if symint else self[:2]
+        return [one for one in chosen if one is not None]
+
+    @property
+    def most_faithful(self) -> CppSignature:
+        """The faithful signature where it exists, else the friendly one."""
+        return self.faithful or self.friendly
+
+
+def _signatures(function: NativeFunction, method: bool) -> CppSignatures:
+    def made(faithful: bool, symint: bool) -> CppSignature:
+        return CppSignature(function, faithful=faithful, symint=symint, method=method)
+
+    has_faithful = function.arguments.options is not None or bool(function.arguments.out)
+    has_symint = function.schema.has_symint
+    return CppSignatures(
+        made(False, False),
+        made(True, False) if has_faithful else None,
+        made(False, True) if has_symint else None,
+        made(True, True) if has_faithful and has_symint else None,
+    )
+
+
+@per_function
+def function_signatures(function: NativeFunction) -> CppSignatures:
+    """The signatures of the overload as a function of `at::`."""
+    return _signatures(function, method=False)
+
+
+@per_function
+def method_signatures(function: NativeFunction) -> CppSignatures:
+    """The signatures of the overload as a method of `Tensor`."""
+    return _signatures(function, method=True)
+
+
+@per_function
+def return_names(function: NativeFunction) -> tuple[str, ...]:
+    """The names of the returns, for text that is read by people and by binding generators."""
+    return tuple(return_name(function, index) for index in range(len(function.schema.returns)))
+
+
+def return_name(function: NativeFunction, index: int, *, fallback: str = "result") -> str:
+    """The name of one return: `self` for in-place, the out argument's, the declared one, else a numbered fallback."""
+    schema = function.schema
+    one = schema.returns[index]
+    if schema.name.inplace:
+        return "self"
+    if schema.arguments.out:
+        return schema.arguments.out[index].name
+    if one.name is not None:
+        clashes = any(one.name == argument.name for argument in schema.arguments.all)
+        return one.name + "_return" if clashes else one.name
+    return fallback if len(schema.returns) == 1 else f"{fallback}{index}"

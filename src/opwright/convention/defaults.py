@@ -1,0 +1,69 @@
+"""Defaults of schemas, as C++ expressions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.schema.types import BaseType, ListType, OptionalType, Type
+
+#: Words of the schema language and what they are called in C++.
+_WORDS: Final = {
+    "True": "true",
+    "False": "false",
+    "None": "::std::nullopt",
+    "Mean": "at::Reduction::Mean",
+    "[]": "{}",
+    "contiguous_format": "c10::MemoryFormat::Contiguous",
+    "long": "at::kLong",
+}
+
+_EXPRESSIONS: Final[dict[tuple[str, Type, bool], str]] = {}
+
+
+def default_expression(text: str, type: Type, *, symint: bool) -> str:
+    """The C++ expression of the default `text` of an argument of `type`.
+
+    >>> from opwright.schema import parse_type
+    >>> default_expression("[0,1]", parse_type("int[]"), symint=False)
+    '{0,1}'
+    >>> default_expression("0", parse_type("SymInt[2]"), symint=True)
+    'c10::SymInt(0)'
+    """
+    key = (text, type, symint)
+    found = _EXPRESSIONS.get(key)
+    if found is None:
+        found = _EXPRESSIONS[key] = _expression(text, type, symint)
+    return found
+
+
+def _expression(text: str, type: Type, symint: bool) -> str:
+    if isinstance(type, OptionalType):
+        if text == "None":
+            return "{}" if type.elem.text == "Tensor" else _WORDS["None"]
+        return _expression(text, type.elem, symint)
+    if isinstance(type, ListType):
+        if text.startswith("[") and text.endswith("]"):
+            return "{" + text[1:-1] + "}"
+        if text in _WORDS:
+            return _WORDS[text]
+        return f"c10::SymInt({text})" if symint and type.elem.text == "SymInt" else text
+    if isinstance(type, BaseType) and type.name == "str":
+        return _string(text)
+    return _WORDS.get(text, text)
+
+
+def _string(text: str) -> str:
+    """A string in C++ spelling; schemas quote with either mark, C++ with the double one only."""
+    if not text.startswith("'"):
+        return text
+    made = []
+    escaped = False
+    for character in text[1:-1]:
+        if escaped:
+            made.append(character if character == "'" else "\\" + character)
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        else:
+            made.append('\\"' if character == '"' else character)
+    return '"' + "".join(made) + '"'

@@ -1,0 +1,96 @@
+"""The native convention: how kernels in `at::native` are declared.
+
+Schema order; options apart and always optional; defaults kept, save in out functions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention import types
+from opwright.convention.defaults import default_expression
+from opwright.convention.derived import per_function
+from opwright.cpp import types as ctypes
+from opwright.cpp.binding import Binding
+from opwright.cpp.signature import Signature
+from opwright.cpp.types import CType
+from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.schema.function import Argument, FunctionSchema
+
+
+def name(schema: FunctionSchema) -> str:
+    """The C++ name of an overload's kernel where its entry gives none."""
+    text = schema.name.name
+    if schema.arguments.out:
+        text += "_out"
+    return f"{text}_{schema.name.overload}" if schema.name.overload else text
+
+
+def argument_type(one: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
+    """The C++ type of one argument; a written optional tensor stays optional, other than in the public API."""
+    if one.is_write and one.type.text == "Tensor?":
+        inner = ctypes.optional(ctypes.TENSOR)
+        return ctypes.const_ref(inner) if style & TypeStyle.CONST_REF_MUTABLES else ctypes.mut_ref(inner)
+    return types.argument_type(one.type, mutable=one.is_write, symint=symint, style=style)
+
+
+_BINDINGS: Final[dict[tuple[Argument, bool, int, bool], Binding]] = {}
+
+
+def binding(one: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool) -> Binding:
+    """The parameter for one argument."""
+    key = (one, symint, int(style), keeps_default)
+    found = _BINDINGS.get(key)
+    if found is None:
+        default = None
+        if keeps_default and one.default is not None:
+            default = default_expression(one.default, one.type, symint=symint)
+        found = _BINDINGS[key] = Binding(
+            one.name, one.name, argument_type(one, symint=symint, style=style), one, default
+        )
+    return found
+
+
+#: The four tensor options as parameters, whatever their types and defaults in the schema.
+_OPTION_TYPES: Final = (
+    ("dtype", ctypes.optional(ctypes.SCALAR_TYPE)),
+    ("layout", ctypes.optional(ctypes.LAYOUT)),
+    ("device", ctypes.optional(ctypes.DEVICE)),
+    ("pin_memory", ctypes.optional(ctypes.BOOL)),
+)
+_OPTIONS: Final = tuple(Binding(name, name, type, None, "{}") for name, type in _OPTION_TYPES)
+_OPTIONS_WITHOUT_DEFAULT: Final = tuple(Binding(name, name, type, None) for name, type in _OPTION_TYPES)
+
+
+def arguments(schema: FunctionSchema, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> tuple[Binding, ...]:
+    """The parameters for all arguments."""
+    parts = schema.arguments
+    keep = not parts.out
+    made = [
+        binding(one, symint=symint, style=style, keeps_default=keep) for one in parts.positional + parts.pre_options
+    ]
+    if parts.options is not None:
+        made += _OPTIONS if keep else _OPTIONS_WITHOUT_DEFAULT
+    made += [binding(one, symint=symint, style=style, keeps_default=keep) for one in parts.post_options + parts.out]
+    return tuple(made)
+
+
+def _signature(function: NativeFunction, symint: bool) -> Signature:
+    schema = function.schema
+    return Signature(
+        name(schema),
+        types.returns_type(schema.returns, function.style),
+        arguments(schema, symint=symint, style=function.style),
+    )
+
+
+@per_function
+def signature(function: NativeFunction) -> Signature:
+    """The signature with `int64_t` in place of symbolic integers."""
+    return _signature(function, False)
+
+
+@per_function
+def symint_signature(function: NativeFunction) -> Signature:
+    """The signature with symbolic integers, for kernels whose name says `_symint`."""
+    return _signature(function, True)

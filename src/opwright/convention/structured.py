@@ -1,0 +1,98 @@
+"""The conventions of structured kernels: the shape function `meta` and the compute function `impl`.
+
+References wherever a value may be looked at without owning it, never symbolic integers, and no returns.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention import types
+from opwright.cpp import types as ctypes
+from opwright.cpp.binding import Binding
+from opwright.cpp.types import CType
+from opwright.model.native_function import NativeFunctionsGroup
+from opwright.schema.function import Argument
+from opwright.schema.types import BaseType, ListType, OptionalType, Type
+
+_TYPES: Final[dict[Type, CType]] = {}
+
+
+def argument_type(type: Type) -> CType:
+    """The C++ type of an argument of that type, written to or not."""
+    found = _TYPES.get(type)
+    if found is None:
+        found = _TYPES[type] = _argument_type(type)
+    return found
+
+
+#: Types by their spelling that have a reference type of their own.
+_REFERENCES: Final = {
+    "Tensor": ctypes.const_ref(ctypes.TENSOR),
+    "Scalar": ctypes.const_ref(ctypes.SCALAR),
+    "Tensor?": ctypes.OPTIONAL_TENSOR_REF,
+    "Scalar?": ctypes.OPTIONAL_SCALAR_REF,
+}
+
+
+def _argument_type(type: Type) -> CType:
+    value = types.value_type(type, symint=False)
+    if value is not None:
+        return value
+    if type.text in _REFERENCES:
+        return _REFERENCES[type.text]
+    if isinstance(type, OptionalType):
+        if isinstance(type.elem, ListType) and type.elem.elem.text == "int":
+            return ctypes.OPTIONAL_INT_ARRAY_REF
+        return ctypes.optional(argument_type(type.elem))
+    if isinstance(type, ListType):
+        match type.elem.text:
+            case "Tensor":
+                return ctypes.const_ref(ctypes.ITENSOR_LIST_REF)
+            case "Tensor?":
+                return ctypes.IOPT_TENSOR_LIST_REF
+            case "int":
+                return ctypes.INT_ARRAY_REF
+            case "Dimname":
+                return ctypes.DIMNAME_LIST
+        return ctypes.array_ref(argument_type(type.elem))
+    raise AssertionError(BaseType)
+
+
+_BINDINGS: Final[dict[Argument, Binding]] = {}
+
+
+def binding(one: Argument) -> Binding:
+    """The parameter for one argument."""
+    found = _BINDINGS.get(one)
+    if found is None:
+        found = _BINDINGS[one] = Binding(one.name, one.name, argument_type(one.type), one)
+    return found
+
+
+def meta_name(group: NativeFunctionsGroup) -> str:
+    """The name of the structure that `meta` is a method of, and of the kernel's structure without its own name."""
+    return group.functional.name.unambiguous
+
+
+def meta_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
+    """The parameters of `meta`: the functional overload's arguments."""
+    return tuple([binding(one) for one in group.functional.arguments.non_out])
+
+
+def out_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
+    """The parameters for the outs."""
+    return tuple([binding(one) for one in group.out.arguments.out])
+
+
+def impl_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
+    """The parameters of `impl`: `meta`'s, precomputed values in their places, additions, then the outs."""
+    precomputed = group.out.precomputed
+    plain = group.functional.arguments.non_out
+    if precomputed is None:
+        return meta_arguments(group) + out_arguments(group)
+    made: list[Argument] = []
+    for one in plain:
+        made += precomputed.replace.get(one.name, (one,))
+    made += precomputed.add
+    return tuple([binding(one) for one in made]) + out_arguments(group)

@@ -1,0 +1,57 @@
+"""Bindings: named C++ values in scope; wants: what a call needs."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.cpp.types import CType
+from opwright.schema.function import Argument, TensorOptions
+
+#: A role that is no argument: the memory format that may also stand inside the options.
+POSSIBLY_REDUNDANT_MEMORY_FORMAT: Final = "possibly_redundant_memory_format"
+
+
+class Want(NamedTuple):
+    """A value that is wanted: the role it plays (mostly the argument's name) and its C++ type."""
+
+    role: str
+    type: CType
+
+
+class Binding:
+    """A C++ parameter: its spelling `name`, the `role` it plays, type and default.
+
+    `argument` is the schema's argument (or group of tensor options) behind it, or None. Conventions make each binding
+    once per argument, so that a tuple of bindings is quick to hash and to compare.
+    """
+
+    __slots__ = ("argument", "declaration", "default", "definition", "is_self", "name", "role", "type", "want")
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        type: CType,
+        argument: Argument | TensorOptions | None,
+        default: str | None = None,
+    ) -> None:
+        self.name: Final = name
+        self.role: Final = role
+        self.type: Final = type
+        self.argument: Final = argument
+        self.default: Final = default
+        self.want: Final = Want(role, type)
+        self.definition: Final = f"{type.text} {name}"
+        self.declaration: Final = self.definition if default is None else f"{self.definition}={default}"
+        self.is_self: Final = name == "self"
+
+    def __repr__(self) -> str:
+        return f"<binding {self.declaration}>"
+
+
+class Given(NamedTuple):
+    """A C++ expression that is at hand, with its role and type."""
+
+    text: str
+    role: str
+    type: CType

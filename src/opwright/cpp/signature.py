@@ -1,0 +1,66 @@
+"""Signatures of C++ functions: one value prints the declaration, the definition and the pointer type."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.cpp.binding import Binding
+from opwright.cpp.types import CType
+
+
+class Signature:
+    """A C++ function's name, return type and parameters under one convention.
+
+    `parameters` are the parameters for declarations (with defaults), `definition_parameters` the same without.
+    """
+
+    __slots__ = ("bindings", "name", "returns")
+
+    def __init__(self, name: str, returns: CType, bindings: tuple[Binding, ...]) -> None:
+        self.name: Final = name
+        self.returns: Final = returns
+        self.bindings: Final = bindings
+
+    @property
+    def parameters(self) -> str:
+        """The parameters with their defaults."""
+        return ", ".join([binding.declaration for binding in self.bindings])
+
+    @property
+    def definition_parameters(self) -> str:
+        """The parameters without defaults."""
+        return ", ".join([binding.definition for binding in self.bindings])
+
+    @property
+    def arguments(self) -> str:
+        """The parameters' names, to pass them on."""
+        return ", ".join([binding.name for binding in self.bindings])
+
+    def declaration(self, name: str | None = None, *, first: str = "") -> str:
+        """`R name(T a=d, ...)`, under another name if given, with `first` as an additional first parameter."""
+        return f"{self.returns.text} {self.name if name is None else name}({_joined(first, self.parameters)})"
+
+    def definition(self, name: str | None = None, *, first: str = "") -> str:
+        """`R name(T a, ...)`: the head of the function's body."""
+        return (
+            f"{self.returns.text} {self.name if name is None else name}({_joined(first, self.definition_parameters)})"
+        )
+
+    @property
+    def parameter_types(self) -> str:
+        """The types of the parameters."""
+        return ", ".join([binding.type.text for binding in self.bindings])
+
+    @property
+    def type(self) -> str:
+        """The function's type: `R (T, ...)`."""
+        return f"{self.returns.text} ({self.parameter_types})"
+
+    @property
+    def pointer(self) -> str:
+        """The type of a pointer to the function: `R(*)(T, ...)`."""
+        return f"{self.returns.text}(*)({self.parameter_types})"
+
+
+def _joined(first: str, rest: str) -> str:
+    return f"{first}, {rest}" if first and rest else first or rest

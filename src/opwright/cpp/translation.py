@@ -1,0 +1,230 @@
+"""Translation: from the C++ values at hand to those that a call wants.
+
+A wanted value is found by its role and type: as it stands, by a conversion that C++ makes by itself, or by one
+conversion of the tables below. The facts (which conversions, in which order of preference, in which words) are
+PyTorch's; a problem is stated in interned values alone, so that its solution is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from opwright.cpp import types as cpp
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Given, Want
+from opwright.cpp.types import CType
+
+Source = Binding | Given
+Scope = dict[tuple[str, CType], str]
+
+
+class Untranslatable(Exception):
+    """No rule leads from the values at hand to a wanted one; it is a fault of the caller."""
+
+
+_CONST_TENSOR: Final = cpp.const_ref(cpp.TENSOR)
+_MUT_TENSOR: Final = cpp.mut_ref(cpp.TENSOR)
+_OPTIONAL_LONG: Final = cpp.optional(cpp.LONG)
+_OPTIONAL_SYMINT: Final = cpp.optional(cpp.SYMINT)
+_LONG_ARRAY: Final = cpp.array_ref(cpp.LONG)
+_OPTIONS: Final = ("options", cpp.TENSOR_OPTIONS)
+_OUT: Final = ("out", _CONST_TENSOR)
+
+#: Values that come for free beside a given one: its type -> (the other type, how it is written).
+_BESIDE: Final[dict[CType, tuple[CType, str]]] = {
+    cpp.const_ref(cpp.optional(cpp.TENSOR)): (
+        cpp.OPTIONAL_TENSOR_REF,
+        "(({0}.has_value() && (*{0}).defined()) ? at::OptionalTensorRef(*{0}) : at::OptionalTensorRef())",
+    ),
+    cpp.const_ref(cpp.SCALAR): (cpp.OPMATH_T, "({0}).to<opmath_t>()"),
+    cpp.const_ref(cpp.optional(cpp.SCALAR)): (
+        cpp.OPTIONAL_SCALAR_REF,
+        "({0}.has_value() ? at::OptionalScalarRef(&({0}.value())) : at::OptionalScalarRef())",
+    ),
+    cpp.SCALAR_T: (cpp.OPMATH_T, "static_cast<opmath_t>({0})"),
+    cpp.const_ref(cpp.c10_list(cpp.optional(cpp.TENSOR))): (cpp.IOPT_TENSOR_LIST_REF, "at::IOptTensorListRef({0})"),
+}
+
+_SYMINTS_TO_INTS: Final = "{0}.has_value() ? ::std::make_optional(C10_AS_INTARRAYREF_SLOW(*{0})) : ::std::nullopt"
+_INTS_TO_SYMINTS: Final = "{0}.has_value() ? ::std::make_optional(c10::fromIntArrayRefSlow(*{0})) : ::std::nullopt"
+_SYMINT_TO_INT: Final = "{0}.has_value() ? ::std::make_optional({0}->guard_int(__FILE__, __LINE__)) : ::std::nullopt"
+_TO_OPTIONAL: Final = "{0}.has_value() ? ::std::make_optional({0}) : ::std::nullopt"
+
+#: Wanted type -> the types it is made from, the best first, and how. `{0}` stands for the value.
+_CONVERSIONS: Final[dict[CType, tuple[tuple[CType, str], ...]]] = {
+    cpp.INT_ARRAY_REF: (
+        (cpp.vector(cpp.LONG), "{0}"),
+        (cpp.SYMINT_ARRAY_REF, "C10_AS_INTARRAYREF_SLOW({0})"),
+    ),
+    cpp.SYMINT_ARRAY_REF: (
+        (cpp.INT_ARRAY_REF, "c10::fromIntArrayRefSlow({0})"),
+        (cpp.vector(cpp.SYMINT), "{0}"),
+    ),
+    cpp.SYMINT: ((cpp.LONG, "{0}"),),
+    _OPTIONAL_SYMINT: (
+        (_OPTIONAL_LONG, "{0}.has_value() ? ::std::make_optional(c10::SymInt(*{0})) : ::std::nullopt"),
+    ),
+    cpp.LONG: ((cpp.SYMINT, "{0}.guard_int(__FILE__, __LINE__)"),),
+    _OPTIONAL_LONG: (
+        (_OPTIONAL_SYMINT, _SYMINT_TO_INT),
+    ),
+    cpp.OPTIONAL_INT_ARRAY_REF: (
+        (cpp.optional(cpp.vector(cpp.LONG)), "{0}"),
+        (cpp.OPTIONAL_SYMINT_ARRAY_REF, _SYMINTS_TO_INTS),
+    ),
+    cpp.OPTIONAL_SYMINT_ARRAY_REF: ((cpp.OPTIONAL_INT_ARRAY_REF, _INTS_TO_SYMINTS),),
+    cpp.OPTIONAL_SCALAR_REF: ((cpp.optional(cpp.SCALAR), "{0}"),),
+    cpp.OPTIONAL_TENSOR_REF: ((cpp.optional(cpp.TENSOR), "{0}"),),
+}  # fmt: skip
+
+#: The same for conversions that copy, which the caller has to allow.
+_COPIES: Final[dict[CType, tuple[CType, str]]] = {
+    cpp.vector(cpp.LONG): (cpp.INT_ARRAY_REF, "{0}.vec()"),
+    cpp.vector(cpp.SYMINT): (cpp.SYMINT_ARRAY_REF, "{0}.vec()"),
+    cpp.optional(cpp.vector(cpp.LONG)): (
+        cpp.OPTIONAL_INT_ARRAY_REF,
+        "{0}.has_value() ? ::std::make_optional({0}->vec()) : ::std::nullopt",
+    ),
+    cpp.optional(cpp.SCALAR): (cpp.OPTIONAL_SCALAR_REF, _TO_OPTIONAL),
+    cpp.optional(cpp.TENSOR): (cpp.OPTIONAL_TENSOR_REF, _TO_OPTIONAL),
+}
+
+#: The parts of the tensor options: (role, type) -> how to take it from the options, and from an out tensor.
+_OPTION_PARTS: Final[dict[tuple[str, CType], tuple[str, str]]] = {
+    ("dtype", cpp.optional(cpp.SCALAR_TYPE)): (
+        "c10::optTypeMetaToScalarType({0}.dtype_opt())",
+        "{0}.scalar_type()",
+    ),
+    ("layout", cpp.optional(cpp.LAYOUT)): ("{0}.layout_opt()", "{0}.layout()"),
+    ("device", cpp.optional(cpp.DEVICE)): ("{0}.device_opt()", "{0}.device()"),
+    ("pin_memory", cpp.optional(cpp.BOOL)): ("{0}.pinned_memory_opt()", "::std::nullopt"),
+}
+_DTYPE, _LAYOUT, _DEVICE, _PIN_MEMORY = _OPTION_PARTS
+
+_MEMORY_FORMAT: Final = ("memory_format", cpp.optional(cpp.MEMORY_FORMAT))
+_REDUNDANT_MEMORY_FORMAT: Final = (POSSIBLY_REDUNDANT_MEMORY_FORMAT, cpp.optional(cpp.MEMORY_FORMAT))
+
+_SOLVED: Final[dict[tuple[object, ...], tuple[str, ...]]] = {}
+
+
+def translate(
+    given: tuple[Source, ...], wanted: tuple[Binding | Want, ...], *, method: bool = False, copies: bool = False
+) -> tuple[str, ...]:
+    """The C++ expressions of the wanted values, in order, made from the given ones.
+
+    `method` tells that the text stands in a method of Tensor, where `self` is `*this`; `copies` allows conversions
+    that copy. Raises Untranslatable where no rule leads to a wanted value.
+
+    >>> translate((Given("size", "size", cpp.SYMINT_ARRAY_REF),), (Want("size", cpp.INT_ARRAY_REF),))
+    ('C10_AS_INTARRAYREF_SLOW(size)',)
+    """
+    key = (given, wanted, method, copies)
+    found = _SOLVED.get(key)
+    if found is None:
+        wants = [one.want if isinstance(one, Binding) else one for one in wanted]
+        scope = _scope(given, method)
+        takes_options = any((want.role, want.type) == _OPTIONS for want in wants)
+        solver = _Solver(scope, takes_options, copies)
+        found = _SOLVED[key] = tuple([solver.expression(want.role, want.type) for want in wants])
+    return found
+
+
+def translated_call(function: str, given: tuple[Source, ...], wanted: tuple[Binding | Want, ...]) -> str:
+    """The C++ text of a call of `function` with the wanted values."""
+    return f"{function}({', '.join(translate(given, wanted))})"
+
+
+def _scope(given: Sequence[Source], method: bool) -> Scope:
+    scope: Scope = {}
+    for one in given:
+        text = one.name if isinstance(one, Binding) else one.text
+        scope[one.role, one.type] = text
+        beside = _BESIDE.get(one.type)
+        if beside is not None:
+            scope[one.role, beside[0]] = beside[1].format(text)
+    if method:
+        scope["self", _MUT_TENSOR] = scope["self", _CONST_TENSOR] = "const_cast<Tensor&>(*this)"
+    return scope
+
+
+class _Solver:
+    """Finds expressions in one scope. A look-up gives None where there is no way."""
+
+    __slots__ = ("_copies", "_scope", "_takes_options")
+
+    def __init__(self, scope: Scope, takes_options: bool, copies: bool) -> None:
+        self._scope = scope
+        self._takes_options = takes_options
+        self._copies = copies
+
+    def expression(self, role: str, type: CType) -> str:
+        """The expression of a wanted value; Untranslatable where there is none."""
+        text = self._any(role, type)
+        if text is None:
+            at_hand = ", ".join(f"{one.text} {named}" for named, one in self._scope)
+            raise Untranslatable(f"no way to `{type.text} {role}` from: {at_hand}")
+        return text
+
+    def _direct(self, role: str, type: CType) -> str | None:
+        """The value as it stands, or as C++ converts it by itself."""
+        return self._reference(role, type, lambda _role, _type: None)
+
+    def _any(self, role: str, type: CType) -> str | None:
+        return self._reference(role, type, self._converted)
+
+    def _reference(self, role: str, type: CType, otherwise: Callable[[str, CType], str | None]) -> str | None:
+        """The value at hand; else what it can refer to: a const reference binds to a reference, that to a value."""
+        text = self._scope.get((role, type))
+        if text is None and type.kind == "const_ref":
+            text = self._reference(role, cpp.mut_ref(type.elem), otherwise)
+        elif text is None and type.kind == "mut_ref":
+            text = self._reference(role, type.elem, otherwise)
+        if text is None and type is _LONG_ARRAY:
+            return self._reference(role, cpp.INT_ARRAY_REF, otherwise)
+        return otherwise(role, type) if text is None else text
+
+    def _converted(self, role: str, type: CType) -> str | None:
+        key = (role, type)
+        if key == _MEMORY_FORMAT:
+            return self._memory_format()
+        if key == _OPTIONS:
+            return self._options()
+        if key in _OPTION_PARTS:
+            return self._option_part(*_OPTION_PARTS[key])
+        if type in _CONVERSIONS:
+            return self._first(role, _CONVERSIONS[type])
+        text = None
+        if self._copies and type in _COPIES:
+            text = self._first(role, (_COPIES[type],))
+        if text is None and type is _MUT_TENSOR:
+            constant = self._direct(role, _CONST_TENSOR)
+            text = None if constant is None else f"const_cast<Tensor&>({constant})"
+        return text
+
+    def _first(self, role: str, ways: Sequence[tuple[CType, str]]) -> str | None:
+        for source, form in ways:
+            text = self._direct(role, source)
+            if text is not None:
+                return form.format(text)
+        return None
+
+    def _memory_format(self) -> str | None:
+        """The memory format may also stand in the options; where both are at hand they must agree."""
+        text = self._direct(*_REDUNDANT_MEMORY_FORMAT)
+        options = None if self._takes_options else self._direct(*_OPTIONS)
+        if text is None or options is None:
+            return text
+        return f"c10::impl::check_tensor_options_and_extract_memory_format({options}, {text})"
+
+    def _options(self) -> str | None:
+        dtype, layout, device, pin_memory = (self._direct(*part) for part in (_DTYPE, _LAYOUT, _DEVICE, _PIN_MEMORY))
+        if dtype is None or layout is None or device is None or pin_memory is None:
+            return None
+        return f"TensorOptions().dtype({dtype}).layout({layout}).device({device}).pinned_memory({pin_memory})"
+
+    def _option_part(self, from_options: str, from_out: str) -> str | None:
+        options = self._direct(*_OPTIONS)
+        if options is not None:
+            return from_options.format(options)
+        out = self._direct(*_OUT)
+        return None if out is None else from_out.format(out)

@@ -1,0 +1,172 @@
+"""C++ types as interned values: two types are equal exactly when they are the same object.
+
+>>> const_ref(optional(TENSOR)).text
+'const ::std::optional<at::Tensor> &'
+>>> const_ref(TENSOR) is const_ref(TENSOR), const_ref(TENSOR).bare
+(True, 'at::Tensor')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+
+class CType:
+    """A C++ type.
+
+    `text` is its spelling and `bare` the spelling without an outermost reference. `kind` names the constructor that
+    made it (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`,
+    `vectorized`), `elems` what it was applied to.
+    """
+
+    __slots__ = ("bare", "elems", "kind", "text", "value")
+
+    def __init__(self, kind: str, text: str, elems: tuple[CType, ...], bare: str | None = None) -> None:
+        self.kind: Final = kind
+        self.text: Final = text
+        self.elems: Final = elems
+        self.bare: Final = text if bare is None else bare
+        self.value: Final[CType] = _value_type(self)
+
+    @property
+    def elem(self) -> CType:
+        """The only type inside."""
+        return self.elems[0]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<C++ type {self.text}>"
+
+
+def _value_type(type: CType) -> CType:
+    """The type with every `&` taken off, inside too: what can be stored by value."""
+    if type.kind == "base":
+        return type
+    if type.kind in ("const_ref", "mut_ref"):
+        return type.elems[0].value
+    inside = tuple(elem.value for elem in type.elems)
+    if inside == type.elems:
+        return type
+    return _REBUILD[type.kind](*inside)
+
+
+def _interned(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
+    made: dict[CType, CType] = {}
+
+    def constructor(elem: CType) -> CType:
+        found = made.get(elem)
+        if found is None:
+            found = made[elem] = CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
+        return found
+
+    constructor.__doc__ = f"The type `{spelling('T')}`."
+    return constructor
+
+
+const_ref = _interned("const_ref", "const {} &".format, reference=True)
+mut_ref = _interned("mut_ref", "{} &".format, reference=True)
+optional = _interned("optional", "::std::optional<{}>".format)
+c10_list = _interned("list", "c10::List<{}>".format)
+array_ref = _interned("array_ref", "at::ArrayRef<{}>".format)
+vector = _interned("vector", "::std::vector<{}>".format)
+vectorized = _interned("vectorized", "at::vec::Vectorized<{}>".format)
+
+_REBUILD: Final = {
+    "optional": optional,
+    "list": c10_list,
+    "array_ref": array_ref,
+    "vector": vector,
+    "vectorized": vectorized,
+    "tuple": lambda *elems: tuple_of(elems),
+}
+
+_BASES: Final[dict[str, CType]] = {}
+_ARRAYS: Final[dict[tuple[CType, int], CType]] = {}
+_TUPLES: Final[dict[tuple[CType, ...], CType]] = {}
+
+
+def base(text: str) -> CType:
+    """The named type, spelt with its namespace."""
+    found = _BASES.get(text)
+    if found is None:
+        found = _BASES[text] = CType("base", text, ())
+    return found
+
+
+def array(elem: CType, size: int) -> CType:
+    """The type `::std::array<elem,size>`."""
+    found = _ARRAYS.get((elem, size))
+    if found is None:
+        found = _ARRAYS[elem, size] = CType("array", f"::std::array<{elem.text},{size}>", (elem,))
+    return found
+
+
+def tuple_of(elems: tuple[CType, ...]) -> CType:
+    """The type `::std::tuple<...>`."""
+    found = _TUPLES.get(elems)
+    if found is None:
+        text = f"::std::tuple<{','.join(elem.text for elem in elems)}>"
+        found = _TUPLES[elems] = CType("tuple", text, elems)
+    return found
+
+
+VOID: Final = base("void")
+BOOL: Final = base("bool")
+LONG: Final = base("int64_t")
+DOUBLE: Final = base("double")
+STRING_VIEW: Final = base("c10::string_view")
+GENERATOR: Final = base("at::Generator")
+SCALAR_TYPE: Final = base("at::ScalarType")
+TENSOR: Final = base("at::Tensor")
+OPTIONAL_TENSOR_REF: Final = base("at::OptionalTensorRef")
+TENSOR_LIST: Final = base("at::TensorList")
+ITENSOR_LIST_REF: Final = base("at::ITensorListRef")
+IOPT_TENSOR_LIST_REF: Final = base("at::IOptTensorListRef")
+DIMNAME: Final = base("at::Dimname")
+DIMNAME_LIST: Final = base("at::DimnameList")
+DIM_VECTOR: Final = base("at::DimVector")
+LAYOUT: Final = base("at::Layout")
+DEVICE: Final = base("at::Device")
+DEVICE_INDEX: Final = base("at::DeviceIndex")
+SCALAR: Final = base("at::Scalar")
+OPTIONAL_SCALAR_REF: Final = base("at::OptionalScalarRef")
+MEMORY_FORMAT: Final = base("at::MemoryFormat")
+QSCHEME: Final = base("at::QScheme")
+STORAGE: Final = base("at::Storage")
+STREAM: Final = base("at::Stream")
+INT_ARRAY_REF: Final = base("at::IntArrayRef")
+OPTIONAL_INT_ARRAY_REF: Final = base("at::OptionalIntArrayRef")
+OPTIONAL_SYMINT_ARRAY_REF: Final = base("at::OptionalSymIntArrayRef")
+TENSOR_OPTIONS: Final = base("at::TensorOptions")
+SYMINT: Final = base("c10::SymInt")
+SYMBOOL: Final = base("c10::SymBool")
+SYMINT_ARRAY_REF: Final = base("c10::SymIntArrayRef")
+SCALAR_T: Final = base("scalar_t")
+OPMATH_T: Final = base("opmath_t")
+DISPATCH_KEY_SET: Final = base("c10::DispatchKeySet")
+
+#: The C++ type by value of each base type of the schema language; GraphModule has none.
+BASE_TYPES: Final = {
+    "Tensor": TENSOR,
+    "Scalar": SCALAR,
+    "int": LONG,
+    "SymInt": SYMINT,
+    "float": DOUBLE,
+    "bool": BOOL,
+    "SymBool": SYMBOOL,
+    "str": STRING_VIEW,
+    "Generator": GENERATOR,
+    "ScalarType": SCALAR_TYPE,
+    "Dimname": DIMNAME,
+    "DimVector": DIM_VECTOR,
+    "Layout": LAYOUT,
+    "Device": DEVICE,
+    "DeviceIndex": DEVICE_INDEX,
+    "MemoryFormat": MEMORY_FORMAT,
+    "QScheme": QSCHEME,
+    "Storage": STORAGE,
+    "Stream": STREAM,
+}

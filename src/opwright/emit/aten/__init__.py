@@ -1,0 +1,3 @@
+"""Emitters of ATen's headers and sources."""
+
+from __future__ import annotations

@@ -1,0 +1,130 @@
+"""What an emitter is: units, a pure function from a unit to text, and a layout of files.
+
+An emitter says what its files are made of; the engine (`opwright.build`) works out the files, fills the templates
+and writes. Emitters read and write nothing themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import DispatchKey
+from opwright.model.native_function import NativeFunction
+from opwright.release.rules import Rules
+
+#: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
+Slots = Mapping[str, "str | Sequence[str]"]
+
+Unit = TypeVar("Unit")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the flags of a run choose, as far as it changes the text of files.
+
+    `backends` are the dispatch keys whose registrations are wanted (`--backend-whitelist`), None for all.
+    """
+
+    per_operator_headers: bool = True
+    rocm: bool = False
+    skip_dispatcher_registration: bool = False
+    force_schema_registration: bool = False
+    static_dispatch: tuple[DispatchKey, ...] = ()
+    backends: frozenset[DispatchKey] | None = None
+    update_c_shim: bool = False
+    extend_c_shim: bool = False
+
+
+class Job:
+    """One run's input to the emitters: the catalog, the rules of the release, and the options.
+
+    `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
+    the names first occur.
+    """
+
+    __slots__ = ("by_root", "catalog", "options", "rules", "selection")
+
+    def __init__(self, catalog: Catalog, rules: Rules, options: Options, selection: Selection | None = None) -> None:
+        self.catalog: Final = catalog
+        self.rules: Final = rules
+        self.options: Final = options
+        self.selection: Final = selection if selection is not None else Selection()
+        by_root: dict[str, list[NativeFunction]] = {}
+        for function in catalog.functions:
+            by_root.setdefault(function.root_name, []).append(function)
+        self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = by_root
+
+
+@dataclass(frozen=True, slots=True)
+class OneFile:
+    """All fragments in one file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilePerUnit(Generic[Unit]):
+    """A file for each unit, at the path that the function names."""
+
+    path: Callable[[Unit], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharded(Generic[Unit]):
+    """`shards` files (`Name_0.cpp` ...) by a stable hash of each unit's key, and all of it in `NameEverything.cpp`.
+
+    `path` is the name without either; `key` gives the text that is hashed.
+    """
+
+    path: str
+    shards: int
+    key: Callable[[Unit], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emitter(Generic[Unit]):
+    """One file, or one family of files of the same template.
+
+    `folder` names the install folder (`aten`, `ops`, `core`, `aoti`, `headeronly`, `autograd`, `python`), `template`
+    the template's name, or None where `frame` and fragments give a slot `text` that is the whole file.
+    `frame` gives the slots that belong to the file and not to a unit; lists of frame and fragments are joined, the
+    frame's first. For sharded files the frame is the same in each. `finish`, where given, turns the joined slots of a
+    file into those of the template (to order or to de-duplicate what came from several units).
+    """
+
+    name: str
+    family: str
+    template: str | None
+    folder: str = "aten"
+    units: Callable[[Job], Sequence[Unit]]
+    fragment: Callable[[Unit, Job], Slots]
+    layout: OneFile | FilePerUnit[Unit] | Sharded[Unit]
+    frame: Callable[[Job], Slots] | None = None
+    finish: Callable[[dict[str, str | list[str]], Job], Slots] | None = None
+
+
+#: An emitter of whatever units; the engine hands units back only to the emitter that they came from.
+AnyEmitter = Emitter[Any]
+
+#: What each module of a family exports: its emitters for a job.
+EmitterSource = Callable[[Job], Iterable[AnyEmitter]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The operators that a selective build keeps; by default all.
+
+    `roots` are the selected overloads by full name (`aten::add.Tensor`) or base name, `training` those of them that
+    are wanted for training.
+    """
+
+    everything: bool = True
+    operators: frozenset[str] = frozenset()
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    def selects(self, function: NativeFunction) -> bool:
+        """Whether the overload is kept."""
+        return self.everything or f"{function.namespace}::{function.name.text}" in self.operators
