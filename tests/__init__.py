@@ -1,0 +1,3 @@
+"""The checks of the project."""
+
+from __future__ import annotations

@@ -1,0 +1,120 @@
+"""The inputs of a comparison: PyTorch's own, and ones made from them, each in a folder named after its content.
+
+A folder of inputs is laid out as PyTorch's wheel lays them out: `ATen/native`, `ATen/templates`, `autograd`; beside
+them stands `selection`, with the selection files of the suite.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from tests.conformance import mutate
+from tests.conformance.selections import SELECTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "conformance"
+
+Files = dict[str, bytes]
+Mutation = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+# What each set of inputs changes in PyTorch's own files: the function takes their texts and gives the changed ones.
+MUTATIONS: dict[str, Mutation] = {
+    "pytorch": lambda _: {},
+    "third": mutate.keep_a_third,
+    "namespace": mutate.move_to_namespace,
+    "overloads": mutate.add_overloads,
+    "derivatives": mutate.change_derivatives,
+}
+
+
+class NoReference(Exception):
+    """Raised where PyTorch's generator is not installed in the environment that runs the comparison."""
+
+
+@cache
+def reference_package() -> Path:
+    """The folder of the installed reference, found without importing it."""
+    spec = importlib.util.find_spec("torchgen")
+    if spec is None or spec.origin is None:
+        raise NoReference("PyTorch is not installed here; `make conformance` installs it into .venv")
+    return Path(spec.origin).parent
+
+
+@cache
+def reference_version() -> str:
+    """The version of the installed reference."""
+    return importlib.metadata.version("torch")
+
+
+@cache
+def installed_headers() -> Path:
+    """The folder of headers that the installed PyTorch ships."""
+    return reference_package().parent / "torch" / "include"
+
+
+@cache
+def pytorch_files() -> Files:
+    """PyTorch's own YAML and templates, by path in a folder of inputs."""
+    package = reference_package() / "packaged"
+    found = [
+        *(package / "ATen" / "native").glob("*.yaml"),
+        *(package / "ATen" / "templates").iterdir(),
+        *(package / "autograd").glob("*.yaml"),
+        *(package / "autograd" / "templates").iterdir(),
+    ]
+    return {path.relative_to(package).as_posix(): path.read_bytes() for path in sorted(found)}
+
+
+@cache
+def input_folder(name: str) -> Path:
+    """The folder with the inputs called `name`, written on first use; its own name tells their content."""
+    files = dict(pytorch_files())
+    texts = {path: text.decode("utf-8") for path, text in files.items() if path.endswith(".yaml")}
+    files.update((path, text.encode("utf-8")) for path, text in MUTATIONS[name](texts).items())
+    files.update((f"selection/{title}.yaml", text.encode("utf-8")) for title, text in SELECTIONS.items())
+    folder = CACHE / "inputs" / f"{name}-{files_digest(files)[:12]}"
+    if not folder.is_dir():
+        write_folder(folder, files)
+    return folder
+
+
+def files_digest(files: Mapping[str, bytes]) -> str:
+    """A digest of paths and bytes together, in hexadecimal."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path}\0{len(files[path])}\0".encode())
+        digest.update(files[path])
+    return digest.hexdigest()
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write `files` into the new folder `folder`, which comes into being whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        for path, text in files.items():
+            (draft / path).parent.mkdir(parents=True, exist_ok=True)
+            (draft / path).write_bytes(text)
+        draft.rename(folder)
+    except OSError:
+        # Another run of the suite may have written the same folder in the meantime.
+        if not folder.is_dir():
+            raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def reserve_folder(path: Path) -> Path:
+    """An empty folder at `path`, whatever stood there before."""
+    if path.exists():
+        shutil.rmtree(path)
+    os.makedirs(path)
+    return path

@@ -1,0 +1,271 @@
+"""The jobs of the comparison, as data: the commands of both sides, and the inputs they run on.
+
+A command is written as the arguments of the Python interpreter. `{aten}`, `{native}`, `{tags}`, `{autograd}` and
+`{selection}` stand for places in the folder of inputs; outputs go into the working folder of the side.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from tests.conformance.inputs import input_folder, installed_headers
+
+Command = tuple[str, ...]
+Side = Literal["reference", "opwright"]
+
+SHIM_HEADERS = "torch/csrc/inductor/aoti_torch/generated"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One comparison: what each side runs, on which inputs, and files that stand in the output folder beforehand.
+
+    `seeds` maps a place in the output folder to a file below the headers that the installed PyTorch ships.
+    """
+
+    name: str
+    reference: tuple[Command, ...]
+    opwright: tuple[Command, ...]
+    inputs: str = "pytorch"
+    seeds: Mapping[str, str] = field(default_factory=dict)
+
+
+def commands(job: Job, side: Side) -> list[list[str]]:
+    """The command lines of one side of `job`, ready to run."""
+    folder = input_folder(job.inputs)
+    places = {
+        "{aten}": f"{folder}/ATen",
+        "{native}": f"{folder}/ATen/native/native_functions.yaml",
+        "{tags}": f"{folder}/ATen/native/tags.yaml",
+        "{autograd}": f"{folder}/autograd",
+        "{selection}": f"{folder}/selection",
+    }
+    steps = job.reference if side == "reference" else job.opwright
+    return [[sys.executable, *(filled(argument, places) for argument in step)] for step in steps]
+
+
+def filled(argument: str, places: Mapping[str, str]) -> str:
+    """`argument` with the place it starts with, if any, written out."""
+    opening, closed, rest = argument.partition("}")
+    return places.get(opening + closed, opening + closed) + rest
+
+
+def prepare(job: Job, folder: Path) -> None:
+    """Put the seeds of `job` into the still empty output folder."""
+    for target, source in job.seeds.items():
+        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(installed_headers() / source, folder / target)
+
+
+# The main program. Both sides take the same flags, which is the whole point.
+
+FOLDERS = ("--install-dir", "aten/src/ATen", "--aoti-install-dir", "aoti", "--headeronly-install-dir", "headeronly")
+PER_OPERATOR = ("--per-operator-headers",)
+DEVICES = ("--mps", "--xpu", "--mtia")
+
+
+def aten(name: str, *flags: str, inputs: str = "pytorch", folders: Command = FOLDERS, seeds: Iterable[str] = ()) -> Job:
+    """A job of the main program with `flags`; `seeds` names C shim headers that stand there already."""
+    return aten_steps(name, (*folders, *flags), inputs=inputs, seeds=seeds)
+
+
+def aten_steps(name: str, *steps: Command, inputs: str = "pytorch", seeds: Iterable[str] = ()) -> Job:
+    """A job that runs the main program several times, as a build does."""
+    source = ("--source-path", "{aten}")
+    return Job(
+        name,
+        reference=tuple(("-m", "torchgen.gen", *source, *step) for step in steps),
+        opwright=tuple(("-m", "opwright.torchgen.gen", *source, *step) for step in steps),
+        inputs=inputs,
+        seeds={f"aoti/{header}": f"{SHIM_HEADERS}/{header}" for header in seeds},
+    )
+
+
+def build_steps(*flags: str) -> Iterable[Command]:
+    """What PyTorch's build runs: at configure time a dry run that lists the outputs, later the run, for each kind."""
+    for kind in ("headers", "sources", "declarations_yaml"):
+        shared = (*FOLDERS, *flags, "--generate", kind)
+        yield (*shared, "--dry-run", "--output-dependencies", f"generated_{kind}.cmake")
+        yield shared
+
+
+# The programs for autograd and Python. The reference runs each in a process of its own, because its first program
+# leaves derivatives of foreach operators in a cache that changes what its second one writes.
+
+INPUTS = ("{native}", "{tags}", "out", "{autograd}")
+AUTOGRAD_MODULE = "torchgen.packaged.autograd.gen_autograd"
+PLAIN_CALL = "import sys, {module} as program; program.{function}(*sys.argv[1:])"
+SELECTED_CALL = (
+    "import sys, torchgen.packaged.autograd.gen_autograd as program, torchgen.selective_build.selector as selector; "
+    "chosen = selector.SelectiveBuilder.from_yaml_path(sys.argv[5]); "
+    "program.gen_autograd(*sys.argv[1:5], chosen, disable_autograd={disabled})"
+)
+VIEW_META_CALL = (
+    "import sys, torchgen.gen_functionalization_type as program, torchgen.selective_build.selector as selector; "
+    "chosen = selector.SelectiveBuilder.from_yaml_path(sys.argv[3]); "
+    "program.gen_functionalization_view_meta_classes(*sys.argv[1:3], chosen, *sys.argv[4:])"
+)
+VIEW_META_PLACES = ("{native}", "{tags}", "{selection}/all.yaml", "functionalization", "{aten}/templates")
+
+
+def reference_autograd(selection: str, *, disabled: bool = False) -> Command:
+    """The reference's autograd program with a selection, by name."""
+    return ("-c", SELECTED_CALL.format(disabled=disabled), *INPUTS, f"{{selection}}/{selection}.yaml")
+
+
+def reference_call(module: str, function: str) -> Command:
+    """A function of the reference that takes the four usual paths."""
+    return ("-c", PLAIN_CALL.format(module=module, function=function), *INPUTS)
+
+
+def autograd(inputs: str = "pytorch", suffix: str = "") -> Job:
+    """The autograd job as the drop-in program runs it."""
+    return Job(
+        f"autograd{suffix}",
+        reference=(reference_autograd("all"),),
+        opwright=(("-m", "opwright.torchgen.gen_autograd", *INPUTS),),
+        inputs=inputs,
+    )
+
+
+def autograd_selected(name: str, selection: str, *, disabled: bool = False) -> Job:
+    """The autograd job with a selection, or without autograd; the drop-in program takes both as flags."""
+    flags = ("--operators-yaml-path", f"{{selection}}/{selection}.yaml", *(["--disable-autograd"] if disabled else []))
+    return Job(
+        name,
+        reference=(reference_autograd(selection, disabled=disabled),),
+        opwright=(("-m", "opwright.torchgen.gen_autograd", *INPUTS, *flags),),
+    )
+
+
+def python_bindings(inputs: str = "pytorch", suffix: str = "") -> Job:
+    """The job for the Python bindings."""
+    return Job(
+        f"python{suffix}",
+        reference=(reference_call(AUTOGRAD_MODULE, "gen_autograd_python"),),
+        opwright=(("-m", "opwright.torchgen.gen_autograd_python", *INPUTS),),
+        inputs=inputs,
+    )
+
+
+def annotated(inputs: str = "pytorch", suffix: str = "") -> Job:
+    """The job for the annotated arguments."""
+    return Job(
+        f"annotated{suffix}",
+        reference=(reference_call("torchgen.packaged.autograd.gen_annotated_fn_args", "gen_annotated"),),
+        opwright=(("-m", "opwright.torchgen.gen_annotated_fn_args", *INPUTS),),
+        inputs=inputs,
+    )
+
+
+def generate_code(name: str, subset: str, *reference: Command) -> Job:
+    """A job of the program that PyTorch's build calls for everything but ATen, for one subset."""
+    flags = ("--native-functions-path", "{native}", "--tags-path", "{tags}", "--install-dir", ".", "--subset", subset)
+    view_meta = ("-c", VIEW_META_CALL, *VIEW_META_PLACES)
+    return Job(
+        name,
+        reference=tuple(tuple(BUILD_FOLDERS.get(word, word) for word in step) for step in (*reference, view_meta)),
+        opwright=(("-m", "opwright.torchgen.generate_code", *flags),),
+    )
+
+
+# Where that program puts the files, instead of the folders used above.
+BUILD_FOLDERS = {"out": "autograd/generated", "functionalization": "functionalization/generated"}
+
+
+def usual_jobs() -> list[Job]:
+    """The jobs that every run of the checks compares."""
+    return [
+        aten("headers", *PER_OPERATOR, "--generate", "headers"),
+        aten("headers-aggregated", "--generate", "headers"),
+        aten("headers-devices", *PER_OPERATOR, *DEVICES, "--generate", "headers"),
+        aten("headers-rocm", *PER_OPERATOR, "--rocm", "--generate", "headers"),
+        aten("sources", *PER_OPERATOR, "--generate", "sources"),
+        aten("declarations", *PER_OPERATOR, "--generate", "declarations_yaml"),
+        aten("full", *PER_OPERATOR),
+        autograd(),
+        python_bindings(),
+        annotated(),
+        generate_code("generate-code-libtorch", "libtorch", reference_autograd("all")),
+        generate_code("generate-code-pybindings", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")),
+    ]
+
+
+def flag_jobs() -> list[Job]:
+    """Jobs that between them use every flag of the main program, in combinations that meet in real builds."""
+    whitelist = ("aten::add", "aten::empty", "aten::conv2d", "aten::_softmax", "aten::view")
+    some_backends = ("CPU", "CUDA", "QuantizedCPU", "SparseCPU")
+    shims = [f"c_shim_{device}.h" for device in ("aten", "cpu", "cuda")]
+    selected = "--op-selection-yaml-path"
+    return [
+        aten("flags-aggregated"),
+        aten("flags-devices", *PER_OPERATOR, *DEVICES),
+        aten("flags-devices-aggregated", *DEVICES),
+        aten("flags-mps", *PER_OPERATOR, "--mps"),
+        aten("flags-xpu", *PER_OPERATOR, "--xpu"),
+        aten("flags-rocm", *PER_OPERATOR, "--rocm"),
+        aten("flags-rocm-devices-aggregated", "--rocm", *DEVICES),
+        aten("flags-whitelist", *PER_OPERATOR, "--op-registration-whitelist", *whitelist),
+        aten("flags-whitelist-empty", *PER_OPERATOR, "--op_registration_whitelist"),
+        aten(
+            "flags-whitelist-forced",
+            *PER_OPERATOR,
+            "--force_schema_registration",
+            "--op-registration-whitelist",
+            *whitelist,
+        ),
+        aten("flags-selection-training", *PER_OPERATOR, selected, "{selection}/training.yaml"),
+        aten("flags-selection-overloads", selected, "{selection}/overloads.yaml", "--force-schema-registration"),
+        aten("flags-selection-kernels", *PER_OPERATOR, selected, "{selection}/kernels.yaml"),
+        aten("flags-selection-empty", *PER_OPERATOR, "--op_selection_yaml_path", "{selection}/empty.yaml"),
+        aten("flags-selection-all", selected, "{selection}/all.yaml"),
+        aten("flags-backends", *PER_OPERATOR, "--backend-whitelist", *some_backends),
+        aten("flags-backends-aggregated", "--backend_whitelist", "CPU", "Meta"),
+        aten("flags-static-cpu", *PER_OPERATOR, "--static-dispatch-backend", "CPU"),
+        aten("flags-static-two", "--static_dispatch_backend", "CPU", "QuantizedCPU"),
+        aten(
+            "flags-static-skip", *PER_OPERATOR, "--static-dispatch-backend", "CPU", "--skip_dispatcher_op_registration"
+        ),
+        aten("flags-skip-registration", "--skip-dispatcher-op-registration"),
+        aten("flags-shim-update", *PER_OPERATOR, "--update-aoti-c-shim", "--generate", "headers", "sources"),
+        aten("flags-shim-existing", *PER_OPERATOR, "--generate", "headers", seeds=shims),
+        aten("flags-shim-extend", "--extend-aoti-c-shim", "--generate", "sources"),
+        aten("flags-default-headeronly", "--generate", "headers", folders=FOLDERS[:4]),
+        aten_steps("flags-build", *build_steps(*PER_OPERATOR)),
+        aten_steps("flags-build-aggregated", *build_steps(*DEVICES)),
+        autograd_selected("autograd-disabled", "all", disabled=True),
+        autograd_selected("autograd-training", "training"),
+    ]
+
+
+def mutated_jobs() -> list[Job]:
+    """Jobs on inputs made from PyTorch's, so that nothing can hang on PyTorch's own operators."""
+    jobs = []
+    for inputs in ("third", "namespace", "overloads"):
+        jobs += [
+            aten(f"mutated-{inputs}", *PER_OPERATOR, inputs=inputs),
+            aten(f"mutated-{inputs}-aggregated", *DEVICES, inputs=inputs),
+        ]
+    for inputs in ("third", "overloads", "derivatives"):
+        suffix = f"-mutated-{inputs}"
+        jobs += [autograd(inputs, suffix), python_bindings(inputs, suffix)]
+    return [*jobs, annotated("third", "-mutated-third")]
+
+
+def full_jobs() -> list[Job]:
+    """Every job there is."""
+    return [*usual_jobs(), *flag_jobs(), *mutated_jobs()]
+
+
+Matrix = Callable[[], list[Job]]
+
+
+def chosen_jobs(matrix: Matrix, only: str) -> list[Job]:
+    """The jobs of `matrix` whose names start with one of the words in `only`; an empty `only` chooses all."""
+    words = only.replace(",", " ").split()
+    return [job for job in matrix() if not words or job.name.startswith(tuple(words))]

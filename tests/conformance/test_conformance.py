@@ -1,0 +1,24 @@
+"""The comparison as part of the checks: the usual jobs always, all others when slow checks are wanted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.jobs import Job, flag_jobs, mutated_jobs, usual_jobs
+from tests.conformance.report import print_result
+from tests.conformance.runner import run_job
+
+
+@pytest.mark.parametrize("job", usual_jobs(), ids=lambda job: job.name)
+def test_usual_job_is_identical(job: Job) -> None:
+    """Opwright writes the reference's bytes for the jobs that a build of PyTorch consists of."""
+    result = run_job(job)
+    assert result.is_clean, print_result(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", [*flag_jobs(), *mutated_jobs()], ids=lambda job: job.name)
+def test_other_job_is_identical(job: Job) -> None:
+    """Opwright writes the reference's bytes under every flag and for inputs that PyTorch never had."""
+    result = run_job(job)
+    assert result.is_clean, print_result(result)

@@ -1,0 +1,208 @@
+"""The house stands as planned: packages import from above alone, nothing runs in circles, and no release is special."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+# A module imports from packages that stand before its own here, and from its own.
+ORDER = (
+    "source",
+    "schema",
+    "model",
+    "release",
+    "load",
+    "check",
+    "cpp",
+    "convention",
+    "emit",
+    "build",
+    "cli",
+    "torchgen",
+)
+
+# The reference is a program to compare with; what is not in the standard library must be named in pyproject.toml.
+FORBIDDEN = {"torch", "torchgen", "tools"}
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The syntax trees of all modules of the package, by dotted name; a package's name stands for its face."""
+    found = {}
+    for path in sorted((SOURCE / "opwright").rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    return found
+
+
+@cache
+def is_package(name: str) -> bool:
+    """Whether `name` is a package and not a module in one."""
+    return (SOURCE / Path(*name.split(".")) / "__init__.py").is_file()
+
+
+def imported(name: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything that the module `name` imports, also inside functions or for types only."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(name, node)
+            for alias in node.names:
+                # `from package import module` names a module, `from module import thing` does not.
+                longer = f"{base}.{alias.name}"
+                yield node.lineno, longer if longer in modules() else base
+
+
+def absolute(name: str, node: ast.ImportFrom) -> str:
+    """The absolute name of the module that an import statement in the module `name` imports from."""
+    if not node.level:
+        return node.module or ""
+    steps = node.level - 1 if is_package(name) else node.level
+    home = name.split(".")
+    return ".".join([*home[: len(home) - steps], *([node.module] if node.module else [])])
+
+
+def room(name: str) -> str:
+    """The package of the house that a module stands in; the package's face and entry points stand in the last."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in ORDER else ""
+
+
+def test_every_package_has_its_place() -> None:
+    """A new package below `opwright` is entered in the order above before anything is written in it."""
+    folders = {path.parent.name for path in (SOURCE / "opwright").glob("*/*.py")}
+    assert folders <= set(ORDER)
+
+
+def test_imports_point_upwards() -> None:
+    """No module imports from a package that stands after its own."""
+    wrong = []
+    for name, tree in modules().items():
+        if not room(name):
+            continue
+        for line, target in imported(name, tree):
+            if not target.startswith("opwright"):
+                continue
+            if target == "opwright" or (room(target) and ORDER.index(room(target)) > ORDER.index(room(name))):
+                wrong.append(f"{name}:{line} imports {target}")
+    assert not wrong
+
+
+def test_no_circles() -> None:
+    """No module imports itself by way of others; imports for types alone count too."""
+    arrows = {
+        name: {target for _, target in imported(name, tree) if target in modules() and target != name}
+        for name, tree in modules().items()
+    }
+    assert find_circle(arrows) == []
+
+
+@pytest.mark.parametrize(
+    ("arrows", "circle"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, ["b", "c", "b"]),
+        ({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}, []),
+    ],
+)
+def test_circles_are_found(arrows: dict[str, set[str]], circle: list[str]) -> None:
+    """The search that the test above relies on finds a circle where there is one and none where paths only meet."""
+    assert find_circle(arrows) == circle
+
+
+def find_circle(arrows: dict[str, set[str]]) -> list[str]:
+    """One circle of arrows, as the names along it with the first one again at the end, or nothing."""
+    done: set[str] = set()
+    trail: list[str] = []
+
+    def walk(name: str) -> list[str]:
+        if name in trail:
+            return [*trail[trail.index(name) :], name]
+        if name in done:
+            return []
+        trail.append(name)
+        for target in sorted(arrows[name]):
+            if circle := walk(target):
+                return circle
+        trail.pop()
+        done.add(name)
+        return []
+
+    for start in sorted(arrows):
+        if circle := walk(start):
+            return circle
+    return []
+
+
+def test_reference_is_never_imported() -> None:
+    """The package runs without PyTorch, so nothing in it imports PyTorch or the generator inside it."""
+    wrong = [
+        f"{name}:{line} imports {target}"
+        for name, tree in modules().items()
+        for line, target in imported(name, tree)
+        if target.split(".")[0] in FORBIDDEN
+    ]
+    assert not wrong
+
+
+def test_releases_differ_in_one_table_alone() -> None:
+    """Outside `release/` no version is made, asked for or compared: there a rule is asked by its name."""
+    wrong = []
+    for name, tree in modules().items():
+        if room(name) == "release":
+            continue
+        wrong += [f"{name}:{line} {what}" for line, what in version_uses(tree)]
+    assert not wrong
+
+
+def version_uses(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The places where code looks at the version of a release to decide something."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called_name(node.func) in {"Version", "SpecifierSet"}:
+            yield node.lineno, "makes a version"
+        elif isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                if isinstance(side, ast.Attribute) and side.attr in {"version", "release", "version_info"}:
+                    yield node.lineno, f"compares `.{side.attr}`"
+
+
+def called_name(function: ast.expr) -> str:
+    """The last part of the name of a called function."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("if Version(text) >= limit: pass", 1),
+        ("if rules.version >= (2, 14): pass", 1),
+        ("if rules.owns_view_values: pass", 0),
+        ("print(release.version)", 0),
+    ],
+)
+def test_version_uses_are_found(code: str, count: int) -> None:
+    """The search that the test above relies on sees comparisons, and lets a version be printed."""
+    assert len(list(version_uses(ast.parse(code)))) == count
+
+
+def test_modules_start_the_same_way() -> None:
+    """Every module says first what it is for, and annotations are never evaluated."""
+    wrong = []
+    for name, tree in modules().items():
+        futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+        if not ast.get_docstring(tree) or not any(
+            alias.name == "annotations" for alias in futures[0:1] and futures[0].names
+        ):
+            wrong.append(name)
+    assert not wrong
