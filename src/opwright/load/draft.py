@@ -1,0 +1,112 @@
+"""The half-read entry that the readers of fields fill, and the ways to say what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Row
+from typing import Final
+
+from opwright.load import codes
+from opwright.model.dispatch_key import DispatchKey
+from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema
+from opwright.schema.names import OperatorName
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.expect import WRONG_SHAPE
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.span import Span
+
+
+class Surroundings:
+    """What all entries of a file are read with: the known tags, the ignored keys, and the sink of faults."""
+
+    __slots__ = ("ignored_keys", "keys_of", "sink", "tag_sets", "tags")
+
+    def __init__(self, tags: frozenset[str], ignored_keys: frozenset[DispatchKey], sink: Diagnostics) -> None:
+        self.tags: Final = tags
+        self.ignored_keys: Final = ignored_keys
+        self.sink: Final = sink
+        # Both are remembered by what the file says, since few texts occur and each many times.
+        self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
+        self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}
+
+
+class Draft:
+    """An entry while it is read: the values of its fields, and whether any of them is at fault."""
+
+    __slots__ = (
+        "around", "autogen", "category_override", "const_ref_mutables", "cpp_no_default_args", "device_check",
+        "device_guard", "failed", "function", "kernels", "manual_cpp_binding", "manual_kernel_registration", "method",
+        "named_keys", "namespace", "node", "precomputed", "python_module", "schema", "structured",
+        "structured_delegate", "structured_inherits", "tags", "ufunc",
+    )  # fmt: skip
+
+    def __init__(self, node: Mapping, around: Surroundings) -> None:
+        self.node: Final = node
+        self.around: Final = around
+        self.failed = False
+        self.namespace = "aten"
+        self.schema: FunctionSchema | None = None
+        self.function = True
+        self.method = False
+        self.kernels: dict[DispatchKey, Kernel] | None = None
+        self.named_keys = 0
+        self.structured = False
+        self.structured_delegate: OperatorName | None = None
+        self.structured_inherits: str | None = None
+        self.precomputed: Precomputed | None = None
+        self.ufunc: dict[UfuncKey, UfuncLoop] | None = None
+        self.device_check = DeviceCheck.ExactSame
+        self.device_guard = True
+        self.manual_cpp_binding = False
+        self.manual_kernel_registration = False
+        self.python_module: str | None = None
+        self.category_override: str | None = None
+        self.cpp_no_default_args: frozenset[str] = frozenset()
+        self.const_ref_mutables = False
+        self.autogen: tuple[OperatorName, ...] = ()
+        self.tags: tuple[str, ...] = ()
+
+    def fault(
+        self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()
+    ) -> None:
+        """Reports a fault; the entry is then left out of the catalog."""
+        self.failed = True
+        self.around.sink.error(code, message, at, label=label, help=help, also=also)
+
+    def schema_fault(self, fault: SchemaFault, scalar: Scalar) -> None:
+        """Reports a fault in schema text that is the value of a scalar."""
+        self.failed = True
+        self.around.sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
+
+    def wrong_type(self, node: Node, field: str, wanted: str) -> None:
+        """Reports that a field's value is of another type than it must be."""
+        self.fault(WRONG_SHAPE, f"`{field}` is {node.described}, not {wanted}", node.span)
+
+    def key_span(self, field: str) -> Span:
+        """Where the name of a field stands; the entry's own place where the field is not given."""
+        found = self.node.entry(field)
+        return self.node.span if found is None else found[0].span
+
+    def value_span(self, field: str) -> Span:
+        """Where the value of a field stands; the entry's own place where the field is not given."""
+        found = self.node.entry(field)
+        return self.node.span if found is None else found[1].span
+
+
+def name_span(node: Mapping) -> Span:
+    """Where an entry's schema spells the operator's name, namespace included."""
+    func = node.get("func")
+    if not isinstance(func, Scalar):
+        return node.span
+    end = func.value.find("(")
+    return func.span_of(0, end if end >= 0 else len(func.value))
+
+
+def argument_span(node: Mapping, text: str) -> Span:
+    """Where an entry's schema spells the argument `text`."""
+    func = node.get("func")
+    if not isinstance(func, Scalar):
+        return node.span
+    start = func.value.find(text)
+    return func.span_of(start, start + len(text)) if start >= 0 else func.span

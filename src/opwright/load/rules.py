@@ -1,0 +1,119 @@
+"""What must hold between the fields of one entry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.load import codes
+from opwright.load.draft import Draft, argument_span, name_span
+from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
+from opwright.model.native_function import DeviceCheck, Kernel
+from opwright.schema.function import Argument, FunctionSchema
+
+_SEEDED: Final = "nondeterministic_seeded"
+_STRUCTURED_KEYS: Final = tuple(key for key in DISPATCH_KEYS if key.has_structured)
+
+#: It has `dropout` in its name, and sets up the state that others draw from.
+_UNSEEDED_DROPOUT: Final = frozenset(("_cudnn_init_dropout_state",))
+
+#: What an argument says of the operator that has it: (is a generator, is named dropout).
+_ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
+
+
+def check_entry(
+    draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]
+) -> None:
+    """Reports each rule between fields that an entry breaks."""
+    if schema.arguments.out:
+        _check_out(draft, schema)
+    if draft.structured or draft.structured_delegate is not None:
+        _check_structured(draft, schema, kernels)
+    if draft.structured_inherits is not None and not draft.structured:
+        message = "`structured_inherits` on a function that is not `structured: True`"
+        draft.fault(codes.INHERITS, message, draft.key_span("structured_inherits"))
+    if draft.precomputed is not None:
+        _check_precomputed(draft, schema)
+    if draft.manual_kernel_registration and draft.kernels is not None:
+        message = "`dispatch` has no effect beside `manual_kernel_registration`"
+        draft.fault(codes.MANUAL_DISPATCH, message, draft.key_span("dispatch"))
+    if draft.python_module is not None and draft.method:
+        message = "a function of a Python module cannot be a method"
+        draft.fault(codes.MODULE_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
+    if draft.cpp_no_default_args:
+        _check_no_defaults(draft, schema)
+    if draft.device_check is not DeviceCheck.NoCheck and schema.name.text.startswith("_foreach"):
+        at = draft.value_span("device_check") if draft.node.get("device_check") is not None else name_span(draft.node)
+        message = "`_foreach` functions take tensors on several devices"
+        draft.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
+    if _SEEDED not in tags and _draws_numbers(schema):
+        _report_seed(draft, schema)
+
+
+def _check_out(draft: Draft, schema: FunctionSchema) -> None:
+    if draft.method or not draft.function:
+        message = "a function with out arguments has only the variant `function`"
+        draft.fault(codes.OUT_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
+    if draft.const_ref_mutables:
+        message = "`use_const_ref_for_mutable_tensors` on a function with out arguments"
+        draft.fault(codes.CONST_REF_OUT, message, draft.key_span("use_const_ref_for_mutable_tensors"))
+
+
+def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel]) -> None:
+    field = "structured" if draft.structured else "structured_delegate"
+    if draft.structured and draft.structured_delegate is not None:
+        message = "`structured` and `structured_delegate` on one function"
+        draft.fault(codes.STRUCTURED_BOTH, message, draft.key_span("structured_delegate"))
+    elif draft.structured and not schema.is_out:
+        help = "did you mean `structured_delegate`?"
+        draft.fault(codes.STRUCTURED_OUT, "`structured` stands on the out overload", draft.key_span(field), help=help)
+    elif draft.structured_delegate is not None and schema.is_out:
+        help = "did you mean `structured: True`?"
+        message = "an out overload does not delegate"
+        draft.fault(codes.DELEGATE_OUT, message, draft.key_span(field), help=help)
+    if not draft.device_guard:
+        message = "structured kernels have a device guard whatever `device_guard` says"
+        draft.fault(codes.STRUCTURED_GUARD, message, draft.value_span("device_guard"))
+    if draft.structured_delegate is not None:
+        for key in _STRUCTURED_KEYS:
+            if key in kernels:
+                message = f"kernel for `{key.name}` on a function that delegates to `{draft.structured_delegate}`"
+                draft.fault(codes.DELEGATE_DISPATCH, message, draft.key_span("dispatch"))
+
+
+def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
+    if not draft.structured:
+        message = "`precomputed` on a function that is not `structured: True`"
+        draft.fault(codes.PRECOMPUTED_STRUCTURED, message, draft.key_span("precomputed"))
+
+
+def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
+    defaulted = {one.name for one in schema.arguments.all if one.default is not None}
+    for name in sorted(draft.cpp_no_default_args - defaulted):
+        message = f"the schema has no argument `{name}` with a default"
+        draft.fault(codes.NO_DEFAULT, message, draft.value_span("cpp_no_default_args"))
+
+
+def _facts(one: Argument) -> tuple[bool, bool]:
+    found = _ARGUMENT_FACTS.get(one)
+    if found is None:
+        found = _ARGUMENT_FACTS[one] = (one.type.is_generator_like, "dropout" in one.name)
+    return found
+
+
+def _draws_numbers(schema: FunctionSchema) -> bool:
+    """Whether the name or the arguments tell that the function draws random numbers."""
+    name = schema.name.text
+    if "rand" in name or any(_facts(one)[0] for one in schema.arguments.non_out):
+        return True
+    if "dropout" not in name and not any(_facts(one)[1] for one in schema.arguments.all):
+        return False
+    return "backward" not in name and schema.name.name not in _UNSEEDED_DROPOUT
+
+
+def _report_seed(draft: Draft, schema: FunctionSchema) -> None:
+    at = name_span(draft.node)
+    if "rand" not in schema.name.text and "dropout" not in schema.name.text:
+        telling = next((one for one in schema.arguments.all if any(_facts(one))), None)
+        at = at if telling is None else argument_span(draft.node, telling.text)
+    message = f"`{schema.name}` draws random numbers and is not tagged `{_SEEDED}`"
+    draft.fault(codes.SEED_TAG, message, at, help=f"add `tags: {_SEEDED}`")
