@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath, PurePosixPath
+from pathlib import PurePath
 
 from opwright.build.codes import NOT_A_FILE
 from opwright.build.plan import Plan, Planned
@@ -47,14 +47,20 @@ def dependency_lists(plan: Plan, devices: Sequence[str] = ("cuda",)) -> dict[str
 
     A list is there even when it is empty. Files of a device that has no list go to the main one.
     """
-    roots = {name: PurePath(path).as_posix() for name, path in plan.folders.items()}
+    roots = {name: _listed_root(path) for name, path in plan.folders.items()}
     lists: dict[str, list[str]] = {prefix: [] for prefix in ("", "cpu_vec_", "core_", "ops_")}
     lists.update({f"{device}_": [] for device in devices})
     for planned in plan.outputs:
         prefix = _prefix(planned, lists)
         if prefix is not None:
-            lists[prefix].append(str(PurePosixPath(roots[planned.folder]) / planned.path))
+            lists[prefix].append(roots[planned.folder] + planned.path)
     return lists
+
+
+def _listed_root(path: str) -> str:
+    """How the paths below a folder start: `./a//b/` is listed as `a/b/`, and a relative path stays one."""
+    root = PurePath(path).as_posix()
+    return "" if root == "." else root if root.endswith("/") else f"{root}/"
 
 
 def _prefix(planned: Planned, known: Mapping[str, object]) -> str | None:

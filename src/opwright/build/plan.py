@@ -53,9 +53,9 @@ class Planned(NamedTuple):
 class Plan:
     """The outputs of a run, placed in its folders.
 
-    >>> plan = Plan({"ops": "/tmp/out/ops"})
-    >>> plan.place("operators", "ops", "add.h").target
-    '/tmp/out/ops/add.h'
+    >>> plan = Plan({"ops": "build/ops"})
+    >>> plan.place("operators", "ops", "add.h").path
+    'add.h'
     >>> len(plan)
     1
     """
@@ -103,8 +103,8 @@ class Plan:
 
 
 def _root(path: str) -> str:
-    """An absolute path that ends in a slash, so that two spellings of one folder are the same text."""
-    root = os.path.abspath(path).replace(os.sep, "/")
+    """An absolute path that ends in a slash; two spellings of one folder, and links to it, are the same text."""
+    root = os.path.realpath(path).replace(os.sep, "/")
     return root if root.endswith("/") else f"{root}/"
 
 
@@ -115,7 +115,7 @@ def _duplicate(earlier: Planned, later: Planned) -> str:
 
 
 # An empty part, `.` or `..`, anything that is a separator or a drive somewhere, or that no file name can hold.
-_LEAVES = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\\:\0]")
+_LEAVES = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\\:\0\ud800-\udfff]")
 
 
 def check_output_path(emitter: str, path: str) -> None:
@@ -124,4 +124,5 @@ def check_output_path(emitter: str, path: str) -> None:
     >>> check_output_path("operators", "ops/add.h")
     """
     if _LEAVES.search(path):
-        raise Fault.at(LEAVES_FOLDER, f"emitter `{emitter}` asks for output path `{path!s}`, which leaves its folder")
+        wanted = f"emitter `{emitter}` asks for output path {path!a}"
+        raise Fault.at(LEAVES_FOLDER, f"{wanted}, which is no path below its folder")
