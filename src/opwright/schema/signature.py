@@ -103,7 +103,8 @@ def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_f
         name.dunder,
         pre_self,
         tuple([plain_argument(one, strip_default=strip_default) for one in arguments.positional]),
-        tuple([plain_argument(one, strip_default=strip_default) for one in arguments.pre_options]),
-        tuple([plain_argument(one, strip_default=strip_default) for one in arguments.post_options]),
+        tuple(
+            [plain_argument(one, strip_default=strip_default) for one in arguments.pre_options + arguments.post_options]
+        ),
         tuple([one.type for one in schema.returns] + [one.type for one in unreturned_writes(schema)]),
     )
