@@ -167,7 +167,7 @@ class NativeFunction:
         self.namespace: Final = namespace
         self.schema: Final = schema
         self.name: Final = schema.name
-        self.root_name: Final = schema.name.name
+        self.root_name: Final = schema.name.base
         self.arguments: Final = schema.arguments
         self.kind: Final = schema.kind
         self.entry: Final = entry
@@ -304,7 +304,7 @@ class NativeFunctionsGroup:
 
     @property
     def root_name(self) -> str:
-        """The functional overload's name without overload."""
+        """The base name that all members share."""
         return self.functional.root_name
 
     def functions(self) -> list[NativeFunction]:
@@ -327,7 +327,7 @@ class ViewGroup:
 
     @property
     def root_name(self) -> str:
-        """The view's name without overload."""
+        """The view's base name."""
         return self.view.root_name
 
     @property
