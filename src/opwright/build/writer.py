@@ -12,6 +12,7 @@ import contextlib
 import errno
 import os
 import stat
+from itertools import count
 from types import TracebackType
 
 from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
@@ -48,11 +49,12 @@ class Writer:
     one: the file that it leads to is replaced. Errors of the system become a Fault (E0605 to E0608).
     """
 
-    __slots__ = ("_created", "_pending", "_staging", "_token")
+    __slots__ = ("_created", "_numbers", "_pending", "_staging", "_token")
 
     def __init__(self) -> None:
         self._created: list[str] = []
-        self._pending: list[tuple[str, str]] = []
+        self._numbers = count()
+        self._pending: dict[str, str] = {}
         self._staging: dict[str, str] = {}
         self._token = f"{STAGING_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
 
@@ -81,9 +83,11 @@ class Writer:
             if not stat.S_ISREG(status.st_mode):
                 raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: what is there is not a file")
             if status.st_size == len(data) and _holds(target, data):
+                # Two paths may be one file; what the later one says then holds.
+                self._pending.pop(target, None)
                 return False
             staged = self._staged(target, data)
-            self._pending.append((staged, target))
+            self._pending[target] = staged
             with contextlib.suppress(PermissionError):
                 # Some file systems have no permissions to keep.
                 os.chmod(staged, stat.S_IMODE(status.st_mode))
@@ -100,7 +104,7 @@ class Writer:
         # Replaced files may need the new ones, so from here on these stay whatever happens.
         self._created.clear()
         try:
-            for staged, target in self._pending:
+            for target, staged in self._pending.items():
                 os.replace(staged, target)
         except OSError as error:
             raise _fault(target, error) from None
@@ -130,7 +134,7 @@ class Writer:
         staging = self._staging.get(folder)
         if staging is None:
             staging = self._staging_folder(folder)
-        staged = f"{staging}/{len(self._pending)}"
+        staged = f"{staging}/{next(self._numbers)}"
         handle = os.open(staged, _CREATE, 0o666)
         try:
             written = os.write(handle, data)

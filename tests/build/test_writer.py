@@ -1,0 +1,242 @@
+"""Files are whole, whatever happens, and nothing is touched that need not be."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opwright.build.writer import STAGING_PREFIX, Writer, write_file
+from opwright.source.diagnostic import Fault
+
+OLD = {f"ops/op_{number}.h": f"old {number}\n".encode() for number in range(6)}
+NEW = {f"ops/op_{number}.h": b"new contents\n" * (number + 1) for number in range(9)}
+
+# The calls of the system that change what is on disk.
+CALLS = ["open", "write", "replace", "mkdir", "chmod", "close"]
+
+
+class Killed(BaseException):
+    """Stands for a signal: nothing in the package may catch it to go on."""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder that is not part of a run's own staging."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(STAGING_PREFIX) for part in path.parts)
+    }
+
+
+def staging_folders(folder: Path) -> list[Path]:
+    """What runs left behind."""
+    return list(folder.rglob(f"{STAGING_PREFIX}*"))
+
+
+def written(folder: Path, files: dict[str, bytes]) -> int:
+    """Writes files in one run, and gives how many differed."""
+    with Writer() as writer:
+        return sum(writer.write(f"{folder}/{path}", data) for path, data in files.items())
+
+
+def fail_at(monkeypatch: pytest.MonkeyPatch, name: str, nth: int, error: BaseException) -> Callable[[], bool]:
+    """Lets the n-th use of a call of the system raise; gives a question whether it came to that."""
+    real = getattr(os, name)
+    count = 0
+
+    def failing(*arguments: object, **options: object) -> object:
+        nonlocal count
+        count += 1
+        if count == nth:
+            raise error
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(os, name, failing)
+    return lambda: count >= nth
+
+
+def test_a_second_run_touches_nothing(tmp_path: Path) -> None:
+    """The first run writes all files, the second none, and time stamps stay."""
+    assert written(tmp_path, NEW) == len(NEW)
+    stamps = {path: (tmp_path / path).stat().st_mtime_ns for path in NEW}
+    inodes = {path: (tmp_path / path).stat().st_ino for path in NEW}
+    assert written(tmp_path, NEW) == 0
+    assert {path: (tmp_path / path).stat().st_mtime_ns for path in NEW} == stamps
+    assert {path: (tmp_path / path).stat().st_ino for path in NEW} == inodes
+    assert contents(tmp_path) == NEW
+    assert staging_folders(tmp_path) == []
+
+
+def test_a_file_of_the_same_size_is_replaced(tmp_path: Path) -> None:
+    """Equal sizes are not taken for equal contents."""
+    assert write_file(f"{tmp_path}/a.h", b"one")
+    assert write_file(f"{tmp_path}/a.h", b"two")
+    assert (tmp_path / "a.h").read_bytes() == b"two"
+
+
+def test_an_empty_file_is_written(tmp_path: Path) -> None:
+    """A file without contents is a file."""
+    assert write_file(f"{tmp_path}/a.h", b"")
+    assert (tmp_path / "a.h").read_bytes() == b""
+    assert not write_file(f"{tmp_path}/a.h", b"")
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("error", [Killed(), OSError(errno.EIO, "device on fire")], ids=["killed", "failed"])
+def test_every_file_is_old_or_new_wherever_a_run_stops(tmp_path: Path, call: str, error: BaseException) -> None:
+    """A run stopped at any use of any call leaves whole files; before the commit, all old ones; a rerun completes."""
+    nth = 0
+    happened = True
+    while happened:
+        nth += 1
+        folder = tmp_path / f"{call}{nth}"
+        written(folder, OLD)
+        with pytest.MonkeyPatch.context() as patch:
+            asked = fail_at(patch, call, nth, error)
+            with contextlib.suppress(Killed, Fault):
+                written(folder, NEW)
+            happened = asked()
+        found = contents(folder)
+        assert found.keys() >= OLD.keys()
+        for path, data in found.items():
+            assert data in (OLD.get(path), NEW[path])
+        if happened and call != "replace":
+            assert found == OLD
+        written(folder, NEW)
+        assert contents(folder) == NEW
+        assert staging_folders(folder) == []
+    assert nth > 1
+
+
+def test_a_short_write_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may take a part of what it is given; the rest follows."""
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: real(handle, bytes(data)[:5]))
+    write_file(f"{tmp_path}/a.h", b"0123456789" * 10)
+    assert (tmp_path / "a.h").read_bytes() == b"0123456789" * 10
+
+
+def test_an_error_in_the_block_leaves_all_as_it_was(tmp_path: Path) -> None:
+    """When making the contents of one file fails, no file changes, and no new one stays."""
+    written(tmp_path, OLD)
+    with contextlib.suppress(Killed), Writer() as writer:
+        for path, data in NEW.items():
+            writer.write(f"{tmp_path}/{path}", data)
+        raise Killed
+    assert contents(tmp_path) == OLD
+    assert staging_folders(tmp_path) == []
+
+
+def test_the_later_of_two_contents_stays(tmp_path: Path) -> None:
+    """A path that is written twice in a run has the later contents, new file or old."""
+    for _ in range(2):
+        with Writer() as writer:
+            writer.write(f"{tmp_path}/a.h", b"first")
+            writer.write(f"{tmp_path}/a.h", b"second")
+        assert (tmp_path / "a.h").read_bytes() == b"second"
+
+
+def test_permissions_are_kept(tmp_path: Path) -> None:
+    """A replaced file has the permissions of the one it replaces, a new one those that the umask leaves."""
+    path = tmp_path / "a.sh"
+    path.write_bytes(b"old")
+    path.chmod(0o751)
+    write_file(str(path), b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o751
+    umask = os.umask(0o027)
+    try:
+        write_file(f"{tmp_path}/b.h", b"new")
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE((tmp_path / "b.h").stat().st_mode) == 0o640
+
+
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+    """The file that a link leads to is replaced, in its own folder; a link to nothing gets its file."""
+    real = tmp_path / "elsewhere" / "real.h"
+    real.parent.mkdir()
+    real.write_bytes(b"old")
+    link = tmp_path / "link.h"
+    link.symlink_to(real)
+    assert write_file(str(link), b"new")
+    assert link.is_symlink()
+    assert real.read_bytes() == b"new"
+    assert not write_file(str(link), b"new")
+    dangling = tmp_path / "dangling.h"
+    dangling.symlink_to(tmp_path / "made" / "later.h")
+    assert write_file(str(dangling), b"new")
+    assert dangling.is_symlink()
+    assert dangling.read_bytes() == b"new"
+
+
+def test_a_relative_target_is_written_where_the_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path without a folder is a file of the current one."""
+    monkeypatch.chdir(tmp_path)
+    assert write_file("a.h", b"text")
+    assert contents(tmp_path) == {"a.h": b"text"}
+
+
+def code_of_writing(target: Path) -> str:
+    """The code of the fault that writing to a path is."""
+    with pytest.raises(Fault) as caught:
+        write_file(str(target), b"text")
+    assert str(target) in caught.value.diagnostic.message
+    return caught.value.diagnostic.code
+
+
+def test_what_is_not_a_file_is_in_the_way(tmp_path: Path) -> None:
+    """Folders, pipes, links in a circle and files in place of folders are faults, and stay as they are."""
+    (tmp_path / "folder.h").mkdir()
+    assert code_of_writing(tmp_path / "folder.h") == "E0607"
+    os.mkfifo(tmp_path / "pipe.h")
+    assert code_of_writing(tmp_path / "pipe.h") == "E0607"
+    (tmp_path / "round.h").symlink_to(tmp_path / "round.h")
+    assert code_of_writing(tmp_path / "round.h") == "E0607"
+    (tmp_path / "file").write_bytes(b"old")
+    assert code_of_writing(tmp_path / "file" / "a.h") == "E0607"
+    assert code_of_writing(tmp_path / "file" / "ops" / "a.h") == "E0607"
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.EACCES, "E0605"),
+        (errno.EROFS, "E0605"),
+        (errno.ENOSPC, "E0606"),
+        (errno.EDQUOT, "E0606"),
+        (errno.EIO, "E0608"),
+    ],
+)
+def test_an_error_of_the_system_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+) -> None:
+    """Each kind of error has its code and the system's words, and the old file stays."""
+    write_file(f"{tmp_path}/a.h", b"old")
+    with monkeypatch.context() as patch:
+        fail_at(patch, "write", 1, OSError(number, os.strerror(number)))
+        with pytest.raises(Fault) as caught:
+            write_file(f"{tmp_path}/a.h", b"new")
+    assert caught.value.diagnostic.code == code
+    assert os.strerror(number) in caught.value.diagnostic.message
+    assert contents(tmp_path) == {"a.h": b"old"}
+    assert staging_folders(tmp_path) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind this user")
+def test_a_folder_that_may_not_be_written_is_a_fault(tmp_path: Path) -> None:
+    """A read-only folder is E0605 for a new file and for a changed one, and no fault for an unchanged one."""
+    write_file(f"{tmp_path}/a.h", b"old")
+    tmp_path.chmod(0o555)
+    try:
+        assert code_of_writing(tmp_path / "b.h") == "E0605"
+        assert code_of_writing(tmp_path / "a.h") == "E0605"
+        assert not write_file(f"{tmp_path}/a.h", b"old")
+    finally:
+        tmp_path.chmod(0o755)
