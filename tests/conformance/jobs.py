@@ -35,9 +35,9 @@ class Job:
     seeds: Mapping[str, str] = field(default_factory=dict)
 
 
-def commands(job: Job, side: Side) -> list[list[str]]:
-    """The command lines of one side of `job`, ready to run."""
-    folder = input_folder(job.inputs)
+def commands(job: Job, side: Side, inputs: Path | None = None) -> list[list[str]]:
+    """The command lines of one side of `job`, ready to run; `inputs` is a folder to use in place of the job's own."""
+    folder = inputs or input_folder(job.inputs)
     places = {
         "{aten}": f"{folder}/ATen",
         "{native}": f"{folder}/ATen/native/native_functions.yaml",

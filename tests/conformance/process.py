@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,14 +26,16 @@ class Finished:
     complaint: str
 
 
-def run_program(command: Sequence[str], folder: Path) -> Finished:
-    """Run `command` in `folder` to its end.
+def run_program(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> Finished:
+    """Run `command` in `folder` to its end, with the caller's environment unless another is given.
 
     The peak is that of the largest single process among the command and the children that it waited for.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaint:
         start = time.perf_counter()
-        child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=complaint)
+        child = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=complaint
+        )
         _, wait_status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
         # The child is reaped already, so Popen must not wait for it again.

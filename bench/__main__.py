@@ -1,0 +1,56 @@
+"""The program behind `make bench`: measures both generators in pairs and prints a table."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+
+from bench.measure import RunFailed, measure
+from bench.report import print_figures, write_figures
+from bench.scenarios import scenarios
+from tests.conformance.inputs import ROOT, NoReference
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line of this program."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument(
+        "--only", default="", help="only scenarios whose names start with one of these, comma-separated"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="how many pairs are measured (default: 5)")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md too")
+    parser.add_argument("--list", action="store_true", help="print the names of the scenarios and end")
+    return parser
+
+
+def main() -> int:
+    """Run the program; the exit status is 1 where a measured program fails."""
+    options = arguments().parse_args()
+    words = tuple(word.strip() for word in options.only.split(",") if word.strip())
+    chosen = [scenario for scenario in scenarios() if not words or scenario.name.startswith(words)]
+    if options.list:
+        print("\n".join(scenario.name for scenario in chosen))
+        return 0
+    if not chosen:
+        print(f"no scenario's name starts with `{options.only}`; --list names them", file=sys.stderr)
+        return 2
+    folder = ROOT / "build" / "bench"
+    try:
+        results = [
+            measure(scenario, options.rounds, folder, lambda line: print(line, file=sys.stderr)) for scenario in chosen
+        ]
+    except (NoReference, RunFailed) as fault:
+        print(f"error: {fault}", file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    figures = print_figures(results, options.rounds)
+    print(figures)
+    if options.write:
+        write_figures(figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

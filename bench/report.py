@@ -1,0 +1,48 @@
+"""The table that a run of the benchmarks prints, and its place in the documentation."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.measure import Measured, peak, seconds
+from tests.conformance.inputs import ROOT, reference_version
+from tests.conformance.report import table
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+FIGURES = re.compile(r"(?s)(<!-- begin figures -->\n).*(<!-- end figures -->)")
+COLUMNS = ("job", "reference s", "opwright s", "times faster", "reference MB", "opwright MB", "memory ratio")
+
+
+def print_figures(results: Sequence[Measured], rounds: int) -> str:
+    """The results as a Markdown table, with the circumstances above it."""
+    heading = (
+        f"PyTorch {reference_version()}, Python {platform.python_version()}, {os.cpu_count()} cores; "
+        f"medians of {rounds} pairs of whole processes, peak resident memory of the largest process."
+    )
+    return "\n".join([heading, "", *table(COLUMNS, [row(result) for result in results])])
+
+
+def row(result: Measured) -> tuple[str, ...]:
+    """The figures of one scenario."""
+    return (
+        result.scenario.name,
+        f"{seconds(result.reference):.2f}",
+        f"{seconds(result.opwright):.2f}",
+        f"{result.ratio:.1f}",
+        f"{peak(result.reference) / 1e6:.0f}",
+        f"{peak(result.opwright) / 1e6:.0f}",
+        f"{result.memory_ratio:.2f}",
+    )
+
+
+def write_figures(figures: str, page: Path = PAGE) -> None:
+    """Put `figures` between the two marks on the page, in place of the older ones."""
+    text = page.read_text(encoding="utf-8")
+    changed, count = FIGURES.subn(lambda found: f"{found.group(1)}\n{figures}\n\n{found.group(2)}", text)
+    if count != 1:
+        raise ValueError(f"{page} has no single pair of marks for the figures")
+    page.write_text(changed, encoding="utf-8")

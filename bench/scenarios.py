@@ -1,0 +1,111 @@
+"""What is measured, as data: a job of the comparison, and what the runs find on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from tests.conformance.inputs import input_folder, reserve_folder
+from tests.conformance.jobs import Job, Side, autograd, chosen_jobs, commands, python_bindings, usual_jobs
+
+# The edit gives this argument another default, which shows in headers, sources and Declarations.yaml.
+EDITED = re.compile(rb"(- func: cosine_similarity\(.*eps=)[^),]*")
+
+
+class State(Enum):
+    """What a measured run finds on disk."""
+
+    COLD = "cold"
+    """An empty output folder and no cache."""
+
+    UNCHANGED = "unchanged"
+    """The outputs of an earlier run on the same inputs."""
+
+    EDITED = "one edit"
+    """The outputs of an earlier run, and one operator's entry edited since."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One row of the table."""
+
+    job: Job
+    state: State
+
+    @property
+    def name(self) -> str:
+        """The scenario's name, by which it is chosen."""
+        return f"{self.job.name} {self.state.value}"
+
+
+def scenarios() -> list[Scenario]:
+    """Everything that is measured."""
+    headers, full = (chosen_jobs(usual_jobs, name)[0] for name in ("headers", "full"))
+    return [
+        Scenario(headers, State.COLD),
+        Scenario(full, State.COLD),
+        Scenario(full, State.UNCHANGED),
+        Scenario(full, State.EDITED),
+        Scenario(autograd(), State.COLD),
+        Scenario(python_bindings(), State.COLD),
+    ]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where one side's runs of a scenario take place: inputs and outputs of its own, and an empty cache."""
+
+    scenario: Scenario
+    side: Side
+    folder: Path
+
+    @property
+    def inputs(self) -> Path:
+        """The folder of inputs; the same path in every run, because generators remember paths."""
+        return self.folder / "inputs"
+
+    @property
+    def output(self) -> Path:
+        """The folder that the programs run in."""
+        return self.folder / "output"
+
+    def environment(self) -> dict[str, str]:
+        """The environment of the programs: caches of the user are kept out of the measurement."""
+        return {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+
+    def commands(self) -> list[list[str]]:
+        """The command lines of one run."""
+        return commands(self.scenario.job, self.side, self.inputs)
+
+    def set_up(self) -> None:
+        """Lay out inputs and an empty output folder, once, before the first run."""
+        reserve_folder(self.folder)
+        shutil.copytree(input_folder(self.scenario.job.inputs), self.inputs)
+        reserve_folder(self.output)
+
+    def before_run(self, number: int) -> None:
+        """Bring the disk into the state that run `number` is to find."""
+        if self.scenario.state is State.COLD:
+            reserve_folder(self.output)
+            shutil.rmtree(self.folder / "cache", ignore_errors=True)
+        elif self.scenario.state is State.EDITED:
+            edit_operator(self.inputs / "ATen" / "native" / "native_functions.yaml", number)
+
+
+def edit_operator(path: Path, number: int) -> None:
+    """Edit one operator's entry, so that each `number` gives another text."""
+    text = path.read_bytes()
+    changed, count = EDITED.subn(rb"\g<1>" + f"1e-{number + 1:02}".encode(), text)
+    assert count == 1, "the operator that is edited is no longer in native_functions.yaml"
+    path.write_bytes(changed)
+
+
+def sides() -> Iterator[Side]:
+    """Both sides, in the order in which they take turns."""
+    yield "reference"
+    yield "opwright"

@@ -1,0 +1,87 @@
+"""The benchmarks measure what they say."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.measure import Measured, RunFailed, Sample, measure
+from bench.report import row, write_figures
+from bench.scenarios import Scenario, State, edit_operator, scenarios
+from tests.conformance.jobs import Job
+
+WRITE = "import os, sys; open('made', 'a').write('x'); sys.exit(int(len(sys.argv) > 1))"
+
+
+def sleeper(state: State, *arguments: str) -> Scenario:
+    """A scenario in which the reference sleeps ten times as long as we do."""
+    sleep = "import time; time.sleep({}); "
+    return Scenario(
+        Job(
+            "sleeper",
+            reference=(("-c", sleep.format(0.3) + WRITE),),
+            opwright=(("-c", sleep.format(0.03) + WRITE, *arguments),),
+        ),
+        state,
+    )
+
+
+def test_pairs_are_measured(tmp_path: Path) -> None:
+    """Each side runs once for each round and once uncounted, and the slower one is seen to be slower."""
+    result = measure(sleeper(State.UNCHANGED), 2, tmp_path, lambda _: None)
+    assert len(result.reference) == len(result.opwright) == 2
+    assert 1.5 < result.ratio < 11
+    assert (tmp_path / "opwright" / "output" / "made").read_text() == "xxx"
+
+
+def test_cold_runs_find_nothing(tmp_path: Path) -> None:
+    """A cold run starts in an empty folder each time."""
+    measure(sleeper(State.COLD), 2, tmp_path, lambda _: None)
+    assert (tmp_path / "opwright" / "output" / "made").read_text() == "x"
+
+
+def test_failing_program_is_no_figure(tmp_path: Path) -> None:
+    """A program that fails ends the measurement instead of looking quick."""
+    with pytest.raises(RunFailed, match="exit status 1"):
+        measure(sleeper(State.COLD, "fail"), 1, tmp_path, lambda _: None)
+
+
+def test_edits_differ_and_stay_valid(tmp_path: Path) -> None:
+    """Each edit gives another text, and edits do not pile up."""
+    path = tmp_path / "native_functions.yaml"
+    path.write_text("- func: cosine_similarity(Tensor x1, int dim=1, float eps=1e-08) -> Tensor\n- func: sub() -> ()\n")
+    texts = []
+    for number in range(3):
+        edit_operator(path, number)
+        texts.append(path.read_text())
+    assert len(set(texts)) == 3
+    assert (
+        texts[2] == "- func: cosine_similarity(Tensor x1, int dim=1, float eps=1e-03) -> Tensor\n- func: sub() -> ()\n"
+    )
+
+
+def test_row_shows_ratios() -> None:
+    """Times are divided by ours and memory by theirs: more is better in the first, less in the second."""
+    result = Measured(scenarios()[0], (Sample(8.0, 200_000_000),) * 3, (Sample(1.0, 100_000_000),) * 3)
+    assert row(result) == ("headers cold", "8.00", "1.00", "8.0", "200", "100", "0.50")
+
+
+def test_figures_replace_older_ones(tmp_path: Path) -> None:
+    """The page keeps its text, and only what stands between the marks is new."""
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- begin figures -->\nold\n<!-- end figures -->\nafter\n")
+    write_figures("new", page)
+    write_figures("newer", page)
+    assert page.read_text() == "before\n<!-- begin figures -->\n\nnewer\n\n<!-- end figures -->\nafter\n"
+
+
+def test_measuring_process_stays_small() -> None:
+    """A child's peak memory includes that of the process it was started from, so that one must load little."""
+    heavy = {"torch", "numpy", "torchgen"}
+    from tests.conformance.process import run_program
+
+    listing = run_program([sys.executable, "-c", "import bench.__main__, sys; print(*sys.modules)"], Path.cwd())
+    assert not listing.status, listing.complaint
+    assert heavy.isdisjoint(listing.output.split())
