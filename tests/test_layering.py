@@ -78,7 +78,7 @@ def room(name: str) -> str:
 
 
 def rank(name: str) -> float:
-    """How late in the order the module `name` stands; the face of the whole package stands before the programs alone."""
+    """How late in the order a module stands; the face of the whole package stands just before the programs."""
     return ORDER.index(room(name)) if room(name) else ORDER.index("cli") - 0.5
 
 
