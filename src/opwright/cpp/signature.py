@@ -58,8 +58,8 @@ class Signature:
 
     @property
     def pointer(self) -> str:
-        """The type of a pointer to the function: `R(*)(T, ...)`."""
-        return f"{self.returns.text}(*)({self.parameter_types})"
+        """The type of a pointer to the function: `R (*)(T, ...)`."""
+        return f"{self.returns.text} (*)({self.parameter_types})"
 
 
 def _joined(first: str, rest: str) -> str:

@@ -1,0 +1,32 @@
+"""All emitters of the program, by family.
+
+A new emitter is a module with `emitters(job)` and a row here; a third party's is named by an entry point of the group
+`opwright.emitters` whose value is such a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Final
+
+from opwright.emit.emitter import AnyEmitter, Job
+
+#: Family -> the modules below `opwright.emit` that make it.
+FAMILIES: Final[dict[str, tuple[str, ...]]] = {
+    "headers": (),
+    "sources": (),
+    "declarations_yaml": (),
+}
+
+
+def emitters(job: Job, families: Iterable[str] = tuple(FAMILIES)) -> Iterator[AnyEmitter]:
+    """The emitters of the given families, in the order of the table.
+
+    Modules are imported when a family of theirs is asked for: a run that needs only headers starts faster.
+    """
+    for family in families:
+        for module in FAMILIES[family]:
+            for emitter in import_module(f"opwright.emit.{module}").emitters(job):
+                if emitter.family == family:
+                    yield emitter

@@ -1,0 +1,54 @@
+"""Program for the reference's interpreter: the signatures of every operator under each convention, as JSON lines.
+
+usage: reference_signatures.py SOURCE_PATH > signatures.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from torchgen.api import structured
+from torchgen.api.types import CppSignatureGroup, DispatcherSignature, NativeSignature
+from torchgen.context import native_function_manager
+from torchgen.gen import get_grouped_native_functions, parse_native_yaml
+from torchgen.model import NativeFunctionsGroup
+
+
+def signatures_of(function) -> dict[str, object]:  # type: ignore[no-untyped-def]
+    """The texts of one overload's signatures."""
+    found: dict[str, object] = {"name": f"{function.namespace}::{function.func.name}"}
+    for method in (False, True):
+        if method and "self" not in [one.name for one in function.func.arguments.flat_non_out]:
+            continue
+        group = CppSignatureGroup.from_native_function(
+            function, method=method, fallback_binding=function.manual_cpp_binding
+        )
+        found[f"cpp {method}"] = [[one.decl(), one.defn(), one.ptr_type()] for one in group.signatures()]
+    for symint in (False, True):
+        one = DispatcherSignature.from_schema(function.func, symint=symint)
+        found[f"dispatcher {symint}"] = [one.decl(), one.defn(), one.ptr_type(), one.type()]
+        two = NativeSignature(function.func, symint=symint)
+        found[f"native {symint}"] = [two.decl(), two.defn()]
+    return found
+
+
+def main() -> None:
+    """Print one line per overload, then one per structured group."""
+    source = Path(sys.argv[1]) / "native"
+    parsed = parse_native_yaml(str(source / "native_functions.yaml"), str(source / "tags.yaml"))
+    for function in parsed.native_functions:
+        with native_function_manager(function):
+            print(json.dumps(signatures_of(function)))
+    for group in get_grouped_native_functions(parsed.native_functions):
+        if isinstance(group, NativeFunctionsGroup) and group.structured:
+            with native_function_manager(group.functional):
+                meta = [one.decl() for one in structured.meta_arguments(group)]
+                impl = [one.decl() for one in structured.impl_arguments(group)]
+                outs = [one.decl() for one in structured.out_arguments(group)]
+            print(json.dumps({"group": str(group.functional.func.name), "meta": meta, "impl": impl, "out": outs}))
+
+
+if __name__ == "__main__":
+    main()

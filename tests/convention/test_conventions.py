@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opwright.convention import cpp, dispatcher, native, structured
+from opwright.cpp.signature import Signature
+from opwright.load import load_catalog
+from opwright.model.catalog import Catalog
+from opwright.model.native_function import NativeFunction
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+
+PROGRAM = Path(__file__).with_name("reference_signatures.py")
+
+
+@pytest.fixture(scope="module")
+def reference(reference_inputs: Path) -> list[dict[str, Any]]:
+    """What the reference's program says: a record per overload, then one per structured group."""
+    command = [sys.executable, str(PROGRAM), str(reference_inputs)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def catalog(reference_inputs: Path) -> Catalog:
+    """PyTorch's own operators."""
+    sink = Diagnostics()
+    native_folder = reference_inputs / "native"
+    return load_catalog(
+        SourceFile.read(str(native_folder / "native_functions.yaml")),
+        SourceFile.read(str(native_folder / "tags.yaml")),
+        sink,
+    )
+
+
+def printed(one: Signature) -> list[str]:
+    """Declaration, definition and pointer type."""
+    return [one.declaration(), one.definition(), one.pointer]
+
+
+def signatures_of(function: NativeFunction) -> dict[str, object]:
+    """The same record as the reference's program makes."""
+    found: dict[str, object] = {
+        "name": f"{function.namespace}::{function.name}",
+        "cpp False": [printed(one) for one in cpp.function_signatures(function).all()],
+    }
+    if "self" in [one.name for one in function.arguments.non_out]:
+        found["cpp True"] = [printed(one) for one in cpp.method_signatures(function).all()]
+    for symint, one in ((False, dispatcher.concrete_signature(function)), (True, dispatcher.signature(function))):
+        found[f"dispatcher {symint}"] = [*printed(one), one.type]
+    for symint, one in ((False, native.signature(function)), (True, native.symint_signature(function))):
+        found[f"native {symint}"] = [one.declaration(), one.definition()]
+    return found
+
+
+def test_every_signature_of_every_operator_is_the_reference_s(
+    catalog: Catalog, reference: list[dict[str, Any]]
+) -> None:
+    """Public API (up to four, functions and methods), dispatcher and native signatures print the same."""
+    records = [record for record in reference if "name" in record]
+    assert len(records) == len(catalog) > 3000
+    for function, record in zip(catalog, records, strict=True):
+        assert signatures_of(function) == record
+
+
+def test_structured_arguments_are_the_reference_s(catalog: Catalog, reference: list[dict[str, Any]]) -> None:
+    """The parameters of `meta`, `impl` and the outs of every structured group print the same."""
+    records = {record["group"]: record for record in reference if "group" in record}
+    assert len(records) > 250
+    for group in catalog.structured_groups:
+        record = records[group.functional.name.text]
+        assert [one.declaration for one in structured.meta_arguments(group)] == record["meta"]
+        assert [one.declaration for one in structured.impl_arguments(group)] == record["impl"]
+        assert [one.declaration for one in structured.out_arguments(group)] == record["out"]
