@@ -128,7 +128,7 @@ def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
         return Inputs(store, f"the folder {aten}", _package_version(root))
     root = os.path.normpath(os.path.join(os.path.abspath(aten), os.pardir, os.pardir, os.pardir))
     shown_root = os.path.normpath(os.path.join(aten, os.pardir, os.pardir, os.pardir))
-    store = FolderStore(aten, os.path.join(shown_root, "tools", "autograd"), root)
+    store = FolderStore(aten, os.path.normpath(os.path.join(shown_root, "tools", "autograd")), root)
     return Inputs(store, f"the source tree {shown_root}", _tree_version(root))
 
 
@@ -235,8 +235,10 @@ def from_version(version: str, *, ask_whole: AskWhole | None = None, sink: Diagn
 
     Some 2 MB are read, not the whole wheel. When the server cannot send parts of files, `ask_whole(name, size)` is
     asked whether to download the whole; without it the answer is no (E0511). A cache that cannot be written is a
-    warning in the sink (W0502), no more. Raises Fault for a version that the index does not have (E0506) or withdrew (E0507),
-    when no index answers (E0508), and for downloads that are cut short (E0509) or altered (E0510).
+    warning in the sink (W0502), no more.
+
+    Raises Fault for a version that the index does not have (E0506) or withdrew (E0507), when no index answers (E0508),
+    and for downloads that are cut short (E0509) or altered (E0510).
     """
     from opwright.release.fetch import fetch_inputs
 

@@ -131,6 +131,7 @@ class WheelStore:
         if self._contents is None:
             members = {path: _name_of(path) for path in self._wheel.names(PACKAGED) if is_input_name(_name_of(path))}
             read = self._wheel.read(members)
+            self._wheel.check_complete(PACKAGED)
             self._contents = {name: read[path] for path, name in members.items()}
         return self._contents
 

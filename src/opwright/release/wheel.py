@@ -75,7 +75,16 @@ class Wheel:
             contents = self._read_members(wanted)
         for name, content in contents.items():
             self._check_digest(name, content)
-        return contents
+        return {name: contents[name] for name in wanted}
+
+    def check_complete(self, prefix: str) -> None:
+        """Raises Fault when the RECORD lists a file whose path begins with `prefix` and the archive lacks it (E0510).
+
+        To be asked after a first `read`, which reads the RECORD too.
+        """
+        for name in self._recorded or ():
+            if name.startswith(prefix) and name not in self._archive:
+                raise self._altered(name, "the wheel's RECORD lists it and the archive lacks it")
 
     def _read_members(self, names: list[str]) -> dict[str, bytes]:
         try:

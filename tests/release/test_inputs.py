@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opwright.release.inputs import Inputs, from_installed, from_source_path, from_wheel, resolve
+from opwright.release.version import version_of
+from opwright.source.diagnostic import Fault
+from tests.release.fake_torch import (
+    ATEN,
+    AUTOGRAD,
+    INPUT_NAMES,
+    NATIVE,
+    package_files,
+    wheel_bytes,
+    write_files,
+    write_source_tree,
+)
+
+PACKAGED = ("torchgen", "packaged", "ATen")
+
+
+def wheel_file(folder: Path, version: str = "2.13.0", **options: object) -> Path:
+    """A wheel on disk."""
+    path = folder / f"torch-{version}-cp312-cp312-win_amd64.whl"
+    path.write_bytes(wheel_bytes(version, **options))  # type: ignore[arg-type]
+    return path
+
+
+def fault_code(spec: str) -> str:
+    """The code of the fault with which a `--torch` argument is refused."""
+    with pytest.raises(Fault) as caught:
+        resolve(spec).names()
+    return caught.value.diagnostic.code
+
+
+@pytest.fixture
+def empty_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A Python that finds packages in one empty folder only; gives the folder."""
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    monkeypatch.setattr(sys, "path", [str(site)])
+    monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if "editable" not in repr(finder)])
+    importlib.invalidate_caches()
+    return site
+
+
+def test_the_same_inputs_come_from_everywhere(tmp_path: Path) -> None:
+    """A tree, a package and a wheel have the same names, texts and digest."""
+    tree = from_source_path(write_source_tree(tmp_path / "tree") / "aten" / "src" / "ATen")
+    package = from_source_path(write_files(tmp_path / "site", package_files("2.13.0+cpu")).joinpath(*PACKAGED))
+    wheel = from_wheel(wheel_file(tmp_path))
+    for inputs in (tree, package, wheel):
+        assert inputs.names() == INPUT_NAMES
+        assert inputs.template_names() == ("Functions.h", "ViewMetaClasses.h")
+        assert inputs.template_names("autograd/templates") == ("Functions.h",)
+        assert inputs.read_text("autograd/templates/Functions.h").text == "// autograd\n"
+        assert inputs.read_text(NATIVE) is inputs.read_text(NATIVE)
+    assert tree.digest == package.digest == wheel.digest
+    assert [inputs.version_text for inputs in (tree, package, wheel)] == ["2.13.0a0+git12ab", "2.13.0+cpu", "2.13.0"]
+
+
+def test_the_digest_follows_the_content(tmp_path: Path) -> None:
+    """An edited template gives another digest."""
+    top = write_source_tree(tmp_path)
+    before = from_source_path(top).digest
+    (top / "aten" / "src" / "ATen" / "templates" / "Functions.h").write_text("// edited\n", encoding="utf-8")
+    assert from_source_path(top).digest != before
+
+
+def test_paths_are_shown_as_they_were_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative source path stays relative in diagnostics."""
+    monkeypatch.chdir(write_source_tree(tmp_path))
+    inputs = from_source_path("aten/src/ATen")
+    assert inputs.read_text(NATIVE).path == os.path.join("aten/src/ATen", NATIVE)
+    assert inputs.display_path("autograd/derivatives.yaml") == os.path.join("tools", "autograd", "derivatives.yaml")
+    assert inputs.read_text("autograd/derivatives.yaml").path == inputs.display_path("autograd/derivatives.yaml")
+    assert inputs.read_member("version.txt") == b"2.13.0a0+git12ab\n"
+
+
+def test_the_top_of_a_tree_will_do(tmp_path: Path) -> None:
+    """The tree's top leads to its ATen folder."""
+    assert from_source_path(write_source_tree(tmp_path)).names() == INPUT_NAMES
+
+
+def test_a_folder_of_ones_own_needs_no_tree(tmp_path: Path) -> None:
+    """A folder with YAML and templates alone has no version and no autograd inputs, and says so when asked."""
+    inputs = from_source_path(write_files(tmp_path / "mine", ATEN))
+    assert inputs.version_text is None
+    assert inputs.names() == tuple(sorted(ATEN))
+    with pytest.raises(Fault) as caught:
+        inputs.read_text("autograd/derivatives.yaml")
+    assert caught.value.diagnostic.code == "E0514"
+
+
+@pytest.mark.parametrize("spot", ["nowhere", "file", "empty"])
+def test_a_source_path_without_inputs_is_a_fault(tmp_path: Path, spot: str) -> None:
+    """A folder that does not exist, a file, and an empty folder are refused."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Fault) as caught:
+        from_source_path(tmp_path / spot)
+    assert caught.value.diagnostic.code == "E0501"
+
+
+def test_the_installed_package_is_found_and_not_imported(empty_environment: Path) -> None:
+    """The running environment's package gives inputs and version; importing it would end the test."""
+    write_files(empty_environment, package_files("2.14.1"))
+    inputs = from_installed()
+    assert inputs.names() == INPUT_NAMES
+    assert inputs.version_text == "2.14.1"
+    assert inputs.read_member("torch/version.py").startswith(b"from typing")
+    assert resolve("auto").digest == inputs.digest
+
+
+def test_an_installation_in_place_leads_to_its_tree(empty_environment: Path) -> None:
+    """A PyTorch that is developed in place has no packaged inputs; those of its tree are read."""
+    write_source_tree(empty_environment)
+    write_files(empty_environment, {"torchgen/__init__.py": "raise SystemExit"})
+    inputs = from_installed()
+    assert inputs.names() == INPUT_NAMES
+    assert inputs.version_text == "2.13.0a0+git12ab"
+
+
+def test_no_installed_torch_says_the_three_ways(empty_environment: Path) -> None:
+    """Without PyTorch, `auto` names what else can be done."""
+    with pytest.raises(Fault) as caught:
+        resolve("auto")
+    assert caught.value.diagnostic.code == "E0502"
+    assert all(way in caught.value.diagnostic.help for way in ("--source-path", "FILE.whl", "--torch 2.13.0"))
+
+
+def test_a_wheel_is_named_with_the_member(tmp_path: Path) -> None:
+    """A place inside a wheel is shown as the wheel's path and the member's."""
+    path = wheel_file(tmp_path)
+    assert resolve(str(path)).read_text(NATIVE).path == f"{path}/torchgen/packaged/ATen/{NATIVE}"
+
+
+def test_members_of_a_wheel_are_read(tmp_path: Path) -> None:
+    """Any member can be read, and a missing one is a fault."""
+    inputs = from_wheel(wheel_file(tmp_path))
+    paths = ["torch/version.py", "torchgen/__init__.py"]
+    assert list(inputs.read_members(paths)) == paths
+    assert inputs.member_names("torchgen/packaged/ATen/native/") == (
+        "torchgen/packaged/ATen/native/native_functions.yaml",
+        "torchgen/packaged/ATen/native/tags.yaml",
+    )
+    with pytest.raises(Fault) as caught:
+        inputs.read_member("torch/nothing.py")
+    assert caught.value.diagnostic.code == "E0514"
+
+
+def test_specs_that_lead_nowhere_are_faults(tmp_path: Path) -> None:
+    """A wheel that is missing, is none, or has no inputs, and words that are no spec, have a code each."""
+    (tmp_path / "empty.whl").write_bytes(b"")
+    (tmp_path / "folder.whl").mkdir()
+    assert fault_code(str(tmp_path / "missing.whl")) == "E0504"
+    assert fault_code(str(tmp_path / "empty.whl")) == "E0504"
+    assert fault_code(str(tmp_path / "folder.whl")) == "E0504"
+    assert fault_code(str(wheel_file(tmp_path, files={"torch/__init__.py": ""}))) == "E0505"
+    assert fault_code(str(tmp_path)) == "E0503"
+    assert fault_code("newest") == "E0503"
+
+
+SOUND = wheel_bytes("2.13.0")
+SOUND_TEXTS = ATEN | {f"autograd/{name}": text for name, text in AUTOGRAD.items() if not name.endswith(".py")}
+
+
+@settings(max_examples=500, deadline=None)
+@given(at=st.integers(0, len(SOUND) - 1), value=st.integers(0, 255), cut=st.booleans())
+def test_a_damaged_wheel_gives_the_same_texts_or_a_fault(
+    tmp_path_factory: pytest.TempPathFactory, at: int, value: int, cut: bool
+) -> None:
+    """Whatever byte is changed, or wherever the file ends, no other text and no other error comes out."""
+    damaged = SOUND[:at] if cut else SOUND[:at] + bytes([value]) + SOUND[at + 1 :]
+    path = tmp_path_factory.getbasetemp() / "torch-2.13.0-cp312-cp312-any.whl"
+    path.write_bytes(damaged)
+    try:
+        inputs = from_wheel(path)
+        outcome = {name: inputs.read_text(name).text for name in inputs.names()}
+    except Fault as fault:
+        outcome = {"fault": fault.diagnostic.code}
+    assert outcome in ({"fault": "E0504"}, {"fault": "E0505"}, {"fault": "E0510"}, SOUND_TEXTS)
+
+
+def test_importing_the_package_is_cheap() -> None:
+    """Reading a source tree needs none of the modules for networks, archives and settings."""
+    program = (
+        "import sys, opwright.release.inputs, opwright.release.rules, opwright.release.version\n"
+        "heavy = {'urllib.request', 'zipfile', 'packaging', 'platformdirs', 'ssl', 'json', 'hashlib', 'tempfile',"
+        " 'importlib.metadata', 'configparser', 'html.parser', 'http.client'}\n"
+        "print(sorted(heavy & set(sys.modules) - before))"
+    )
+    program = "import sys, opwright.source.diagnostic, opwright.source.text; before = set(sys.modules)\n" + program
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_inputs_say_where_they_are_from(tmp_path: Path) -> None:
+    """The origin is words for a summary, and stands in the representation."""
+    inputs = from_wheel(wheel_file(tmp_path))
+    assert inputs.origin == "the wheel torch-2.13.0-cp312-cp312-win_amd64.whl"
+    assert isinstance(inputs, Inputs)
+    assert str(version_of(inputs)) in repr(inputs)

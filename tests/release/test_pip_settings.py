@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.release.pip_settings import load_index_settings
+from opwright.source.diagnostic import Fault
+from tests.release.fake_torch import write_files
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the folders are those of Linux")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder and a Python prefix without settings; the machine's own file is left out."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
+    monkeypatch.setattr("opwright.release.pip_settings._machine_files", lambda _environ: [str(tmp_path / "etc.conf")])
+    return tmp_path
+
+
+def test_without_settings_the_public_index_is_asked(home: Path) -> None:
+    """What pip does out of the box."""
+    settings = load_index_settings({})
+    assert settings.indexes == ("https://pypi.org/simple",)
+    assert settings.find_links == ()
+
+
+def test_later_files_and_variables_replace_earlier_values(home: Path) -> None:
+    """Machine, user, environment, variable: each goes before the ones named before it."""
+    write_files(home, {"etc.conf": "[global]\nindex-url = https://machine/simple/\ncert = machine.pem\ntimeout = 3\n"})
+    assert load_index_settings({}).indexes == ("https://machine/simple",)
+    write_files(home, {".config/pip/pip.conf": "[global]\nindex_url = https://user/simple\n"})
+    assert load_index_settings({}).indexes == ("https://user/simple",)
+    write_files(home, {"env/pip.conf": "[global]\nindex-url = https://env/simple\n"})
+    settings = load_index_settings({})
+    assert (settings.indexes, settings.certificates, settings.timeout) == (("https://env/simple",), "machine.pem", 3.0)
+    settings = load_index_settings({"PIP_INDEX_URL": "https://variable/simple", "PIP_DEFAULT_TIMEOUT": "7"})
+    assert settings.indexes == ("https://variable/simple",)
+
+
+def test_a_named_file_stands_in_for_the_users(home: Path) -> None:
+    """`PIP_CONFIG_FILE` goes before all files, and leaves the user's out; the null device leaves all out."""
+    write_files(home, {"etc.conf": "[global]\nproxy = http://proxy:3128\n"})
+    write_files(home, {".pip/pip.conf": "[global]\nextra-index-url = https://user/simple\n"})
+    named = write_files(home, {"named.conf": "[global]\nindex-url = https://named/simple\n"}) / "named.conf"
+    settings = load_index_settings({"PIP_CONFIG_FILE": str(named)})
+    assert settings.indexes == ("https://named/simple",)
+    assert settings.proxy == "http://proxy:3128"
+    assert load_index_settings({"PIP_CONFIG_FILE": os.devnull}).proxy is None
+    assert load_index_settings({"PIP_CONFIG_FILE": str(home / "none")}).indexes[1:] == ("https://user/simple",)
+
+
+def test_lists_are_split_and_the_install_section_goes_first(home: Path) -> None:
+    """Several addresses stand in one value; what pip reads for `install` replaces what it reads for all."""
+    write_files(
+        home,
+        {
+            "etc.conf": "[global]\nextra-index-url =\n    https://one/simple\n    https://two/simple\n"
+            "find-links = a b\ntrusted-host = one\n[install]\nfind-links = c\n"
+        },
+    )
+    settings = load_index_settings({})
+    assert settings.indexes == ("https://pypi.org/simple", "https://one/simple", "https://two/simple")
+    assert settings.find_links == ("c",)
+    assert settings.trusted_hosts == ("one",)
+
+
+@pytest.mark.parametrize(("text", "asked"), [("1", False), ("true", False), ("false", True), ("0", True)])
+def test_indexes_can_be_turned_off(home: Path, text: str, asked: bool) -> None:
+    """`no-index` leaves folders of wheels only."""
+    assert bool(load_index_settings({"PIP_NO_INDEX": text}).indexes) is asked
+
+
+def test_certificates_follow_pip_then_common_variables(home: Path) -> None:
+    """pip's own setting goes before the variables that its library reads."""
+    variables = {"REQUESTS_CA_BUNDLE": "requests.pem", "CURL_CA_BUNDLE": "curl.pem"}
+    assert load_index_settings(variables).certificates == "requests.pem"
+    assert load_index_settings({**variables, "PIP_CERT": "~/pip.pem"}).certificates == str(home / "pip.pem")
+
+
+def test_a_malformed_file_is_a_fault_that_names_it(home: Path) -> None:
+    """A file that pip could not read either is named."""
+    write_files(home, {"env/pip.conf": "index-url = https://no.section/simple\n"})
+    with pytest.raises(Fault) as caught:
+        load_index_settings({})
+    assert caught.value.diagnostic.code == "E0516"
+    assert "pip.conf" in caught.value.diagnostic.message

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from opwright.release.rules import Rules
+from opwright.release.version import Version, parse_version
+
+
+def rules(version: str) -> Rules:
+    """The rules of a version."""
+    return Rules(parse_version(version))
+
+
+def changed(older: str, newer: str) -> set[str]:
+    """The names of the behaviours whose value differs between two releases."""
+    before, after = dict(rules(older).items()), dict(rules(newer).items())
+    return {name for name in before if before[name] != after[name]}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "count"),
+    [
+        ("2.9.1", "2.10.0", 3),
+        ("2.10.0", "2.11.0", 1),
+        ("2.11.0", "2.12.0", 2),
+        ("2.12.1", "2.13.0", 7),
+        ("2.13.0", "2.14.0", 4),
+        ("2.14.1", "2.15.0", 5),
+    ],
+)
+def test_each_release_changes_what_it_changed(older: str, newer: str, count: int) -> None:
+    """The number of behaviours that change from one release to the next."""
+    assert len(changed(older, newer)) == count
+
+
+def test_patch_releases_change_nothing() -> None:
+    """Rules go by the release's series."""
+    assert rules("2.13.0") == rules("2.13.9")
+    assert hash(rules("2.13.0")) == hash(rules("2.13.9"))
+    assert rules("2.13.0") != rules("2.14.0")
+    assert changed("2.13.0", "2.13.9") == set()
+
+
+def test_newer_releases_follow_the_newest() -> None:
+    """A release after the newest known one has its rules."""
+    assert changed("2.15.0", "3.1.0") == set()
+
+
+def test_values_before_and_after() -> None:
+    """A row that begins, one that ends, and a number."""
+    assert (rules("2.12.1").nodes_are_intrusive, rules("2.13.0").nodes_are_intrusive) == (False, True)
+    assert (rules("2.12.1").set_output_takes_names, rules("2.13.0").set_output_takes_names) == (True, False)
+    assert (rules("2.12.1").trace_type_shards, rules("2.13.0").trace_type_shards) == (5, 10)
+
+
+def test_every_row_explains_itself() -> None:
+    """Each row has its own name, and whole sentences for what and why."""
+    rows = list(Rules.rows())
+    assert len(rows) >= 21
+    assert len({row.name for row in rows}) == len(rows)
+    for row in rows:
+        assert row.what.endswith("."), row.name
+        assert row.why.endswith("."), row.name
+        assert row.releases
+        assert row.since is None or row.before != row.value, row.name
+
+
+def test_values_are_those_of_the_rows() -> None:
+    """An attribute of the rules is what its row says of the version."""
+    version = Version(2, 12)
+    held = Rules(version)
+    for row in Rules.rows():
+        assert row.value_in(version) == getattr(held, row.name)
+
+
+def test_rules_are_frozen_and_travel() -> None:
+    """Rules cannot be changed, and reach a worker process whole."""
+    held = rules("2.14.0")
+    with pytest.raises(AttributeError):
+        held.native_aot_stubs = True
+    with pytest.raises(AttributeError):
+        del held.native_aot_stubs
+    copy = pickle.loads(pickle.dumps(held))
+    assert copy == held
+    assert copy.items() == held.items()
