@@ -65,7 +65,7 @@ def _diagnostic(
     return Diagnostic(code, severity, message, labels, tuple(notes), help)
 
 
-class Fault(Exception):  # noqa: N818 - a fault of the user's file, not an error of the program
+class Fault(Exception):
     """One fault that a parser cannot get past. It carries the diagnostic; it is never shown as a traceback."""
 
     diagnostic: Diagnostic
@@ -95,7 +95,7 @@ class Fault(Exception):  # noqa: N818 - a fault of the user's file, not an error
         return cls(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also))
 
 
-class FaultsFound(Exception):  # noqa: N818 - see Fault
+class FaultsFound(Exception):
     """What the gate between two stages raises: all diagnostics of the run so far, sorted, at least one an error."""
 
     diagnostics: tuple[Diagnostic, ...]

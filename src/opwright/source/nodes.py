@@ -16,7 +16,6 @@ from yaml.resolver import Resolver
 
 from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault
-from opwright.source.scalars import raw_offsets
 from opwright.source.span import SourceText, Span
 
 __all__ = ["Mapping", "Node", "Scalar", "Sequence"]
@@ -102,6 +101,8 @@ class Scalar:
         A part that folding or an escape wrote differently is covered as it is written. Where start equals end, the
         span is the point before that character. Costs a scan of the scalar, so ask for it when there is a fault.
         """
+        from opwright.source.scalars import raw_offsets  # Only a run that has a fault needs it.
+
         offsets = raw_offsets(self.file.text, self.start, self.end, self.style, self.value)
         if offsets is None:
             return self.span
@@ -121,7 +122,8 @@ class Scalar:
         constructor = SafeConstructor()
         try:
             return constructor.construct_object(ScalarNode(_TAG_PREFIX + kind, self.value))
-        except (ValueError, LookupError, OverflowError, ConstructorError):
+        except (ValueError, LookupError, OverflowError, AttributeError, ConstructorError):
+            # PyYAML trips over a wrong form in different ways; a date with letters gives it no match to read.
             text = f"`{self.value}` cannot be read as {self.described}"
             raise Fault.at(VALUE_UNREADABLE, text, self.span, help="put it in quotes if it is text") from None
 
@@ -145,7 +147,7 @@ class Sequence:
         self.items = items
 
     def __repr__(self) -> str:
-        return f"Sequence({self.items!r})"
+        return f"Sequence({len(self.items)} items, {self.start}, {self.end})"
 
     def __len__(self) -> int:
         return len(self.items)
@@ -185,7 +187,7 @@ class Mapping:
         self.entries = entries
 
     def __repr__(self) -> str:
-        return f"Mapping({self.entries!r})"
+        return f"Mapping({len(self.entries)} entries, {self.start}, {self.end})"
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -351,10 +351,11 @@ class _Builder:
 
     def _check_tag(self, event: _Event, known: frozenset[str | None]) -> None:
         if event.tag not in known:
+            span = self._property_span(event, "!")
             raise Fault.at(
                 TAG_UNKNOWN,
-                f"the YAML tag `{event.tag}` is not supported here",
-                self._property_span(event, "!"),
+                f"the YAML tag `{span.text}` is not supported here",
+                span,
                 help="put the value in quotes if it is text that starts with `!`",
             )
 

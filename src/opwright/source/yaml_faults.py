@@ -15,7 +15,7 @@ import yaml
 
 from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault, Label
-from opwright.source.span import SourceText
+from opwright.source.span import SourceText, Span
 
 __all__ = ["encoding_fault", "syntax_fault"]
 
@@ -118,8 +118,7 @@ Write the backslash twice, or use single quotes: inside them a backslash stands 
     )
 )
 
-_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_LINE_BREAKS: Final = "\r\n"
+_HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 
 
 class _Complaint:
@@ -148,6 +147,15 @@ class _Complaint:
         line, column = self.file.place(self.at)
         return self.file.line_text(line)[: column - 1]
 
+    def line_above(self) -> Span | None:
+        """The text of the nearest line above that is not blank, without its indentation."""
+        for line in range(self.file.place(self.at)[0] - 1, 0, -1):
+            text = self.file.line_text(line)
+            if text.strip():
+                start = self.file.offset(line)
+                return self.file.span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+        return None
+
     def fault(self, code: str, message: str, label: str, *, help: str = "", at: int | None = None) -> Fault:
         start = self.at if at is None else at
         return Fault.at(code, message, self.file.span(start, start + 1), label=label, help=help)
@@ -155,7 +163,8 @@ class _Complaint:
 
 def encoding_fault(file: SourceText) -> Fault:
     """The fault that a file's first forbidden character is."""
-    match = _FORBIDDEN.search(file.text)
+    allowed = "\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+    match = re.search(f"[^{allowed}]", file.text)
     if match is None:
         return Fault.at(NOT_YAML, "the file cannot be read as YAML", file.span(0))
     return Fault.at(
@@ -200,12 +209,11 @@ def _bad_escape(complaint: _Complaint) -> Fault | None:
     if "escape" not in complaint.problem and "hexdec" not in complaint.problem:
         return None
     start = complaint.text.rfind("\\", complaint.opened_at, complaint.at + 1)
-    if start < 0:
-        start = complaint.at
-    escape = complaint.file.span(start, start + 2)
+    escape = complaint.file.span(start, start + 2) if start >= 0 else complaint.file.span(complaint.at)
+    digits = _HEX_DIGITS.get(escape.text[1:])
     return Fault.at(
         BAD_ESCAPE,
-        f"unknown escape `{escape.text}`",
+        f"`{escape.text}` needs {digits} hexadecimal digits" if digits else f"unknown escape `{escape.text}`",
         escape,
         help="write the backslash twice, or use single quotes",
     )
@@ -214,26 +222,49 @@ def _bad_escape(complaint: _Complaint) -> Fault | None:
 def _reserved_character(complaint: _Complaint) -> Fault | None:
     if "cannot start any token" not in complaint.problem:
         return None
-    return complaint.fault(
-        NOT_YAML, f"`{complaint.character}` cannot start a value", "reserved by YAML", help="put the value in quotes"
-    )
+    name = "a backquote" if complaint.character == "`" else f"`{complaint.character}`"
+    return complaint.fault(NOT_YAML, f"{name} cannot start a value", "reserved by YAML", help="put the value in quotes")
 
 
 def _misplaced_colon(complaint: _Complaint) -> Fault | None:
     if "mapping values" not in complaint.problem:
         return None
-    if re.search(r"[:?-]\s", complaint.line_before.lstrip(" -")):
+    before = complaint.line_before
+    if re.search(r"[:?-]\s", before.lstrip(" -")):
         return complaint.fault(
             MISPLACED,
             "a value without quotes cannot hold `: `",
             "a second key on one line",
             help="put the value in quotes",
         )
-    return complaint.fault(
+    above = complaint.line_above()
+    indent = len(before) - len(before.lstrip())
+    if above is not None and above.column == indent + 1:
+        return _line_without_colon(above)
+    return Fault.at(
         MISPLACED,
         "a key cannot stand here",
-        "the line is indented deeper than the one it should align with",
+        complaint.file.span(complaint.at - len(before) + indent, max(complaint.at, 1)),
+        label="indented deeper than the line that it should align with",
         help="align the line with the keys beside it, or put the value above in quotes",
+    )
+
+
+def _line_without_colon(line: Span) -> Fault:
+    if re.match(r"-\S", line.text):
+        return Fault.at(
+            MISPLACED,
+            "a list item needs a space after its dash",
+            line,
+            label="not a list item",
+            help=f"write `- {line.text[1:]}`",
+        )
+    return Fault.at(
+        MISPLACED,
+        "a key needs a `:`",
+        line,
+        label="no `:` follows",
+        help="write `key: value`, or indent the line deeper if it continues the value above",
     )
 
 
@@ -251,13 +282,7 @@ def _missing_colon(complaint: _Complaint) -> Fault | None:
     start = complaint.opened_at
     line = complaint.file.place(start)[0]
     end = complaint.file.offset(line) + len(complaint.file.line_text(line).rstrip())
-    return Fault.at(
-        MISPLACED,
-        "a key needs a `:`",
-        complaint.file.span(start, max(end, start + 1)),
-        label="no `:` follows",
-        help="write `key: value`, or indent the line deeper if it continues the value above",
-    )
+    return _line_without_colon(complaint.file.span(start, max(end, start + 1)))
 
 
 def _open_bracket(complaint: _Complaint) -> Fault | None:
@@ -309,11 +334,12 @@ def _wrong_depth(complaint: _Complaint) -> Fault | None:
 def _unwanted(complaint: _Complaint) -> Fault | None:
     if "node content" not in complaint.problem and "<document start>" not in complaint.problem:
         return None
+    if complaint.at >= len(complaint.text.rstrip()):
+        if "flow" in complaint.context:
+            return complaint.fault(BRACKET_OPEN, "the file ends inside a bracket or brace", "not closed before here")
+        return complaint.fault(MISPLACED, "a value is missing here", "the file ends")
     return complaint.fault(
-        MISPLACED,
-        f"`{complaint.character}` cannot stand here" if complaint.character.strip() else "a value is missing here",
-        "unexpected",
-        help="put it in quotes if it is text",
+        MISPLACED, f"`{complaint.character}` cannot stand here", "unexpected", help="put it in quotes if it is text"
     )
 
 

@@ -1,0 +1,144 @@
+"""The sink of diagnostics: order, duplicates, the gate; suggestions; the table of codes."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import opwright
+from opwright.source.codes import Code, all_codes, find_code, register
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, Severity, did_you_mean
+from opwright.source.text import SourceFile
+
+FILES = {name: SourceFile(name, "x" * 50) for name in ("a.yaml", "b.yaml")}
+
+
+def test_order() -> None:
+    """Diagnostics stand by path, offset and code, those without a place first."""
+    sink = Diagnostics()
+    sink.error("E0002", "m", FILES["b.yaml"].span(1))
+    sink.error("E0002", "m", FILES["a.yaml"].span(9))
+    sink.error("E0002", "m", FILES["a.yaml"].span(3))
+    sink.warning("E0001", "m", FILES["a.yaml"].span(3))
+    sink.note("E0009", "m")
+    found = [(found.code, found.place and (found.place.file.path, found.place.start)) for found in sink.sorted()]
+    assert found == [
+        ("E0009", None),
+        ("E0001", ("a.yaml", 3)),
+        ("E0002", ("a.yaml", 3)),
+        ("E0002", ("a.yaml", 9)),
+        ("E0002", ("b.yaml", 1)),
+    ]
+
+
+@given(st.permutations([(code, offset) for code in ("E0001", "E0002") for offset in range(3)]))
+def test_order_does_not_depend_on_arrival(arrivals: list[tuple[str, int]]) -> None:
+    """Whatever the order of arrival, the sorted diagnostics are the same."""
+    sink = Diagnostics()
+    for code, offset in arrivals:
+        sink.error(code, "m", FILES["a.yaml"].span(offset))
+    places = [(found.place.start, found.code) for found in sink.sorted() if found.place]
+    assert places == sorted(places)
+    assert len(places) == len(arrivals)
+
+
+def test_duplicates_are_dropped() -> None:
+    """One finding that two stages report stands once, also if each read the file for itself."""
+    sink = Diagnostics()
+    for _ in range(2):
+        sink.error("E0001", "m", SourceFile("f", "text").span(1, 2), label="l")
+    sink.error("E0001", "m", SourceFile("f", "text").span(1, 2), label="other")
+    assert len(sink) == 3
+    assert len(sink.sorted()) == 2
+
+
+def test_gate() -> None:
+    """Warnings and notes pass the gate; an error stops there and takes all findings with it."""
+    sink = Diagnostics()
+    sink.warning("W0001", "w")
+    sink.note("W0002", "n")
+    sink.raise_if_errors()
+    before = sink.has_errors
+    sink.add(Fault.at("E0001", "e").diagnostic)
+    assert (before, sink.has_errors) == (False, True)
+    with pytest.raises(FaultsFound) as caught:
+        sink.raise_if_errors()
+    assert [found.severity for found in caught.value.diagnostics] == [
+        Severity.ERROR,
+        Severity.WARNING,
+        Severity.NOTE,
+    ]
+    assert str(caught.value) == "error[E0001]: e\nwarning[W0001]: w\nnote[W0002]: n"
+
+
+def test_place_is_the_first_primary_label() -> None:
+    """The place of a diagnostic is its first primary label's; without one, the first label's."""
+    other = Label(FILES["b.yaml"].span(7), "other", primary=False)
+    sink = Diagnostics()
+    sink.error("E0001", "m", FILES["a.yaml"].span(3), also=[other])
+    sink.error("E0002", "m", also=[other])
+    assert [found.place for found in sink] == [FILES["a.yaml"].span(3), FILES["b.yaml"].span(7)]
+
+
+def test_values_cannot_change() -> None:
+    """A diagnostic is a value: its fields cannot be set."""
+    diagnostic = Fault.at("E0001", "m").diagnostic
+    with pytest.raises(AttributeError):
+        diagnostic.message = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("word", "suggestion"),
+    [
+        ("CPUU", "did you mean `CPU`?"),
+        ("cuda", "did you mean `CUDA`?"),
+        ("CompositeImplicitAutogard", "did you mean `CompositeImplicitAutograd`?"),
+        ("Vulkan", ""),
+        ("CPU", ""),
+        ("", ""),
+    ],
+)
+def test_suggestion(word: str, suggestion: str) -> None:
+    """The nearest known word is suggested, and nothing when none is near or the word is known."""
+    assert did_you_mean(word, ["CPU", "CUDA", "CompositeImplicitAutograd"]) == suggestion
+
+
+def import_everything() -> None:
+    """Imports each module of the package, which registers all codes."""
+    for module in pkgutil.walk_packages(opwright.__path__, "opwright."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def test_codes_of_all_modules() -> None:
+    """Every module imports, no two register one code, and each code has a title and a page."""
+    import_everything()
+    codes = [row.code for row in all_codes()]
+    assert codes == sorted(set(codes))
+    assert {"E0001", "E0101"} <= set(codes)
+    for row in all_codes():
+        assert row.title == row.title.strip().rstrip(".")
+        assert "\n" not in row.title
+        assert len(row.explanation) > len(row.title), row.code
+
+
+def test_find_code() -> None:
+    """A code is found in any case; an unknown one is None."""
+    row = find_code(" e0001 ")
+    assert row is not None
+    assert row.title == "the file does not exist"
+    assert find_code("E9999") is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [Code("E0001", "taken", "page"), Code("X0001", "t", "p"), Code("E1", "t", "p"), Code("E9998", "", "p")],
+)
+def test_wrong_rows_are_refused(row: Code) -> None:
+    """A code that is taken or malformed, or has no title, is a bug that shows at import."""
+    with pytest.raises(ValueError, match="code"):
+        register(row)

@@ -1,0 +1,207 @@
+"""YAML nodes have the values that PyYAML gives, and spans that cut them out of the file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opwright.source import yaml as source_yaml
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
+from opwright.source.yaml import Mapping, Node, Scalar, Sequence, load_yaml
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8) | st.dates()
+TREES = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(PLAIN, inner, max_size=4))
+
+
+def loaded(text: str) -> Node:
+    """The root node of a text."""
+    return load_yaml(SourceFile("t.yaml", text))
+
+
+def mapping(text: str) -> Mapping:
+    """The root node of a text that is a mapping."""
+    root = loaded(text)
+    assert isinstance(root, Mapping)
+    return root
+
+
+@pytest.fixture(params=["CSafeLoader", "SafeLoader"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each of PyYAML's two parsers in turn."""
+    name: str = request.param
+    if not hasattr(yaml, name):
+        pytest.skip("PyYAML has no C parser here")
+    monkeypatch.setattr(source_yaml, "_Parser", getattr(yaml, name))
+    return name
+
+
+@given(TREES, st.sampled_from([None, True, False]))
+def test_values_are_those_of_pyyaml(tree: object, flow: bool | None) -> None:
+    """What PyYAML dumps is loaded as `yaml.safe_load` loads it, types and all."""
+    text = yaml.safe_dump(tree, default_flow_style=flow, allow_unicode=True)
+    assert loaded(text).python_value() == yaml.safe_load(text)
+
+
+@given(TREES)
+def test_spans_nest(tree: object) -> None:
+    """A node's span holds its children's spans, in order and apart."""
+
+    def check(node: Node) -> None:
+        assert 0 <= node.start <= node.end <= len(text)
+        children = [] if isinstance(node, Scalar) else list(node)
+        flat = [child for item in children for child in (item if isinstance(item, tuple) else (item,))]
+        position = node.start
+        for child in flat:
+            assert position <= child.start
+            position = child.end
+            check(child)
+        assert position <= node.end
+
+    text = yaml.safe_dump(tree)
+    check(loaded(text))
+
+
+def test_spans_of_keys_and_values(parser: str) -> None:
+    """Keys, values, lists and mappings have the spans that a reader would mark."""
+    text = "a: plain   # comment\nb: 'quoted'\nc: |\n  one\n\n\nd: [1, {x: y}]\ne:\n  - f: g\n\n# end\n"
+    root = mapping(text)
+    spans = {key.value: value.span.text for key, value in root}
+    assert spans == {
+        "a": "plain",
+        "b": "'quoted'",
+        "c": "|\n  one",
+        "d": "[1, {x: y}]",
+        "e": "- f: g",
+    }
+    assert root.span.text == text[: text.index("\n\n# end")]
+    assert [key.span.text for key, _ in root] == list("abcde")
+    assert parser
+
+
+def test_kinds(parser: str) -> None:
+    """Plain scalars have their YAML 1.1 types; quoted and block ones are strings; a tag rules."""
+    text = "[a, yes, 0x1f, 1_000, 1.5, ~, '1', 2020-01-01, !!str 7, ! 7, 1:30, on, 1e3, =]"
+    root = loaded(text)
+    assert isinstance(root, Sequence)
+    kinds = [item.kind for item in root if isinstance(item, Scalar)]
+    assert kinds == [
+        "str",
+        "bool",
+        "int",
+        "int",
+        "float",
+        "null",
+        "str",
+        "timestamp",
+        "str",
+        "str",
+        "int",
+        "bool",
+        "str",
+        "value",
+    ]
+    assert root.items[0].described == "a string"
+    assert loaded("|\n  1").described == "a string"
+    assert loaded("!!int '7'").python_value() == 7
+    assert parser
+
+
+def test_get() -> None:
+    """A key gives its value; of a repeated key the last counts, as for PyYAML; a missing key gives None."""
+    root = mapping("a: 1\nb: 2\na: 3\n")
+    assert {key: value.python_value() for key in "ab" if (value := root.get(key))} == {"a": 3, "b": 2}
+    assert root.get("c") is None
+    assert root.entry("c") is None
+    found = root.entry("b")
+    assert found is not None
+    assert found[0].span.line == 2
+
+
+def test_duplicate_keys() -> None:
+    """Each repetition of a key comes with the first; `1` and `"1"` are two keys."""
+    root = mapping("a: 1\nb: 2\na: 3\n'a': 4\n1: x\n'1': y\n")
+    assert [(first.start, again.start) for first, again in root.duplicate_keys()] == [(0, 10), (0, 15)]
+    assert mapping("a: 1\nb: 2\n").duplicate_keys() == []
+
+
+MERGES = [
+    "a: &x {k: 1, l: 2}\nb: {<<: *x, l: 3, m: 4}",
+    "a: &x {k: 1}\nb: &y {k: 2, l: 2}\nc: {m: 1, <<: [*x, *y]}",
+    "a: &x {k: 1}\nb: &y {<<: *x, l: 2}\nc: {<<: *y, <<: *x}",
+    "- &x [1, 2]\n- *x\n- {k: *x}",
+    "- &k key\n- *k : value",
+    "'<<': 1",
+    "a: &x\nb: *x",
+]
+
+
+@pytest.mark.parametrize("text", MERGES)
+def test_aliases_and_merges(text: str, parser: str) -> None:
+    """Aliases and merge keys give what PyYAML makes of them."""
+    assert loaded(text).python_value() == yaml.safe_load(text)
+    assert parser
+
+
+def test_block_that_ends_with_an_alias() -> None:
+    """A block collection ends with its last item, also when that is an alias."""
+    root = mapping("a: &x 1\nb:\n  - 2\n  - *x\n\nc: 3\n")
+    value = root.get("b")
+    assert value is not None
+    assert value.span.text == "- 2\n  - *x"
+
+
+def test_deep_nesting() -> None:
+    """A file that nests deeper than Python's stack is read."""
+    root = loaded("- " * 3000 + "a")
+    depth = 0
+    while isinstance(root, Sequence):
+        root = root.items[0]
+        depth += 1
+    assert depth == 3000
+
+
+def test_many_aliases_stay_small() -> None:
+    """Aliases of aliases share their values, so that a small file cannot fill the memory."""
+    text = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
+    value = loaded(text).python_value()
+    assert isinstance(value, dict)
+    assert len(value) == 60
+
+
+@pytest.mark.parametrize("text", ["2024-13-01", "!!int x", "!!float ''", "!!bool maybe", "!!timestamp never"])
+def test_value_that_is_not_of_its_type(text: str) -> None:
+    """A value that lies about its type is a fault at its place when it is asked for."""
+    with pytest.raises(Fault) as caught:
+        loaded(f"- {text}").python_value()
+    place = caught.value.diagnostic.place
+    assert caught.value.diagnostic.code == "E0115"
+    assert place is not None
+    assert place.text == text
+
+
+def test_real_file_is_read_like_pyyaml_and_fast(native_functions: Path) -> None:
+    """PyTorch's operators are read as PyYAML reads them, at no more than a few times the parser's own time."""
+    file = SourceFile.read(str(native_functions))
+    assert loaded(file.text).python_value() == yaml.load(file.text, yaml.CSafeLoader)
+
+    def best(action: object) -> float:
+        assert callable(action)
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            action()
+            times.append(time.process_time() - start)
+        return min(times)
+
+    def parse_only() -> None:
+        parser = yaml.CSafeLoader(file.text)
+        while not isinstance(parser.get_event(), yaml.StreamEndEvent):
+            pass
+
+    assert best(lambda: load_yaml(file)) < 4 * best(parse_only)
