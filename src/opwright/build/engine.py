@@ -10,14 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opwright.build.codes import MISSING_SLOT, NO_UTF8
 from opwright.build.plan import Emitted, Output, Plan, Planned
-from opwright.build.template import Slots, SlotValue, Template
+from opwright.build.template import Template
 from opwright.build.writer import Writer
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from opwright.emit.emitter import Slots
 
 __all__ = ["LAUNCHER", "WHOLE_TEXT", "Engine", "Renderer", "Summary"]
 
@@ -87,7 +90,7 @@ class Renderer:
 
 
 def _whole_text(slots: Slots) -> str:
-    value: SlotValue | None = slots.get(WHOLE_TEXT)
+    value = slots.get(WHOLE_TEXT)
     if value is None:
         raise Fault.at(MISSING_SLOT, f"an output without template has no slot `{WHOLE_TEXT}`")
     return value if isinstance(value, str) else "".join(value)

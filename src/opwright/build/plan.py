@@ -8,33 +8,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from opwright.build.codes import DUPLICATE_OUTPUT, LEAVES_FOLDER, UNKNOWN_FOLDER
-from opwright.build.template import Slots
 from opwright.source.diagnostic import Fault, did_you_mean
+
+if TYPE_CHECKING:
+    from opwright.emit.emitter import Slots
 
 __all__ = ["Emitted", "Output", "Plan", "Planned", "check_output_path"]
 
 
-class Output(Protocol):
-    """A file that an emitter asks for."""
+class Output(NamedTuple):
+    """A file that an emitter asks for: its path in one of the output folders, and what it is made from.
 
-    @property
-    def folder(self) -> str:
-        """The name of the output folder: `aten`, `ops`, ..."""
+    `slots` are the values of the template's slots, or what makes them once they are needed: a dry run never asks.
+    Without a template the slot `text` alone is the file.
+    """
 
-    @property
-    def path(self) -> str:
-        """Where in that folder, with `/` between its parts."""
-
-    @property
-    def template(self) -> str | None:
-        """The name of the template that `slots` fills; None when the slot `text` alone is the file."""
-
-    @property
-    def slots(self) -> Slots | Callable[[], Slots]:
-        """The values of the template's slots, or what makes them when they are needed: a dry run does not."""
+    folder: str
+    path: str
+    template: str | None
+    slots: Slots | Callable[[], Slots]
 
 
 Emitted: TypeAlias = "tuple[str, Iterable[Output]]"

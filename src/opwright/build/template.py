@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from opwright.build.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.text import SourceFile
 
-__all__ = ["SlotValue", "Slots", "Template", "indented"]
+if TYPE_CHECKING:
+    from opwright.emit.emitter import Slots
 
-SlotValue: TypeAlias = "str | Sequence[str]"
-Slots: TypeAlias = "Mapping[str, SlotValue]"
+__all__ = ["Template", "indented"]
 
 _SLOT = re.compile(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = re.compile(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
@@ -139,7 +139,7 @@ def _offset_in_file(text: str, offset: int) -> int:
     return offset
 
 
-def indented(value: SlotValue, indent: str) -> str:
+def indented(value: str | Sequence[str], indent: str) -> str:
     """The lines of a value, or of all items of a list, each indented and without trailing whitespace.
 
     Blank lines stay empty, and those at the end are dropped.
