@@ -108,7 +108,9 @@ class Archive:
         self._members = {member.name: member for member in members}
         # A member ends, at the latest, where the next one begins.
         offsets = sorted({member.offset for member in members})
-        self._stops = dict(zip(offsets, [*offsets[1:], start], strict=True))
+        if offsets and offsets[-1] >= start:
+            raise BadArchiveError("its directory is damaged")
+        self._stops = dict(zip(offsets, [*offsets[1:], start], strict=False))
 
     def __contains__(self, name: str) -> bool:
         return name in self._members

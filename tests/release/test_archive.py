@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+
+import pytest
+
+from opwright.release.archive import Archive, BadArchiveError, DamagedMemberError
+
+
+class Recorded:
+    """An archive's bytes that remember what was asked of them."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.size = len(content)
+        self.asked: list[tuple[int, int]] = []
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of each range."""
+        self.asked += ranges
+        return [self.content[start:end] for start, end in ranges]
+
+
+def packed(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, comment: bytes = b"") -> bytes:
+    """An archive of these members."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        archive.comment = comment
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("comment", [b"", b"x" * 3000])
+def test_members_are_read_back(method: int, comment: bytes) -> None:
+    """Stored and deflated members, empty ones too, come out as they went in."""
+    members = {"b/long.txt": b"abc" * 5000, "a.txt": b"", "b/": b""}
+    archive = Archive(Recorded(packed(members, method, comment)))
+    assert archive.names() == ("a.txt", "b/long.txt")
+    assert archive.names("b/") == ("b/long.txt",)
+    assert "a.txt" in archive
+    assert archive.read(["b/long.txt", "a.txt"]) == {"b/long.txt": b"abc" * 5000, "a.txt": b""}
+
+
+def test_an_archive_without_members_has_no_names() -> None:
+    """An empty archive is sound."""
+    assert Archive(Recorded(packed({}))).names() == ()
+
+
+def test_large_archives_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes and offsets beyond 32 bits stand in other records; small archives can be written with these too."""
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 10)
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
+    content = packed({"first": b"x" * 100, "second": bytes(range(256))})
+    assert b"PK\x06\x06" in content
+    assert Archive(Recorded(content)).read(["second", "first"]) == {"first": b"x" * 100, "second": bytes(range(256))}
+
+
+def test_neighbours_are_read_in_one_range() -> None:
+    """Members beside each other are one range; one that is far away is another."""
+    noise = bytes(range(256)) * 1000
+    source = Recorded(packed({"a": b"1", "b": b"2", "noise": noise, "c": b"3"}, zipfile.ZIP_STORED))
+    archive = Archive(source)
+    source.asked.clear()
+    assert archive.read(["c", "a", "b"]) == {"a": b"1", "b": b"2", "c": b"3"}
+    assert len(source.asked) == 2
+    assert sum(end - start for start, end in source.asked) < 1000
+
+
+def test_a_missing_member_is_a_key_error() -> None:
+    """A caller asks for what `names` lists."""
+    with pytest.raises(KeyError):
+        Archive(Recorded(packed({"a": b""}))).read(["b"])
+
+
+def test_other_packing_methods_are_named() -> None:
+    """A member packed by a method that is not read says by which."""
+    archive = Archive(Recorded(packed({"a": b"1" * 100}, zipfile.ZIP_BZIP2)))
+    with pytest.raises(DamagedMemberError, match="method 12"):
+        archive.read(["a"])
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"x" * 100_000, packed({"a": b"1"})[:-30]])
+def test_what_is_no_archive_is_refused(content: bytes) -> None:
+    """Bytes without a whole directory are no archive."""
+    with pytest.raises(BadArchiveError):
+        Archive(Recorded(content))
