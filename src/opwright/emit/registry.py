@@ -14,9 +14,10 @@ from opwright.emit.emitter import AnyEmitter, Job
 
 #: Family -> the modules below `opwright.emit` that make it.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {
-    "headers": (),
-    "sources": (),
+    "headers": ("aten.vmap", "aten.view_meta"),
+    "sources": ("aten.view_meta",),
     "declarations_yaml": (),
+    "python": ("aten.view_meta",),
 }
 
 

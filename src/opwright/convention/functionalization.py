@@ -1,0 +1,102 @@
+"""The convention of functionalization: how views are replayed, forward from their base and back into it.
+
+A view is remembered as an object of a `ViewMeta` class of its own, which holds the view's arguments by value. Its
+`forward` calls the view (or the copying form of it) on a base; its `reverse` calls the hand-written inverse, which
+puts a changed view back into the base. Both take the arguments of the dispatcher, with `base` for the first one.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.convention import dispatcher, types
+from opwright.cpp import types as ctypes
+from opwright.cpp.binding import Binding
+from opwright.model.native_function import NativeFunction, TypeStyle, ViewGroup
+from opwright.schema.function import Argument, FunctionSchema
+
+INVERSE_RETURN_MODE: Final = ctypes.base("at::functionalization::InverseReturnMode")
+
+
+def _parameter(name: str, type: ctypes.CType) -> Binding:
+    return Binding(name, name, type, None)
+
+
+BASE: Final = _parameter("base", ctypes.const_ref(ctypes.TENSOR))
+MUTATED_VIEW: Final = _parameter("mutated_view", ctypes.const_ref(ctypes.TENSOR))
+HAS_SYMBOLIC_INPUTS: Final = _parameter("has_symbolic_inputs", ctypes.BOOL)
+OUT_INDEX: Final = _parameter("out_index", ctypes.LONG)
+REAPPLY_VIEWS: Final = _parameter("reapply_views", ctypes.BOOL)
+RETURN_MODE: Final = _parameter("inverse_return_mode", INVERSE_RETURN_MODE)
+
+
+def class_name(schema: FunctionSchema) -> str:
+    """The name of the `ViewMeta` class of a view.
+
+    >>> from opwright.schema import parse_schema
+    >>> class_name(parse_schema("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)"))
+    'select_int_ViewMeta'
+    """
+    return f"{schema.name.unambiguous}_ViewMeta"
+
+
+def inverse_name(schema: FunctionSchema) -> str:
+    """The name of the hand-written function that puts a changed view back into its base."""
+    return f"{schema.name.unambiguous}_inverse"
+
+
+def has_many_outputs(schema: FunctionSchema) -> bool:
+    """Whether a view gives several tensors, each of which is remembered as a view by its index."""
+    returns = schema.returns
+    return len(returns) > 1 or (len(returns) == 1 and returns[0].type.list_like is not None)
+
+
+def _owned(one: Argument, style: TypeStyle, owns_tensors: bool) -> Binding:
+    held = types.argument_type(one.type, mutable=one.is_write, symint=True, style=style, owning=True)
+    if owns_tensors and one.type.is_tensor_like:
+        held = held.value
+    return _parameter(one.name, held)
+
+
+class ViewMetaMembers(NamedTuple):
+    """What an object of a `ViewMeta` class is made of.
+
+    `base_parameters` go to the base class, `parameters` are the constructor's other parameters, and `fields` the same
+    as the object holds them.
+    """
+
+    base_parameters: tuple[Binding, ...]
+    parameters: tuple[Binding, ...]
+    fields: tuple[Binding, ...]
+
+
+def view_meta_members(function: NativeFunction, *, owns_tensors: bool) -> ViewMetaMembers:
+    """The members of a view's class; `owns_tensors` tells that tensors are held by value too."""
+    schema, style = function.schema, function.style
+    arguments = schema.arguments.all[1:]
+    many = has_many_outputs(schema)
+    common = (REAPPLY_VIEWS, RETURN_MODE)
+    return ViewMetaMembers(
+        (HAS_SYMBOLIC_INPUTS, OUT_INDEX) if many else (HAS_SYMBOLIC_INPUTS,),
+        common + tuple([dispatcher.binding(one, style=style) for one in arguments]),
+        common + tuple([_owned(one, style, owns_tensors) for one in arguments]),
+    )
+
+
+def forward_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
+    """The arguments of the view that is applied to a base."""
+    return (BASE, *[dispatcher.binding(one, style=style) for one in schema.arguments.all[1:]])
+
+
+def reverse_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
+    """The arguments of the inverse that puts a changed view back into a base."""
+    index = (OUT_INDEX,) if has_many_outputs(schema) else ()
+    rest = [dispatcher.binding(one, style=style) for one in schema.arguments.all[1:]]
+    return (BASE, MUTATED_VIEW, RETURN_MODE, *index, *rest)
+
+
+def inverse_declaration(group: ViewGroup) -> str:
+    """The declaration of the inverse of a group's view."""
+    schema = group.view.schema
+    parameters = ", ".join([one.definition for one in reverse_arguments(schema, group.view.style)])
+    return f"static at::Tensor {inverse_name(schema)}({parameters});"

@@ -1,0 +1,238 @@
+"""How functionalization remembers views: the inverses' declarations and the `ViewMeta` classes.
+
+`FunctionalInverses.h`, `ViewMetaClasses.h`, `ViewMetaClasses.cpp`, and for Python `ViewMetaClassesPythonBinding.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from opwright.convention.functionalization import (
+    BASE,
+    HAS_SYMBOLIC_INPUTS,
+    MUTATED_VIEW,
+    OUT_INDEX,
+    ViewMetaMembers,
+    class_name,
+    forward_arguments,
+    has_many_outputs,
+    inverse_declaration,
+    inverse_name,
+    reverse_arguments,
+    view_meta_members,
+)
+from opwright.cpp.binding import Binding
+from opwright.cpp.translation import translate
+from opwright.emit.aten.units import NO_SLOTS
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction, ViewGroup
+from opwright.release.rules import Rules
+
+_NAMESPACE: Final = "at::functionalization::"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMeta:
+    """The class of one view: the view itself or its in-place form, and the group that it stands in."""
+
+    name: str
+    function: NativeFunction
+    group: ViewGroup
+    members: ViewMetaMembers
+    has_many_outputs: bool
+
+    @property
+    def out_index(self) -> str:
+        """Which output the view is: known where there is but one."""
+        return OUT_INDEX.name if self.has_many_outputs else "0"
+
+
+def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewMeta:
+    """The class of a view of a group."""
+    members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors)
+    return ViewMeta(class_name(function.schema), function, group, members, has_many_outputs(function.schema))
+
+
+def view_metas(group: ViewGroup, job: Job) -> list[ViewMeta]:
+    """The classes of a group; none for views that are made of other views, and none in selective builds."""
+    if group.composite or not job.selection.everything:
+        return []
+    views = (group.view, group.view_inplace)
+    return [view_meta(view, group, job.rules) for view in views if view is not None]
+
+
+def _names(bindings: Iterable[Binding]) -> str:
+    return ", ".join([one.name for one in bindings])
+
+
+def declaration(meta: ViewMeta) -> str:
+    """The class: a constructor, one more for what was serialized, and the fields."""
+    name = meta.name
+    base_parameters, parameters, fields = meta.members
+    kept = base_parameters + fields
+    tuple_types = ",\n".join([f"      {one.type.text} /* {one.name} */" for one in kept])
+    taken = ", ".join([f"std::get<{index}>(tpl)" for index in range(len(kept))])
+    taking = ", ".join([one.definition for one in base_parameters + parameters])
+    values = translate(parameters, fields, copies=True)
+    initial = ",\n".join([f"        {one.name}({value})" for one, value in zip(fields, values, strict=True)])
+    held = "\n".join([f"  {one.definition};" for one in fields])
+    as_strided = "true" if meta.function.name.text == "as_strided" else "false"
+    many = "false"
+    to_out_index = ""
+    if meta.has_many_outputs:
+        many = "true"
+        to_out_index = "  std::shared_ptr<ViewMeta> to_out_index(int64_t out_idx) override;"
+    return f"""
+struct TORCH_API {name} : public ViewMeta {{
+  FUNCTIONALIZATION_VIEWMETA_NAME({name})
+  FUNCTIONALIZATION_VIEWMETA_SERIALIZABLE_TUPLE(
+{tuple_types});
+
+  {name}(const SerializableTuple& tpl)
+      : {name}({taken}) {{}}
+
+  {name}({taking})
+      : at::functionalization::ViewMeta({HAS_SYMBOLIC_INPUTS.name}, /*is_multi_output=*/{many}, \
+/*is_as_strided=*/{as_strided}, /*out_index=*/{meta.out_index}),
+{initial} {{}}
+
+  Tensor forward(const Tensor& base) override;
+  Tensor reverse(const Tensor& base, const Tensor& mutated_view) override;
+{to_out_index}
+
+  SerializableTuple to_serializable_tuple() {{
+    return std::make_tuple({_names(kept)});
+  }}
+
+{held}
+}};
+"""
+
+
+def creation(meta: ViewMeta, out_index: str = "0") -> str:
+    """The expression that makes an object of the class from what the view's kernel has at hand."""
+    made_from = meta.members.base_parameters + meta.members.parameters
+    arguments = [out_index if one is OUT_INDEX else one.name for one in made_from]
+    return f"std::make_shared<{_NAMESPACE}{meta.name}>({', '.join(arguments)})"
+
+
+def _given(meta: ViewMeta) -> tuple[Binding, ...]:
+    return (BASE, *meta.members.base_parameters, *meta.members.fields)
+
+
+def replay(meta: ViewMeta, called: NativeFunction) -> str:
+    """The call that applies the view, or the copying form of it, to a base."""
+    copy = meta.group.view_copy
+    assert copy is not None, "a view that is not composite has a copying form"
+    arguments = translate(_given(meta), forward_arguments(copy.schema, meta.function.style))
+    index = f"[{meta.out_index}]" if meta.has_many_outputs else ""
+    return f"at::_ops::{called.name.unambiguous}::call({', '.join(arguments)}){index}"
+
+
+def inversion(meta: ViewMeta) -> str:
+    """The call that puts a changed view back into its base."""
+    copy = meta.group.view_copy
+    assert copy is not None, "a view that is not composite has a copying form"
+    arguments = translate((*_given(meta), MUTATED_VIEW), reverse_arguments(copy.schema, meta.function.style))
+    return f"{_NAMESPACE}FunctionalInverses::{inverse_name(meta.group.view.schema)}({', '.join(arguments)})"
+
+
+def implementation(meta: ViewMeta) -> list[str]:
+    """The definitions of the class's methods."""
+    group = meta.group
+    assert group.view_copy is not None, "a view that is not composite has a copying form"
+    methods = [
+        f"""
+at::Tensor {meta.name}::forward(const at::Tensor& base) {{
+  if (reapply_views) {{
+    return {replay(meta, group.view)};
+  }} else {{
+    return {replay(meta, group.view_copy)};
+  }}
+}}""",
+        f"""
+at::Tensor {meta.name}::reverse(const at::Tensor& base, const Tensor& mutated_view) {{
+  return {inversion(meta)};
+}}""",
+    ]
+    if meta.has_many_outputs:
+        methods.append(
+            f"""
+std::shared_ptr<at::functionalization::ViewMeta> {meta.name}::to_out_index(int64_t out_index) {{
+  return {creation(meta, OUT_INDEX.name)};
+}}
+"""
+        )
+    return methods
+
+
+def operator_includes(functions: Iterable[NativeFunction]) -> list[str]:
+    """The includes of what kernels of functionalization call, for each function in turn."""
+    return [
+        f"#include <ATen/ops/{function.root_name}_{kind}.h>" for function in functions for kind in ("native", "ops")
+    ]
+
+
+def view_group_includes(group: ViewGroup) -> list[str]:
+    """The includes of a group's view and its copying form."""
+    return operator_includes([group.view] if group.view_copy is None else [group.view, group.view_copy])
+
+
+def _view_groups(job: Job) -> list[ViewGroup]:
+    return [group for group in job.catalog.view_groups if isinstance(group, ViewGroup)]
+
+
+def _inverses(group: ViewGroup, job: Job) -> Slots:
+    # The inverses are written by hand, so their declarations stay in selective builds too.
+    return NO_SLOTS if group.composite else {"view_inverse_declarations": [inverse_declaration(group)]}
+
+
+def _declarations(group: ViewGroup, job: Job) -> Slots:
+    return {"view_meta_declarations": [declaration(meta) for meta in view_metas(group, job)]}
+
+
+def _implementations(group: ViewGroup, job: Job) -> Slots:
+    methods = [method for meta in view_metas(group, job) for method in implementation(meta)]
+    return {"view_meta_implementations": methods, "op_headers": view_group_includes(group)}
+
+
+def _bindings(group: ViewGroup, job: Job) -> Slots:
+    binding = "  create_binding_with_pickle<{}{}>(functionalization);".format
+    return {"view_meta_bindings": [binding(_NAMESPACE, meta.name) for meta in view_metas(group, job)]}
+
+
+def _emitter(
+    name: str,
+    path: str,
+    slots: tuple[str, ...],
+    fragment: Callable[[ViewGroup, Job], Slots],
+    *,
+    family: str = "headers",
+    folder: str = "aten",
+) -> AnyEmitter:
+    """An emitter over the view groups whose file is named as its template."""
+    return Emitter(
+        name=name,
+        family=family,
+        template=path,
+        folder=folder,
+        units=_view_groups,
+        fragment=fragment,
+        layout=OneFile(path),
+        frame=lambda job: {slot: [] for slot in slots},
+    )
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the four files about views."""
+    declared, implemented = ("view_meta_declarations",), ("view_meta_implementations", "op_headers")
+    bound = ("view_meta_bindings",)
+    python = "ViewMetaClassesPythonBinding.cpp"
+    return [
+        _emitter("functional-inverses", "FunctionalInverses.h", ("view_inverse_declarations",), _inverses),
+        _emitter("view-meta-header", "ViewMetaClasses.h", declared, _declarations),
+        _emitter("view-meta", "ViewMetaClasses.cpp", implemented, _implementations, family="sources"),
+        _emitter("view-meta-python", python, bound, _bindings, family="python", folder="python"),
+    ]

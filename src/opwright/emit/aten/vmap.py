@@ -1,0 +1,176 @@
+"""Plumbing of vmap: `VmapGeneratedPlumbing.h`.
+
+For each operator a template that takes batched tensors apart, calls the operator's batching rule on plain tensors
+and the places of their batch dimensions, and wraps what comes back.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.convention import dispatcher
+from opwright.emit.aten.units import NO_SLOTS, overloads
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument, Return, SchemaKind
+from opwright.schema.types import ListType, Type
+
+
+class Plumbing(enum.Enum):
+    """What the plumbing of an operator does with the results of the batching rule; the value names it at run time."""
+
+    WRAPS = "gen_vmap_plumbing"
+    WRITES_SELF = "gen_vmap_inplace_plumbing"
+    RETURNS_NOTHING = "gen_vmap_plumbing_no_returns"
+
+
+#: Operators that also return values other than tensors, which are passed on as they are.
+_MIXED_RETURNS: Final = frozenset((
+    "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_flash_attention_quantized",
+))  # fmt: skip
+
+
+def plumbing_kind(function: NativeFunction) -> Plumbing | None:
+    """Which plumbing an operator gets; None where its batching rule must be written with care for it.
+
+    Those are operators without tensors, with other returns than tensors, views in place, and operators that write to
+    anything but their first argument.
+    """
+    schema = function.schema
+    if not any(one.type.is_tensor_like for one in schema.arguments.all):
+        return None
+    if not schema.returns:
+        return Plumbing.RETURNS_NOTHING
+    tensors_only = all(one.type.is_tensor_like for one in schema.returns)
+    if not tensors_only and schema.name.unambiguous not in _MIXED_RETURNS:
+        return None
+    if "inplace_view" in function.tags:
+        return None
+    match schema.kind:
+        case SchemaKind.functional:
+            return Plumbing.WRAPS
+        case SchemaKind.inplace if _writes_first_only(schema.arguments.all) and _are_tensors(schema.returns):
+            return Plumbing.WRITES_SELF
+    return None
+
+
+def _writes_first_only(arguments: Sequence[Argument]) -> bool:
+    return [one.is_write for one in arguments].index(True) == 0 and sum(one.is_write for one in arguments) == 1
+
+
+def _are_tensors(returns: Sequence[Return]) -> bool:
+    return all(one.type.text == "Tensor" or _is_tensor_list(one.type) for one in returns)
+
+
+def _is_tensor_list(type: Type) -> bool:
+    return isinstance(type, ListType) and type.elem.text == "Tensor"
+
+
+def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
+    """The text that takes batched tensors apart, and the arguments of the batching rule."""
+    plain = []
+    optional = []
+    passed = []
+    for one in arguments:
+        name, type = one.name, one.type.text
+        if type == "Tensor":
+            plain.append(f"  auto [{name}_value, {name}_bdim] = unwrapTensorAtLevel({name}, cur_level);")
+        elif type == "Tensor?":
+            optional.append(
+                f"  std::optional<Tensor> {name}_value;\n"
+                f"  std::optional<int64_t> {name}_bdim;\n"
+                f"  if ({name}) {{\n"
+                f"      std::tie({name}_value, {name}_bdim) = unwrapTensorAtLevel({name}.value(), cur_level);\n"
+                "  }"
+            )
+        else:
+            passed.append(name)
+            continue
+        passed.append(f"{name}_value, {name}_bdim")
+    return "\n".join(plain + optional), ", ".join(passed)
+
+
+def wrapped_results(returns: Sequence[Return]) -> str:
+    """The expression of what is returned: the rule gives each tensor together with the place of its batch."""
+    wrapped = []
+    place = 0
+    for one in returns:
+        if one.type.text == "Tensor" or _is_tensor_list(one.type):
+            wrap = "makeBatched" if one.type.text == "Tensor" else "makeBatchedVector"
+            wrapped.append(f"{wrap}(std::get<{place}>(results), std::get<{place + 1}>(results), cur_level)")
+            place += 2
+        else:
+            wrapped.append(f"std::get<{place}>(results)")
+            place += 1
+    return wrapped[0] if len(wrapped) == 1 else f"std::make_tuple({', '.join(wrapped)})"
+
+
+def plumbing(function: NativeFunction, kind: Plumbing) -> str:
+    """The plumbing of one operator."""
+    arguments = function.arguments.all
+    signature = dispatcher.signature(function)
+    name = function.name.unambiguous
+    no_batch = " && ".join(
+        [f"!isBatchedAtLevel({one.name}, cur_level)" for one in arguments if one.type.is_tensor_like]
+    )
+    unwrapped, passed = unwrapping(arguments)
+    match kind:
+        case Plumbing.WRAPS:
+            ending = f"  auto results = batch_rule({passed});\n  return {wrapped_results(function.schema.returns)};"
+        case Plumbing.WRITES_SELF:
+            ending = f"  batch_rule({passed});\n  return {arguments[0].name};"
+        case Plumbing.RETURNS_NOTHING:
+            ending = f"  batch_rule({passed});"
+    return f"""\
+template <typename batch_rule_t, batch_rule_t batch_rule>
+{signature.definition(f"{name}_generated_plumbing")} {{
+  c10::impl::ExcludeDispatchKeyGuard guard(DispatchKey::FuncTorchBatched);
+  auto maybe_layer = maybeCurrentDynamicLayer();
+  vmap_check_escaped(maybe_layer, "{kind.value}");
+  int64_t cur_level = maybe_layer->layerId();
+  if ({no_batch}) {{
+    return at::_ops::{name}::call({signature.arguments});
+  }}
+{unwrapped}
+{ending}
+}}"""
+
+
+_FILE: Final = """
+#pragma once
+#include <ATen/Operators.h>
+#include <ATen/functorch/PlumbingHelper.h>
+
+namespace at { namespace functorch {
+
+%s
+
+}} // namespace at::functorch
+"""
+
+
+def _fragment(function: NativeFunction, job: Job) -> Slots:
+    kind = plumbing_kind(function)
+    return NO_SLOTS if kind is None else {"plumbing": [plumbing(function, kind)]}
+
+
+def _whole(slots: dict[str, str | list[str]], job: Job) -> Slots:
+    return {"text": _FILE % "\n".join(slots.get("plumbing", ()))}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of `VmapGeneratedPlumbing.h`."""
+    return [
+        Emitter(
+            name="vmap-plumbing",
+            family="headers",
+            template=None,
+            units=overloads,
+            fragment=_fragment,
+            layout=OneFile("VmapGeneratedPlumbing.h"),
+            finish=_whole,
+        )
+    ]
