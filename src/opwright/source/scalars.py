@@ -38,6 +38,7 @@ _HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 _PROPERTIES = re.compile(r"(?:[&!][^\s]*(?:[ \t\r\n\x85\u2028\u2029]|#[^\r\n]*)+)*")
 _PROPERTY_ONLY = re.compile(r"[&!]\S*")
 _BLOCK_HEADER = re.compile(rf"[|>]([-+0-9]*)[^{_BREAKS}]*")
+_LINE_BREAK = re.compile(rf"\r\n|[{_BREAKS}]")
 _LINE_REST = re.compile(rf"[^{_BREAKS}]*")
 # The spaces before the first character that is neither a space nor a line break.
 _FIRST_LETTER_LINE = re.compile(rf"(?: *[{_BREAKS}])*( *)[^ {_BREAKS}]")
@@ -239,7 +240,7 @@ def _block_indent(text: str, start: int, value: str) -> int:
     if of_value is not None and of_file is not None:
         return len(of_file.group(1)) - len(of_value.group(1))
     # There are spaces at most. Each line of the value is then a line of the file.
-    for raw_line, line in zip(text[start:].split("\n"), value.split("\n"), strict=False):
+    for raw_line, line in zip(_LINE_BREAK.split(text[start:]), _LINE_BREAK.split(value), strict=False):
         if line:
-            return len(raw_line.rstrip("\r")) - len(line)
+            return len(raw_line) - len(line)
     return len(text)

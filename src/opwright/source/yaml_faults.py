@@ -309,9 +309,8 @@ def _open_bracket(complaint: _Complaint) -> Fault | None:
 def _wrong_depth(complaint: _Complaint) -> Fault | None:
     if "while parsing a block" not in complaint.context or "node" in complaint.context:
         return None
-    before = complaint.line_before
-    if before.strip(" -") and before.rstrip()[-1] in "'\"]}":
-        closing = before.rstrip()[-1]
+    closing = complaint.line_before.rstrip()[-1:]
+    if closing and closing in "'\"]}":
         return complaint.fault(
             MISPLACED,
             f"text stands behind the closing `{closing}`",
