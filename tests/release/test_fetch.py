@@ -11,7 +11,16 @@ from opwright.release.fetch import offered_versions
 from opwright.release.inputs import Inputs, from_version
 from opwright.release.version import version_of
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
-from tests.release.fake_torch import ATEN, INPUT_NAMES, NATIVE, FakeIndex, serve, wheel_bytes, write_files
+from tests.release.fake_torch import (
+    ATEN,
+    INPUT_NAMES,
+    NATIVE,
+    FakeIndex,
+    package_files,
+    serve,
+    wheel_bytes,
+    write_files,
+)
 
 BIG = 4_000_000
 
@@ -116,6 +125,19 @@ def test_the_smallest_wheel_is_read(index: FakeIndex) -> None:
     assert small in from_version("2.13.0").origin
     index.as_json = False
     assert "macosx" in from_version("2.13").origin
+
+
+def test_a_wheel_for_windows_is_the_last_choice(index: FakeIndex) -> None:
+    """Its inputs have Windows' line breaks, which are read as plain ones where there is no other wheel."""
+    files = {name: text.replace("\n", "\r\n") for name, text in package_files("2.13.0").items()}
+    windows = index.add("2.13.0", wheel_bytes("2.13.0", files), platform="win_amd64")
+    index.add("2.14.0", wheel_bytes("2.14.0", files), platform="win_amd64")
+    other = index.add("2.14.0", wheel_bytes("2.14.0", filler=9000), platform="manylinux_2_28_x86_64")
+    index.as_json = True
+    inputs = from_version("2.13.0")
+    check_is_whole(inputs)
+    assert windows in inputs.origin
+    assert other in from_version("2.14.0").origin
 
 
 def test_an_exact_version_goes_before_a_build_of_it(index: FakeIndex) -> None:

@@ -28,7 +28,7 @@ _JSON = "application/vnd.pypi.simple.v1+json"
 _ACCEPTED = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
 # The smallest first, for indexes that do not tell sizes: wheels for Apple have no GPU libraries in them.
-_PLATFORMS_BY_SIZE = ("macosx", "win", "aarch64")
+_PLATFORMS_BY_SIZE = ("macosx", "aarch64", "linux")
 
 
 class WheelLink(NamedTuple):
@@ -231,12 +231,18 @@ def _cheapest(links: Iterable[WheelLink]) -> WheelLink | None:
     return min(usable, key=_cost, default=None)
 
 
-def _cost(link: WheelLink) -> tuple[bool, int, int, str]:
-    """What orders links: those on this machine first, then by size, or what the platform says of it."""
+def _cost(link: WheelLink) -> tuple[bool, bool, int, int, str]:
+    """What orders links: those on this machine first, then by size, or what the platform says of it.
+
+    Wheels for Windows come last: the line breaks of their inputs are others, and diagnostics' byte offsets with them.
+    """
     platform = link.file_name.rpartition("-")[2]
-    by_platform = next((rank for rank, word in enumerate(_PLATFORMS_BY_SIZE) if word in platform), len(platform))
+    by_platform = next(
+        (rank for rank, word in enumerate(_PLATFORMS_BY_SIZE) if word in platform), len(_PLATFORMS_BY_SIZE)
+    )
     unknown = 1 << 62
-    return local_path(link.url) is None, link.size or unknown, by_platform, link.file_name
+    on_server = local_path(link.url) is None
+    return on_server, platform.startswith("win"), link.size or unknown, by_platform, link.file_name
 
 
 def _no_wheel(

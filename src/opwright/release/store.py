@@ -132,7 +132,8 @@ class WheelStore:
             members = {path: _name_of(path) for path in self._wheel.names(PACKAGED) if is_input_name(_name_of(path))}
             read = self._wheel.read(members)
             self._wheel.check_complete(PACKAGED)
-            self._contents = {name: read[path] for path, name in members.items()}
+            # Wheels for Windows are made from a checkout with Windows' line breaks; what is generated is the same.
+            self._contents = {name: read[path].replace(b"\r\n", b"\n") for path, name in members.items()}
         return self._contents
 
     def display_path(self, name: str) -> str:
