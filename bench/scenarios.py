@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 from tests.conformance.inputs import input_folder, reserve_folder
-from tests.conformance.jobs import Job, Side, autograd, chosen_jobs, commands, python_bindings, usual_jobs
+from tests.conformance.jobs import Job, Side, autograd, chosen_jobs, commands, environment, python_bindings, usual_jobs
 
 # The edit gives this argument another default, which shows in headers, sources and Declarations.yaml.
 EDITED = re.compile(rb"(- func: cosine_similarity\(.*eps=)[^),]*")
@@ -76,7 +75,7 @@ class Stage:
 
     def environment(self) -> dict[str, str]:
         """The environment of the programs: caches of the user are kept out of the measurement."""
-        return {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        return {**environment(self.scenario.job, self.inputs), "XDG_CACHE_HOME": str(self.folder / "cache")}
 
     def commands(self) -> list[list[str]]:
         """The command lines of one run."""
@@ -94,7 +93,7 @@ class Stage:
             reserve_folder(self.output)
             shutil.rmtree(self.folder / "cache", ignore_errors=True)
         elif self.scenario.state is State.EDITED:
-            edit_operator(self.inputs / "ATen" / "native" / "native_functions.yaml", number)
+            edit_operator(self.inputs / "torchgen" / "packaged" / "ATen" / "native" / "native_functions.yaml", number)
 
 
 def edit_operator(path: Path, number: int) -> None:

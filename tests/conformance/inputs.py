@@ -1,7 +1,8 @@
 """The inputs of a comparison: PyTorch's own, and ones made from them, each in a folder named after its content.
 
-A folder of inputs is laid out as PyTorch's wheel lays them out: `ATen/native`, `ATen/templates`, `autograd`; beside
-them stands `selection`, with the selection files of the suite.
+A folder of inputs is laid out as an installed PyTorch is: `torchgen/packaged` with YAML and templates, the reference's
+own modules beside them, and `torch/version.py`. So both sides see a PyTorch that never existed as if it were installed,
+and name the same paths in what they write. `selection` holds the selection files of the suite.
 """
 
 from __future__ import annotations
@@ -73,16 +74,24 @@ def pytorch_files() -> Files:
     return {path.relative_to(package).as_posix(): path.read_bytes() for path in sorted(found)}
 
 
+def reference_modules() -> Files:
+    """What makes a folder of inputs an installed PyTorch: the reference's modules and the file with the version."""
+    site = reference_package().parent
+    found = [*reference_package().rglob("*.py"), site / "torch" / "version.py"]
+    return {path.relative_to(site).as_posix(): path.read_bytes() for path in found}
+
+
 @cache
 def input_folder(name: str) -> Path:
     """The folder with the inputs called `name`, written on first use; its own name tells their content."""
-    files = dict(pytorch_files())
-    texts = {path: text.decode("utf-8") for path, text in files.items() if path.endswith(".yaml")}
-    files.update((path, text.encode("utf-8")) for path, text in MUTATIONS[name](texts).items())
+    packaged = dict(pytorch_files())
+    texts = {path: text.decode("utf-8") for path, text in packaged.items() if path.endswith(".yaml")}
+    packaged.update((path, text.encode("utf-8")) for path, text in MUTATIONS[name](texts).items())
+    files = {f"torchgen/packaged/{path}": text for path, text in packaged.items()}
     files.update((f"selection/{title}.yaml", text.encode("utf-8")) for title, text in SELECTIONS.items())
     folder = CACHE / "inputs" / f"{name}-{files_digest(files)[:12]}"
     if not folder.is_dir():
-        write_folder(folder, files)
+        write_folder(folder, {**reference_modules(), **files})
     return folder
 
 

@@ -6,6 +6,7 @@ A command is written as the arguments of the Python interpreter. `{aten}`, `{nat
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -39,10 +40,10 @@ def commands(job: Job, side: Side, inputs: Path | None = None) -> list[list[str]
     """The command lines of one side of `job`, ready to run; `inputs` is a folder to use in place of the job's own."""
     folder = inputs or input_folder(job.inputs)
     places = {
-        "{aten}": f"{folder}/ATen",
-        "{native}": f"{folder}/ATen/native/native_functions.yaml",
-        "{tags}": f"{folder}/ATen/native/tags.yaml",
-        "{autograd}": f"{folder}/autograd",
+        "{aten}": f"{folder}/torchgen/packaged/ATen",
+        "{native}": f"{folder}/torchgen/packaged/ATen/native/native_functions.yaml",
+        "{tags}": f"{folder}/torchgen/packaged/ATen/native/tags.yaml",
+        "{autograd}": f"{folder}/torchgen/packaged/autograd",
         "{selection}": f"{folder}/selection",
     }
     steps = job.reference if side == "reference" else job.opwright
@@ -53,6 +54,11 @@ def filled(argument: str, places: Mapping[str, str]) -> str:
     """`argument` with the place it starts with, if any, written out."""
     opening, closed, rest = argument.partition("}")
     return places.get(opening + closed, opening + closed) + rest
+
+
+def environment(job: Job, inputs: Path | None = None) -> dict[str, str]:
+    """The environment of both sides: the reference is imported from the inputs, as if they were installed."""
+    return {**os.environ, "PYTHONPATH": os.fspath(inputs or input_folder(job.inputs))}
 
 
 def prepare(job: Job, folder: Path) -> None:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conformance.compare import files_below
-from tests.conformance.inputs import CACHE, reference_version
-from tests.conformance.jobs import Job, commands, prepare
+from tests.conformance.inputs import CACHE, input_folder, reference_version
+from tests.conformance.jobs import Job, commands, environment, prepare
 from tests.conformance.process import run_program
 
 RECORD = "seconds.json"
@@ -49,8 +47,8 @@ def load_oracle(job: Job) -> Oracle:
 
 def job_digest(job: Job) -> str:
     """A digest of everything that the reference's outputs for `job` depend on."""
-    facts = [reference_version(), commands(job, "reference"), sorted(job.seeds.items())]
-    return hashlib.sha256(json.dumps(facts, default=os.fspath).encode()).hexdigest()
+    facts = [reference_version(), input_folder(job.inputs).name, job.reference, sorted(job.seeds.items())]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def write_archive(archive: Path, job: Job) -> None:
@@ -59,7 +57,7 @@ def write_archive(archive: Path, job: Job) -> None:
     folder = Path(tempfile.mkdtemp(dir=archive.parent))
     try:
         prepare(job, folder)
-        seconds = run_reference(commands(job, "reference"), folder)
+        seconds = run_reference(job, folder)
         draft = folder.with_suffix(".draft")
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as opened:
             for path in sorted(files_below(folder)):
@@ -70,11 +68,11 @@ def write_archive(archive: Path, job: Job) -> None:
         shutil.rmtree(folder)
 
 
-def run_reference(steps: Sequence[Sequence[str]], folder: Path) -> float:
-    """Run the commands one after the other in `folder`; the seconds they took together."""
+def run_reference(job: Job, folder: Path) -> float:
+    """Run the reference's commands one after the other in `folder`; the seconds they took together."""
     seconds = 0.0
-    for command in steps:
-        finished = run_program(command, folder)
+    for command in commands(job, "reference"):
+        finished = run_program(command, folder, environment(job))
         if finished.status:
             shown = " ".join(command)
             raise ReferenceFailed(f"exit status {finished.status} of: {shown}\n{finished.complaint[-3000:]}")

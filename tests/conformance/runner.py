@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.conformance.compare import Comparison, compare
 from tests.conformance.inputs import ROOT, reserve_folder
-from tests.conformance.jobs import Job, Side, commands, prepare
+from tests.conformance.jobs import Job, Side, commands, environment, prepare
 from tests.conformance.oracle import Oracle, load_oracle
 from tests.conformance.process import run_program
 
@@ -42,7 +42,7 @@ def run_job(job: Job, side: Side = "opwright", output: Path = OUTPUT) -> Result:
     prepare(job, ours)
     seconds = 0.0
     for command in commands(job, side):
-        finished = run_program(command, ours)
+        finished = run_program(command, ours, environment(job))
         seconds += finished.seconds
         if finished.status:
             shown = " ".join(command)
