@@ -1,5 +1,89 @@
-"""Opwright compiles operator schemas into the C++ and Python glue that PyTorch needs around each operator."""
+"""Opwright compiles operator schemas into the C++ and Python glue that PyTorch needs around each operator.
+
+>>> import opwright
+>>> catalog = opwright.load()
+>>> add = catalog["add.Tensor"]
+>>> print(add.schema)
+add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+>>> print(opwright.convention.dispatcher.signature(add).declaration())
+at::Tensor add(const at::Tensor & self, const at::Tensor & other, const at::Scalar & alpha)
+
+The public names are those of `__all__`; they are imported when first asked for.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from opwright import convention, cpp
+    from opwright.cpp.translation import translate
+    from opwright.emit.emitter import Emitter, Job, Options
+    from opwright.generation import Generation, Request, load, open_inputs
+    from opwright.model.catalog import Catalog
+    from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+    from opwright.schema import FunctionSchema, parse_schema, parse_type
+    from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Catalog",
+    "Diagnostic",
+    "Diagnostics",
+    "Emitter",
+    "Fault",
+    "FaultsFound",
+    "FunctionSchema",
+    "Generation",
+    "Job",
+    "NativeFunction",
+    "NativeFunctionsGroup",
+    "Options",
+    "Request",
+    "ViewGroup",
+    "convention",
+    "cpp",
+    "load",
+    "open_inputs",
+    "parse_schema",
+    "parse_type",
+    "translate",
+]
+
+#: Public name -> the module that has it. Importing the package alone costs nothing, which every command profits from.
+_HOMES: Final = {
+    "Catalog": "opwright.model.catalog",
+    "Diagnostic": "opwright.source.diagnostic",
+    "Diagnostics": "opwright.source.diagnostic",
+    "Emitter": "opwright.emit.emitter",
+    "Fault": "opwright.source.diagnostic",
+    "FaultsFound": "opwright.source.diagnostic",
+    "FunctionSchema": "opwright.schema",
+    "Generation": "opwright.generation",
+    "Job": "opwright.emit.emitter",
+    "NativeFunction": "opwright.model.native_function",
+    "NativeFunctionsGroup": "opwright.model.native_function",
+    "Options": "opwright.emit.emitter",
+    "Request": "opwright.generation",
+    "ViewGroup": "opwright.model.native_function",
+    "load": "opwright.generation",
+    "open_inputs": "opwright.generation",
+    "parse_schema": "opwright.schema",
+    "parse_type": "opwright.schema",
+    "translate": "opwright.cpp.translation",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "convention":
+        for module in ("cpp", "dispatcher", "native", "structured"):
+            import_module(f"opwright.convention.{module}")
+        return import_module("opwright.convention")
+    if name == "cpp":
+        return import_module("opwright.cpp")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module `opwright` has no attribute `{name}`")
+    return getattr(import_module(home), name)

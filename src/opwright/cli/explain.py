@@ -1,0 +1,44 @@
+"""Tell what a diagnostic's code means and how to mend the fault."""
+
+from __future__ import annotations
+
+import argparse
+import pkgutil
+import sys
+from importlib import import_module
+
+import opwright
+from opwright.cli import console
+from opwright.source.codes import all_codes, find_code
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("code", metavar="CODE", nargs="?", help="such as E0312; without one, all codes are listed")
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print the page of a code, or the list of codes."""
+    del sink
+    _import_all_codes()
+    if arguments.code is None:
+        for code in all_codes():
+            print(f"{code.code}  {code.title}")
+        return console.SUCCESS
+    found = find_code(arguments.code)
+    if found is None:
+        hint = did_you_mean(arguments.code.upper(), [code.code for code in all_codes()])
+        sys.stderr.write(f"opwright explain: no code `{arguments.code}`{'; ' + hint if hint else ''}\n")
+        return console.USAGE
+    print(f"{found.code}: {found.title}\n\n{found.explanation}")
+    return console.SUCCESS
+
+
+def _import_all_codes() -> None:
+    """Codes are registered by the modules that use them, in `codes.py` of each package."""
+    for package in pkgutil.iter_modules(opwright.__path__, "opwright."):
+        if package.ispkg:
+            for module in pkgutil.iter_modules(import_module(package.name).__path__, f"{package.name}."):
+                if module.name.endswith("codes"):
+                    import_module(module.name)

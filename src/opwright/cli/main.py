@@ -1,0 +1,58 @@
+"""The program `opwright`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from opwright import __version__
+from opwright.cli import console
+
+#: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
+#: and `run(arguments, sink)`, imported only when it is the one that runs.
+COMMANDS: Final = {
+    "generate": "write the files that PyTorch's build generates from its operators",
+    "explain": "tell what a diagnostic's code means and how to mend the fault",
+}
+
+_DESCRIPTION: Final = """\
+Compiles operator schemas into the C++ and Python glue that PyTorch needs around each operator.
+
+Commands:
+{commands}
+
+`opwright COMMAND --help` tells how each is used. Exit status: 0 done, 1 faults in the input, 2 wrong usage,
+70 a bug of Opwright."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program with the given arguments (by default the process's) and return its exit status."""
+    import sys
+
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = words[0] if words and words[0] in COMMANDS else None
+    parser = argparse.ArgumentParser(
+        prog="opwright",
+        description=_DESCRIPTION.format(commands="\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"opwright {__version__}")
+    if command is None:
+        parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help="one of the commands above")
+        parser.parse_args(words)
+        raise AssertionError("the parser accepts no command that is not in the table")
+    module = import_module(f"opwright.cli.{command}")
+    own = argparse.ArgumentParser(
+        prog=f"opwright {command}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(own)
+    arguments = own.parse_args(words[1:])
+    return console.run(lambda sink: int(module.run(arguments, sink)))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

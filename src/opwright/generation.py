@@ -1,0 +1,152 @@
+"""One run from inputs to files: what the programs and the library share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from opwright.build.engine import Engine, Summary
+from opwright.build.outputs import emitted
+from opwright.build.plan import Emitted, Plan, Planned
+from opwright.emit.emitter import Job, Options, Selection
+from opwright.emit.registry import FAMILIES, emitters
+from opwright.load import load_catalog
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import DispatchKey, key_named
+from opwright.release.inputs import AskWhole, Inputs, from_source_path, resolve
+from opwright.release.rules import Rules
+from opwright.release.version import Version, version_of
+from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["BUILD_FOLDERS", "Generation", "Request", "build_folders", "ignored_keys", "load", "open_inputs"]
+
+#: Flag -> the dispatch keys that a run has only where the flag is given.
+_KEYS_OF_FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "mps": ("MPS", "SparseMPS", "SparseCsrMPS"),
+    "xpu": ("XPU",),
+    "mtia": ("MTIA",),
+}
+
+#: The keys that newer releases leave out as well where `--xpu` is not given.
+_XPU_SUB_KEYS: Final = ("SparseXPU", "SparseCsrXPU", "NestedTensorXPU")
+
+#: Where PyTorch's own build has each output folder, below the folder of the build.
+BUILD_FOLDERS: Final[Mapping[str, str]] = {
+    "aten": "aten/src/ATen",
+    "ops": "aten/src/ATen/ops",
+    "core": "aten/src/ATen/core",
+    "headeronly": "torch/headeronly/core",
+    "aoti": "torch/csrc/inductor/aoti_torch/generated",
+    "autograd": "torch/csrc/autograd/generated",
+    "functionalization": "torch/csrc/functionalization/generated",
+    "testing": "torch/testing/_internal/generated",
+}
+
+
+def build_folders(out: str) -> dict[str, str]:
+    """The output folders below `out`, laid out as PyTorch's own build does."""
+    return {name: f"{out}/{place}" for name, place in BUILD_FOLDERS.items()}
+
+
+def ignored_keys(rules: Rules, *, mps: bool = False, xpu: bool = False, mtia: bool = False) -> frozenset[DispatchKey]:
+    """The dispatch keys that a run leaves out, given which optional backends it has.
+
+    >>> from opwright.release.version import parse_version
+    >>> sorted(key.name for key in ignored_keys(Rules(parse_version("2.13.0")), mps=True))
+    ['MTIA', 'XPU']
+    """
+    chosen = {"mps": mps, "xpu": xpu, "mtia": mtia}
+    names = [name for flag, keys in _KEYS_OF_FLAGS.items() if not chosen[flag] for name in keys]
+    if not xpu and rules.xpu_subkeys_need_xpu:
+        names += _XPU_SUB_KEYS
+    return frozenset(map(key_named, names))
+
+
+def open_inputs(
+    torch: str | None = None,
+    source_path: str | None = None,
+    *,
+    ask_whole: AskWhole | None = None,
+    sink: Diagnostics | None = None,
+) -> Inputs:
+    """The inputs that the user names: a source path, else what `torch` says (`auto`, a wheel, a version).
+
+    Raises Fault where they cannot be had.
+    """
+    if source_path is not None:
+        return from_source_path(source_path)
+    return resolve(torch or "auto", ask_whole=ask_whole, sink=sink)
+
+
+def load(
+    torch: str | None = None,
+    *,
+    source_path: str | None = None,
+    mps: bool = False,
+    xpu: bool = False,
+    mtia: bool = False,
+) -> Catalog:
+    """The catalog of a PyTorch: all its native functions, groups, kernels and tags.
+
+    `torch` is a version such as `"2.13.0"`, the path of a wheel, or `"auto"` for the installed one (the default);
+    `source_path` is a folder `aten/src/ATen` instead. The flags add the dispatch keys of those backends.
+
+    Raises FaultsFound with every mistake in the YAML, and Fault where the inputs cannot be had.
+    """
+    sink = Diagnostics()
+    inputs = open_inputs(torch, source_path, sink=sink)
+    rules = Rules(version_of(inputs, sink=sink))
+    catalog = _loaded(inputs, rules, sink, ignored_keys(rules, mps=mps, xpu=xpu, mtia=mtia))
+    sink.raise_if_errors()
+    return catalog
+
+
+def _loaded(inputs: Inputs, rules: Rules, sink: Diagnostics, ignored: frozenset[DispatchKey]) -> Catalog:
+    native = inputs.read_text("native/native_functions.yaml")
+    return load_catalog(native, inputs.read_text("native/tags.yaml"), sink, rules, ignored_keys=ignored)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a run is asked for: inputs, output folders by name, families of emitters, flags."""
+
+    inputs: Inputs
+    folders: Mapping[str, str]
+    families: tuple[str, ...] = tuple(FAMILIES)
+    options: Options = field(default_factory=Options)
+    selection: Selection = field(default_factory=Selection)
+    mps: bool = False
+    xpu: bool = False
+    mtia: bool = False
+    release: str | None = None
+
+
+class Generation:
+    """A run whose inputs are loaded: it can be planned, and written.
+
+    `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs.
+    """
+
+    def __init__(self, request: Request, sink: Diagnostics | None = None) -> None:
+        self.request: Final = request
+        self.sink: Final = sink if sink is not None else Diagnostics()
+        self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
+        rules = Rules(self.version)
+        ignored = ignored_keys(rules, mps=request.mps, xpu=request.xpu, mtia=request.mtia)
+        catalog = _loaded(request.inputs, rules, self.sink, ignored)
+        self.sink.raise_if_errors()
+        self.job: Final = Job(catalog, rules, request.options, request.selection)
+        inputs = request.inputs
+        self._engine: Final = Engine(request.folders, lambda name: inputs.read_text(f"templates/{name}"))
+
+    def _emitted(self) -> Iterable[Emitted]:
+        return emitted(emitters(self.job, self.request.families), self.job)
+
+    def plan(self) -> Plan:
+        """Every output with its place; nothing is rendered."""
+        return self._engine.plan(self._emitted())
+
+    def write(self, report: Callable[[Planned, bool], None] | None = None) -> Summary:
+        """Write the outputs that differ from what is on disk."""
+        return self._engine.write(self._emitted(), report)
