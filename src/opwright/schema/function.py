@@ -195,13 +195,14 @@ class FunctionSchema:
     ('inplace', ['self', 'other', 'alpha'])
     """
 
-    __slots__ = ("arguments", "has_symint", "kind", "name", "returns")
+    __slots__ = ("_text", "arguments", "has_symint", "kind", "name", "returns")
 
     def __init__(self, name: OperatorName, arguments: Arguments, returns: tuple[Return, ...]) -> None:
         self.name: Final = name
         self.arguments: Final = arguments
         self.returns: Final = returns
         self.kind: Final = _kind(name, arguments)
+        self._text: str | None = None
         self.has_symint: Final = any(argument.type.is_symint_like for argument in arguments.all)
 
     @property
@@ -215,10 +216,13 @@ class FunctionSchema:
         return self.kind is not SchemaKind.functional
 
     def __str__(self) -> str:
-        shown = ", ".join(one.text for one in self.returns)
-        if len(self.returns) != 1:
-            shown = f"({shown})"
-        return f"{self.name.text}({self.arguments}) -> {shown}"
+        # Most files that are emitted quote the schema, so its text is put together once.
+        if self._text is None:
+            shown = ", ".join([one.text for one in self.returns])
+            if len(self.returns) != 1:
+                shown = f"({shown})"
+            self._text = f"{self.name.text}({self.arguments}) -> {shown}"
+        return self._text
 
     def __repr__(self) -> str:
         return f"<schema {self}>"

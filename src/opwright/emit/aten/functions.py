@@ -1,0 +1,121 @@
+"""The public C++ functions in `at::`, each a call of its operator.
+
+`ops/{op}.h` and `Functions.h`, which includes all of them or, in builds without per-operator headers, holds them;
+`Functions.cpp`.
+"""
+
+from __future__ import annotations
+
+from opwright.convention import cpp, dispatcher
+from opwright.convention.derived import per_function
+from opwright.cpp.translation import translate
+from opwright.emit.aten.static_dispatch import operator_headers
+from opwright.emit.aten.units import Root, includes, no_fragment, no_units, overloads, roots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+
+
+@per_function
+def call_arguments(function: NativeFunction) -> tuple[str, ...]:
+    """For each signature of the function, the expressions that make the operator's arguments from its parameters."""
+    wanted = dispatcher.signature(function).bindings
+    return tuple([", ".join(translate(one.bindings, wanted)) for one in cpp.function_signatures(function).all()])
+
+
+@per_function
+def definition(function: NativeFunction) -> str:
+    """The overload's inline functions.
+
+    Overloads with symbolic integers have templates in `at::symint` too, even those that are no function: there, code
+    that is itself a template picks the signature with or without them.
+    """
+    name = function.name.unambiguous
+    comment = f"\n// aten::{function.schema}\ninline "
+    has_symint = function.schema.has_symint
+    made = []
+    for signature, arguments in zip(cpp.function_signatures(function).all(), call_arguments(function), strict=True):
+        rest = f"({signature.parameters}) {{\n"
+        call = f"    return at::_ops::{name}::call({arguments});\n"
+        returns = signature.returns.text
+        if function.function:
+            made.append(f"{comment}{returns} {signature.name}{rest}{call}}}")
+        if has_symint:
+            integer = "c10::SymInt" if signature.symint else "int64_t"
+            made.append(f"""
+namespace symint {{
+  template <typename T, typename = std::enable_if_t<std::is_same_v<T, {integer}>>>
+  {returns} {signature.plain_name}{rest}{call}  }}
+}}
+""")
+    return "".join(made)
+
+
+def _root_header(root: Root, job: Job) -> Slots:
+    name, functions = root
+    backends = job.options.static_dispatch
+    return {
+        "static_dispatch_ops_headers": [line for one in functions for line in operator_headers(one, backends)]
+        if backends
+        else (),
+        "operator_includes": f"#include <ATen/ops/{name}_ops.h>",
+        "function_definitions": [definition(one) for one in functions],
+    }
+
+
+def _declarations(function: NativeFunction, job: Job) -> Slots:
+    return {"Functions_declarations": (definition(function),)}
+
+
+def _aggregated() -> list[AnyEmitter]:
+    return [
+        Emitter(
+            name="Functions.h",
+            family="headers",
+            template="Functions.h",
+            units=overloads,
+            fragment=_declarations,
+            layout=OneFile("Functions.h"),
+            frame=lambda job: {
+                "Functions_includes": ("#include <ATen/Operators.h>",),
+                "Functions_declarations": (),
+            },
+        )
+    ]
+
+
+def _per_operator() -> list[AnyEmitter]:
+    return [
+        Emitter(
+            name="function headers",
+            family="headers",
+            template="Function.h",
+            folder="ops",
+            units=roots,
+            fragment=_root_header,
+            layout=FilePerUnit(lambda root: f"{root[0]}.h"),
+        ),
+        Emitter(
+            name="Functions.h",
+            family="headers",
+            template="Functions.h",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("Functions.h"),
+            frame=lambda job: {"Functions_includes": includes("", None, job), "Functions_declarations": ()},
+        ),
+    ]
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the functions."""
+    return [
+        *(_per_operator() if job.options.per_operator_headers else _aggregated()),
+        Emitter(
+            name="Functions.cpp",
+            family="sources",
+            template="Functions.cpp",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("Functions.cpp"),
+        ),
+    ]

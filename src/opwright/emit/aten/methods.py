@@ -1,0 +1,51 @@
+"""The methods of `Tensor`, each a call of its operator: `core/TensorBody.h` and `core/TensorMethods.cpp`."""
+
+from __future__ import annotations
+
+from opwright.convention import cpp, dispatcher
+from opwright.cpp.translation import translate
+from opwright.emit.aten.units import methods, no_fragment, no_units
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+
+
+def method_slots(function: NativeFunction, job: Job) -> Slots:
+    """The declarations and definitions of the overload's methods."""
+    wanted = dispatcher.signature(function).bindings
+    operator = function.name.unambiguous
+    declared, defined = [], []
+    for signature in cpp.method_signatures(function).all():
+        arguments = ", ".join(translate(signature.bindings, wanted, method=True))
+        declared.append(f"{signature.declaration()} const;")
+        defined.append(f"""
+// aten::{function.schema}
+inline {signature.definition("Tensor::" + signature.name)} const {{
+    return at::_ops::{operator}::call({arguments});
+}}
+""")
+    return {"tensor_method_declarations": declared, "tensor_method_definitions": defined}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the class and of what is defined out of line."""
+    return [
+        Emitter(
+            name="TensorBody.h",
+            family="headers",
+            template="TensorBody.h",
+            folder="core",
+            units=methods,
+            fragment=method_slots,
+            layout=OneFile("TensorBody.h"),
+            frame=lambda job: {"tensor_method_declarations": (), "tensor_method_definitions": ()},
+        ),
+        Emitter(
+            name="TensorMethods.cpp",
+            family="sources",
+            template="TensorMethods.cpp",
+            folder="core",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("TensorMethods.cpp"),
+        ),
+    ]

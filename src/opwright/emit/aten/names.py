@@ -1,0 +1,79 @@
+"""The names of operators, arguments and tags: `aten_interned_strings.h`, `ATenOpList.cpp`, `enum_tag.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from opwright.emit.aten.units import no_fragment, no_units, overloads
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+
+#: Spellings of operators in C++, which no symbol can have.
+_CPP_WORDS: Final = frozenset(
+    ("and", "and_eq", "bitand", "bitor", "compl", "not", "not_eq", "or", "or_eq", "xor", "xor_eq")
+)
+
+
+def interned_strings(job: Job) -> Slots:
+    """The names that become symbols at compile time: of operators, with and without underscore, and of arguments."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    for function in job.catalog.functions:
+        names.add(function.name.name)
+        names.add(function.root_name)
+        attributes.update([one.name for one in function.arguments.all])
+    return {
+        "aten_symbols": _symbols("aten", names - _CPP_WORDS),
+        "attr_symbols": _symbols("attr", attributes),
+    }
+
+
+def _symbols(namespace: str, names: Iterable[str]) -> str:
+    return " \\\n".join([f"_({namespace}, {name})" for name in sorted(names)])
+
+
+def listed(function: NativeFunction, job: Job) -> Slots:
+    """The overload in the list of operators that are PyTorch's own."""
+    return {"aten_ops": (f'{{"aten::{function.name.name}", "{function.name.overload}"}},',)}
+
+
+def tags(job: Job) -> Slots:
+    """The members of the enumeration of tags."""
+    return {"enum_of_valid_tags": ",\n".join(sorted(job.catalog.tags))}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the three files."""
+    return [
+        Emitter(
+            name="aten_interned_strings.h",
+            family="headers",
+            template="aten_interned_strings.h",
+            folder="core",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("aten_interned_strings.h"),
+            frame=interned_strings,
+        ),
+        Emitter(
+            name="enum_tag.h",
+            family="headers",
+            template="enum_tag.h",
+            folder="headeronly" if job.rules.enum_tag_is_header_only else "core",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("enum_tag.h"),
+            frame=tags,
+        ),
+        Emitter(
+            name="ATenOpList.cpp",
+            family="sources",
+            template="ATenOpList.cpp",
+            folder="core",
+            units=overloads,
+            fragment=listed,
+            layout=OneFile("ATenOpList.cpp"),
+            frame=lambda job: {"aten_ops": ()},
+        ),
+    ]

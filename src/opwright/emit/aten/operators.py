@@ -1,0 +1,153 @@
+"""The operators as classes of `at::_ops`: `call` goes to the dispatcher, `redispatch` goes on from a given key set.
+
+`ops/{op}_ops.h` and `Operators.cpp`; in builds without per-operator headers `MethodOperators.h` has the classes that
+`Tensor` needs, `Operators.h` all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.convention import dispatcher
+from opwright.convention.derived import per_function
+from opwright.cpp.text import string_literal
+from opwright.emit.aten.static_dispatch import extra_headers, static_call
+from opwright.emit.aten.units import Root, includes, methods, overloads, roots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
+from opwright.model.native_function import NativeFunction
+
+#: The parameter that comes before the operator's own where a call goes on from a key set.
+KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
+
+
+@per_function
+def declaration(function: NativeFunction) -> str:
+    """The operator's class."""
+    signature = dispatcher.signature(function)
+    name = function.name
+    return f"""
+struct TORCH_API {name.unambiguous} {{
+  using schema = {signature.type};
+  using ptr_schema = schema*;
+  // See Note [static constexpr char* members for windows NVCC]
+  static constexpr const char* name = "aten::{name.name}";
+  static constexpr const char* overload_name = "{name.overload}";
+  static constexpr const char* schema_str = {string_literal(str(function.schema))};
+  static {signature.definition("call")};
+  static {signature.definition("redispatch", first=KEY_SET)};
+}};"""
+
+
+def definition(function: NativeFunction, job: Job) -> str:
+    """The members of the operator's class, and the handle that they go through."""
+    signature = dispatcher.signature(function)
+    name = function.name.unambiguous
+    comment = f"// aten::{function.schema}"
+    arguments = signature.arguments
+    handle = f"create_{name}_typed_handle"
+    if job.options.static_dispatch:
+        body = f"    {static_call(function, job.options.static_dispatch)}"
+    else:
+        body = f"""
+    static auto op = {handle}();
+    return op.call({arguments});"""
+    return f"""
+{comment}
+static C10_NOINLINE c10::TypedOperatorHandle<{name}::schema> {handle}() {{
+  return c10::Dispatcher::singleton()
+      .findSchemaOrThrow({name}::name, {name}::overload_name)
+      .typed<{name}::schema>();
+}}
+
+{comment}
+{signature.definition(name + "::call")} {{
+{body}
+}}
+
+{comment}
+{signature.definition(name + "::redispatch", first=KEY_SET)} {{
+
+    static auto op = {handle}();
+    return op.redispatch({f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"});
+}}
+"""
+
+
+def _root_header(root: Root, job: Job) -> Slots:
+    return {"declarations": [declaration(function) for function in root[1]]}
+
+
+def _shard(function: NativeFunction, job: Job) -> Slots:
+    return {
+        "operator_headers": (f"#include <ATen/ops/{function.root_name}.h>",),
+        "definitions": (definition(function, job),),
+    }
+
+
+def _without_methods(job: Job) -> Sequence[NativeFunction]:
+    return [function for function in job.catalog.functions if not function.method]
+
+
+def _is_method(function: NativeFunction) -> bool:
+    return function.method
+
+
+def _collected(name: str, units: Sequence[NativeFunction], headers: Sequence[str]) -> AnyEmitter:
+    """The header `{name}.h`, with includes and the classes of some overloads."""
+    declarations = f"{name}_declarations"
+
+    def fragment(function: NativeFunction, job: Job) -> Slots:
+        return {declarations: (declaration(function),)}
+
+    return Emitter(
+        name=name,
+        family="headers",
+        template=f"{name}.h",
+        units=lambda job: units,
+        fragment=fragment,
+        layout=OneFile(f"{name}.h"),
+        frame=lambda job: {f"{name}_includes": headers, declarations: ()},
+    )
+
+
+def _headers(job: Job) -> list[AnyEmitter]:
+    if not job.options.per_operator_headers:
+        return [
+            _collected("MethodOperators", methods(job), ()),
+            _collected("Operators", _without_methods(job), ("#include <ATen/MethodOperators.h>",)),
+        ]
+    return [
+        Emitter(
+            name="operator headers",
+            family="headers",
+            template="Operator.h",
+            folder="ops",
+            units=roots,
+            fragment=_root_header,
+            layout=FilePerUnit(lambda root: f"{root[0]}_ops.h"),
+        ),
+        # The reference orders these lines as text, all other lists of includes by root name.
+        _collected("MethodOperators", (), sorted(includes("_ops", _is_method, job))),
+        _collected("Operators", (), includes("_ops", None, job)),
+    ]
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the classes and of their members."""
+    return [
+        *_headers(job),
+        Emitter(
+            name="Operators.cpp",
+            family="sources",
+            template="Operators.cpp",
+            units=overloads,
+            fragment=_shard,
+            layout=Sharded("Operators.cpp", job.rules.operators_shards, lambda function: function.root_name),
+            frame=lambda job: {
+                "operator_headers": (),
+                "static_dispatch_extra_headers": extra_headers(job.options.static_dispatch),
+                "definitions": (),
+            },
+        ),
+    ]

@@ -1,0 +1,44 @@
+"""`RedispatchFunctions.h`: the public C++ functions once more, going on from a given key set."""
+
+from __future__ import annotations
+
+from opwright.convention import cpp
+from opwright.emit.aten.functions import call_arguments
+from opwright.emit.aten.operators import KEY_SET
+from opwright.emit.aten.units import overloads
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+
+
+def definitions(function: NativeFunction) -> list[str]:
+    """The overload's inline functions of `at::redispatch`."""
+    operator = function.name.unambiguous
+    made = []
+    for signature, arguments in zip(cpp.function_signatures(function).all(), call_arguments(function), strict=True):
+        passed = f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"
+        made.append(f"""
+// aten::{function.schema}
+inline {signature.declaration(first=KEY_SET)} {{
+    return at::_ops::{operator}::redispatch({passed});
+}}
+""")
+    return made
+
+
+def _fragment(function: NativeFunction, job: Job) -> Slots:
+    return {"function_redispatch_definitions": definitions(function)}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the header."""
+    return [
+        Emitter(
+            name="RedispatchFunctions.h",
+            family="headers",
+            template="RedispatchFunctions.h",
+            units=overloads,
+            fragment=_fragment,
+            layout=OneFile("RedispatchFunctions.h"),
+            frame=lambda job: {"function_redispatch_definitions": ()},
+        )
+    ]

@@ -1,0 +1,50 @@
+"""`RegistrationDeclarations.h`: what backends outside PyTorch may register, read by their generators."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from opwright.convention import dispatcher
+from opwright.emit.aten.units import overloads
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import SchemaKind
+
+_DECOMPOSED: Final = (
+    frozenset((COMPOSITE_IMPLICIT,)),
+    frozenset((COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED)),
+)
+
+
+def declaration(function: NativeFunction) -> str:
+    """The line of one overload: the kernel's declaration, and facts as JSON in a comment.
+
+    `dispatch` tells that there are kernels other than a decomposition, `default` that a backend need not write one.
+    """
+    dispatches = function.kernels.keys() not in _DECOMPOSED
+    structured = function.in_structured_group and function.kind in (SchemaKind.functional, SchemaKind.inplace)
+    default = function.has_composite_kernel or structured
+    schema = json.dumps(f"aten::{function.schema}")
+    facts = f'{{"schema": {schema}, "dispatch": "{dispatches}", "default": "{default}"}}'
+    return f"{dispatcher.signature(function).definition()}; // {facts}\n"
+
+
+def _fragment(function: NativeFunction, job: Job) -> Slots:
+    return {"registration_declarations": (declaration(function),)}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the header."""
+    return [
+        Emitter(
+            name="RegistrationDeclarations.h",
+            family="headers",
+            template="RegistrationDeclarations.h",
+            units=overloads,
+            fragment=_fragment,
+            layout=OneFile("RegistrationDeclarations.h"),
+            frame=lambda job: {"registration_declarations": ()},
+        )
+    ]

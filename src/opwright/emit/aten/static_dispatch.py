@@ -1,0 +1,130 @@
+"""Static dispatch: operators call the kernels of chosen backends themselves, without asking the dispatcher.
+
+It is for builds that have these backends only, and where each kernel that is not referred to can be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.convention import cpp, dispatcher
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Given
+from opwright.cpp.translation import Source, translate
+from opwright.model.dispatch_key import (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
+    DispatchKey,
+)
+from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction
+
+Backends = Sequence[DispatchKey]
+
+#: The keys whose kernels serve where the backend has none of its own, the best first.
+_FALLBACKS: Final = (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
+)
+
+#: The keys whose functions are declared for static calls beside the backends, in the order of their includes.
+_GENERIC: Final = (
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+)
+
+
+def extra_headers(backends: Backends) -> list[str]:
+    """The includes of all functions that static calls may name."""
+    return [f"#include <ATen/{key.name}Functions.h>" for key in (*backends, *_GENERIC)] if backends else []
+
+
+def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
+    """The includes of the headers that declare what the operator's static calls name, one for each backend."""
+    if function.manual_kernel_registration:
+        return []
+    found = []
+    for backend in backends:
+        # A delegate's kernels are made from its structured overload, whose entry names them.
+        own = function.structured_delegate is not None or backend in function.kernels
+        key = backend if own else _fallback(function)
+        if key is not None:
+            found.append(f"#include <ATen/ops/{function.root_name}_{key.lower}_dispatch.h>")
+    return found
+
+
+def static_call(function: NativeFunction, backends: Backends) -> str:
+    """The body of the operator's `call`: a call of the only backend's kernel, or a switch over several."""
+    if function.manual_kernel_registration:
+        return ""
+    structured = function.structured_delegate is not None
+    keys = [key for key in backends if key in function.kernels or (structured and key.has_structured)]
+    name, arguments = _call(function)
+    if not keys:
+        return _fallback_call(function, backends, name, arguments)
+    calls = [f"return {_namespace(function, key)}::{key.lower}::{name}({arguments});" for key in keys]
+    if len(keys) == 1:
+        return calls[0]
+    cases = "\n\t\t".join(
+        [f"case DispatchKey::{key.name}:\n\t\t\t{call};" for key, call in zip(keys, calls, strict=True)]
+    )
+    return f"""
+    DispatchKeySet _dk_set = {" | ".join(_key_sets(function))};
+\t\tDispatchKey _dk = c10::highestPriorityBackendTypeId(_dk_set);
+    switch (_dk) {{
+        {cases}
+        default:
+            {_fallback_call(function, backends, name, arguments)}
+    }}
+    """
+
+
+def _fallback(function: NativeFunction) -> DispatchKey | None:
+    return next((key for key in _FALLBACKS if key in function.kernels), None)
+
+
+def _namespace(function: NativeFunction, key: DispatchKey) -> str:
+    kernel = function.kernels.get(key)
+    return (NATIVE_NAMESPACE if kernel is None else kernel.namespace).replace("::native", "")
+
+
+def _call(function: NativeFunction) -> tuple[str, str]:
+    """The name of the public function that is called, and its arguments made from the dispatcher's."""
+    symint = function.schema.has_symint
+    signatures = cpp.function_signatures(function)
+    wanted = (signatures.friendly_symint or signatures.friendly).bindings
+    given = dispatcher.signature(function).bindings
+    redundant = any(one.role == POSSIBLY_REDUNDANT_MEMORY_FORMAT for one in wanted)
+    sources = tuple([_as_redundant(one) for one in given]) if redundant else given
+    return cpp.name(function.schema, symint=symint), ", ".join(translate(sources, wanted))
+
+
+def _as_redundant(binding: Binding) -> Source:
+    """The binding; a memory format in the role that it has beside tensor options."""
+    if binding.name != "memory_format":
+        return binding
+    return Given(binding.name, POSSIBLY_REDUNDANT_MEMORY_FORMAT, binding.type)
+
+
+def _fallback_call(function: NativeFunction, backends: Backends, name: str, arguments: str) -> str:
+    key = _fallback(function)
+    if key is not None:
+        return f"return at::{key.lower}::{name}({arguments});"
+    shown = ", ".join([backend.name for backend in backends])
+    return f'TORCH_CHECK(false, "Static dispatch does not support {name} for{shown} ");'
+
+
+def _key_sets(function: NativeFunction) -> list[str]:
+    """The expressions whose union is the set of keys that chooses the backend: of the options, of the tensors."""
+    sets = []
+    if function.arguments.options is not None:
+        sets.append("DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))")
+    tensors = [one.name for one in function.arguments.all if one.type.is_tensor_like]
+    if tensors:
+        sets.append(f"c10::detail::multi_dispatch_key_set({', '.join(tensors)})")
+    return sets

@@ -1,0 +1,49 @@
+"""What the fragments of most ATen files are made from: overloads, and operators with all of their overloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from opwright.emit.emitter import Job, Slots
+from opwright.model.native_function import NativeFunction
+
+Root: TypeAlias = tuple[str, Sequence[NativeFunction]]
+"""A root name with the overloads that share its headers."""
+
+NO_SLOTS: Slots = {}
+"""What a unit adds to a file that it does not appear in."""
+
+
+def overloads(job: Job) -> Sequence[NativeFunction]:
+    """All overloads, in the catalog's order."""
+    return job.catalog.functions
+
+
+def methods(job: Job) -> Sequence[NativeFunction]:
+    """The overloads that are methods of `Tensor`."""
+    return [function for function in job.catalog.functions if function.method]
+
+
+def roots(job: Job) -> Sequence[Root]:
+    """The root names with their overloads, in the order in which the names first occur."""
+    return list(job.by_root.items())
+
+
+def no_units(job: Job) -> Sequence[NativeFunction]:
+    """Nothing: the file is made of its frame alone."""
+    return ()
+
+
+def no_fragment(function: NativeFunction, job: Job) -> Slots:
+    """The fragment of a file without units."""
+    return NO_SLOTS
+
+
+def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: Job) -> list[str]:
+    """The `#include` lines of the per-operator headers `ROOT{ending}.h`, sorted by root name.
+
+    With `wanted`, only those of the operators that have such an overload.
+    """
+    names = [name for name, group in job.by_root.items() if wanted is None or any(map(wanted, group))]
+    return [f"#include <ATen/ops/{name}{ending}.h>" for name in sorted(names)]
