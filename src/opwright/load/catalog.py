@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from opwright.load import codes
+from opwright.load.cross_rules import check_names, without_repetitions
 from opwright.load.draft import Surroundings
 from opwright.load.entry import load_entry
 from opwright.load.groups import grouped, grouped_by_view, view_families
-from opwright.load.operations import Operation
+from opwright.load.operations import gathered
+from opwright.load.report import CrossReport
 from opwright.load.tags import load_tags
 from opwright.load.variants import add_variants
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
-from opwright.schema.signature import SignatureKey, signature_key
+from opwright.schema.signature import signature_key
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Node, Sequence
 from opwright.source.text import SourceFile
@@ -35,27 +37,23 @@ def load_catalog(
     """
     tags_root = _root(tags, sink)
     known_tags = {} if tags_root is None else load_tags(tags_root, sink)
+    report = CrossReport(sink)
     root = _root(native, sink)
     around = Surroundings(frozenset(known_tags), ignored_keys, sink)
-    entries = [] if root is None else _load_entries(root, around)
-    tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
+    functions = [] if root is None else without_repetitions(_load_entries(root, around, report), report)
+    check_names(functions, report)
 
-    functions = [function for function, _ in entries]
     keyed = [(one, signature_key(one.schema)) for one in functions]
-    operations: dict[SignatureKey, Operation] = {}
-    for function, key in keyed:
-        operation = operations.get(key)
-        if operation is None:
-            operation = operations[key] = Operation(key)
-        operation.members[function.kind] = function
-    for operation in operations.values():
-        made = add_variants(operation, tag_by_kind)
-        functions += made
-        keyed += [(one, operation.key) for one in made]
+    operations = gathered(keyed, report)
+    tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
+    for operation in operations:
+        for made in add_variants(operation, tag_by_kind, report):
+            functions.append(made)
+            keyed.append((made, operation.key))
     return Catalog(
         tuple(functions),
-        tuple(grouped(list(operations.values()))),
-        tuple(grouped_by_view(view_families(keyed))),
+        tuple(grouped(operations, report)),
+        tuple(grouped_by_view(view_families(keyed, report), report)),
         tuple(key for key in DISPATCH_KEYS if key not in ignored_keys),
         known_tags,
     )
@@ -69,9 +67,9 @@ def _root(file: SourceFile, sink: Diagnostics) -> Node | None:
         return None
 
 
-def _load_entries(root: Node, around: Surroundings) -> list[tuple[NativeFunction, Mapping]]:
-    """The native functions of all sound entries, each with its node."""
-    loaded: list[tuple[NativeFunction, Mapping]] = []
+def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list[NativeFunction]:
+    """The native functions of all sound entries."""
+    loaded: list[NativeFunction] = []
     if not isinstance(root, Sequence):
         around.sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
         return loaded
@@ -81,6 +79,9 @@ def _load_entries(root: Node, around: Surroundings) -> list[tuple[NativeFunction
             around.sink.error(codes.ENTRY_SHAPE, message, item.span)
             continue
         function = load_entry(item, around)
-        if function is not None:
-            loaded.append((function, item))
+        if function is None:
+            report.leave_out(item)
+        else:
+            report.add(function, item)
+            loaded.append(function)
     return loaded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import Final
 
 from opwright.load import codes
@@ -9,12 +10,23 @@ from opwright.load.draft import Draft, argument_span, name_span
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel
 from opwright.schema.function import Argument, FunctionSchema
+from opwright.source.diagnostic import did_you_mean
+from opwright.source.nodes import Scalar, Sequence
 
 _SEEDED: Final = "nondeterministic_seeded"
 _STRUCTURED_KEYS: Final = tuple(key for key in DISPATCH_KEYS if key.has_structured)
 
 #: It has `dropout` in its name, and sets up the state that others draw from.
 _UNSEEDED_DROPOUT: Final = frozenset(("_cudnn_init_dropout_state",))
+
+#: Arguments that were named before the rule.
+_KEYWORD_ARGUMENTS: Final = frozenset((
+    ("_has_compatible_shallow_copy_type", "from"), ("random_.from", "from"), ("uniform_", "from"),
+))  # fmt: skip
+_KEYWORDS: Final = frozenset(keyword.kwlist)
+
+#: Stateless random functions, whose numbers follow from the key that they are given.
+_KEYED_DRAWS: Final = "_philox_"
 
 #: What an argument says of the operator that has it: (is a generator, is named dropout).
 _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
@@ -33,6 +45,10 @@ def check_entry(
         draft.fault(codes.INHERITS, message, draft.key_span("structured_inherits"))
     if draft.precomputed is not None:
         _check_precomputed(draft, schema)
+    for one in schema.arguments.all:
+        if one.name in _KEYWORDS and (schema.name.text, one.name) not in _KEYWORD_ARGUMENTS:
+            message = f"argument is named `{one.name}`, a keyword of Python"
+            draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, one.text))
     if draft.manual_kernel_registration and draft.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
         draft.fault(codes.MANUAL_DISPATCH, message, draft.key_span("dispatch"))
@@ -84,6 +100,15 @@ def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
     if not draft.structured:
         message = "`precomputed` on a function that is not `structured: True`"
         draft.fault(codes.PRECOMPUTED_STRUCTURED, message, draft.key_span("precomputed"))
+    names = {one.name for one in schema.arguments.non_out}
+    lines = draft.node.get("precomputed")
+    for line in lines.items if isinstance(lines, Sequence) else ():
+        if isinstance(line, Scalar) and " -> " in line.value:
+            replaced = line.value.partition(" -> ")[0]
+            if replaced not in names:
+                message = f"the schema has no argument `{replaced}` to replace"
+                at = line.span_of(0, len(replaced))
+                draft.fault(codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
 
 
 def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
@@ -103,7 +128,7 @@ def _facts(one: Argument) -> tuple[bool, bool]:
 def _draws_numbers(schema: FunctionSchema) -> bool:
     """Whether the name or the arguments tell that the function draws random numbers."""
     name = schema.name.text
-    if "rand" in name or any(_facts(one)[0] for one in schema.arguments.non_out):
+    if ("rand" in name and _KEYED_DRAWS not in name) or any(_facts(one)[0] for one in schema.arguments.non_out):
         return True
     if "dropout" not in name and not any(_facts(one)[1] for one in schema.arguments.all):
         return False

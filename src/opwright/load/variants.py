@@ -10,13 +10,15 @@ from __future__ import annotations
 import string
 from typing import Final
 
+from opwright.load import codes
 from opwright.load.operations import Operation
+from opwright.load.report import CrossReport
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
 from opwright.model.native_function import NATIVE_NAMESPACE, DeviceCheck, Kernel, NativeFunction
 from opwright.schema.annotation import annotation
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, SchemaKind, argument, returned
 from opwright.schema.names import OperatorName, operator_name
-from opwright.schema.signature import plain_argument, signature
+from opwright.schema.signature import plain_argument, signature, signature_key
 from opwright.schema.types import TENSOR
 
 #: Out overloads whose other forms have signatures of their own.
@@ -44,72 +46,86 @@ _INHERITED_TAGS: Final = frozenset(("nondeterministic_seeded", "view_copy", "pt2
 _BASES: Final = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
 
 
-def add_variants(operation: Operation, tag_by_kind: bool) -> list[NativeFunction]:
+def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -> list[NativeFunction]:
     """Adds the missing forms of an operation to it and gives them, the out form first.
 
-    `tag_by_kind` tells to tag out forms as such.
+    `tag_by_kind` tells to tag out forms as such. What keeps a form from being made is reported.
     """
     members = operation.members
-    if _needs_none(operation):
+    base = next((members[kind] for kind in _BASES if kind in members), None)
+    if base is None or _is_left_alone(members) or _is_lone(members, report):
         return []
     made: list[NativeFunction] = []
-    base = next(members[kind] for kind in _BASES if kind in members)
     has_out = SchemaKind.out in members
-    if not has_out and _can_have_out(base) and any("out" in name.text for name in base.autogen):
+    if not has_out and not _can_have_out(base):
+        _check_has_tensor(base, report)
+    elif not has_out and any("out" in name.text for name in base.autogen):
         has_out = True
-        made.append(_out_form(base, tag_by_kind))
+        made += _out_form(base, tag_by_kind, report)
     if has_out and SchemaKind.functional not in members:
         made.append(_synthesized(base, _functional_schema(base.schema), False))
     for function in made:
         members[function.kind] = function
+        report.add_synthesized(function, base)
+        if signature_key(function.schema) != operation.key:
+            _report_misfit(base, f"its signature would be `{function.schema}`", report)
     return made
 
 
-def _needs_none(operation: Operation) -> bool:
-    """Whether an operation is left as it is."""
-    members = operation.members
+def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
+    """Whether an operation needs no other forms: it is bound by hand, a view, or made of other operations."""
     functions = members.values()
-    if not any(kind in members for kind in _BASES):
+    for one in functions:
+        if one.is_view and one.name.name != "set_":
+            return True
+    if all([one.manual_cpp_binding for one in functions]):
         return True
-    if all(one.manual_cpp_binding for one in functions):
-        return True
-    if any(one.is_view and one.name.name != "set_" for one in functions):
-        return True
-    if all(one.has_composite_implicit for one in functions) and not any("core" in one.tags for one in functions):
-        return True
-    if len(members) == 1 and SchemaKind.out in members:
-        return True
+    return all([one.has_composite_implicit for one in functions]) and not any("core" in one.tags for one in functions)
+
+
+def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> bool:
+    """Whether an operation has overloads that cannot be matched with others; only few may."""
     inplace = members.get(SchemaKind.inplace)
-    return inplace is not None and inplace.name.text in _LONE_INPLACES
+    if inplace is not None and inplace.name.text in _LONE_INPLACES:
+        return True
+    out = members.get(SchemaKind.out)
+    if out is None or len(members) > 1:
+        return False
+    if out.name.text not in _LONE_OUTS and not report.concerns_absent(out.name.base):
+        message = f"out overload `{out.name}` has no functional overload of the same signature"
+        help = f"compare its arguments with those of the other overloads of `{out.name.base}`, or add one"
+        report.error(codes.LONE_OUT, message, report.name(out), help=help)
+    return True
 
 
-def is_lone_out(operation: Operation) -> bool:
-    """Whether an operation has nothing but an out overload, and is none of those that may."""
-    out = operation.members.get(SchemaKind.out)
-    return out is not None and len(operation.members) == 1 and out.name.text not in _LONE_OUTS
+def _check_has_tensor(base: NativeFunction, report: CrossReport) -> None:
+    if base.name.text not in _WITHOUT_OUT:
+        message = f"`{base.name}` returns no tensor, so that there is nothing to make an out overload for"
+        at = report.returns(base)
+        report.error(codes.NO_TENSOR_RETURN, message, at, help="a function that is no tensor operation is not in aten")
 
 
-def lacks_out(operation: Operation) -> NativeFunction | None:
-    """The function of an operation that an out form cannot be made for although it ought to be possible."""
-    members = operation.members
-    if SchemaKind.out in members or _needs_none(operation):
-        return None
-    base = next(members[kind] for kind in _BASES if kind in members)
-    return None if _can_have_out(base) or base.name.text in _WITHOUT_OUT else base
+def _report_misfit(base: NativeFunction, reason: str, report: CrossReport) -> None:
+    message = f"no overload that fits can be made from `{base.name}`: {reason}"
+    help = "name the alias sets of the arguments a, b, c, ... in their order"
+    report.error(codes.VARIANT_MISFIT, message, report.name(base), help=help)
 
 
 def _can_have_out(base: NativeFunction) -> bool:
     return base.kind is SchemaKind.inplace or any(one.type.is_tensor_like for one in base.schema.returns)
 
 
-def _out_form(base: NativeFunction, tag_by_kind: bool) -> NativeFunction:
+def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> list[NativeFunction]:
+    """The out overload made from another; none where the alphabet is too short for its alias sets."""
     schema = base.schema
-    kind = base.kind
-    if kind is SchemaKind.inplace:
-        made = _inplace_to_out(schema)
-    else:
-        made = _returning_to_out(schema, keep_annotations=kind is SchemaKind.mutable)
-    return _synthesized(base, made, tag_by_kind)
+    if base.kind is SchemaKind.inplace:
+        return [_synthesized(base, _inplace_to_out(schema), tag_by_kind)]
+    letters = _free_letters(schema)
+    if len(letters) < len(schema.returns):
+        _report_misfit(base, "it returns more than there are letters for alias sets", report)
+        return []
+    made = _returning_to_out(schema, letters, keep_annotations=base.kind is SchemaKind.mutable)
+    return [_synthesized(base, made, tag_by_kind)]
 
 
 def _out_name(name: OperatorName) -> OperatorName:
@@ -129,23 +145,22 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     )
 
 
-def _returning_to_out(schema: FunctionSchema, *, keep_annotations: bool) -> FunctionSchema:
+def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annotations: bool) -> FunctionSchema:
     """The out form that writes each tensor of the returns to an out argument."""
     arguments = schema.arguments
     positional, keyword_only = arguments.positional, arguments.keyword_only
     if not keep_annotations:
         positional = tuple(plain_argument(one) for one in positional)
         keyword_only = tuple(plain_argument(one) for one in arguments.pre_options + arguments.post_options)
-    outs, returns = _outs(schema)
+    outs, returns = _outs(schema, letters)
     return FunctionSchema(_out_name(schema.name), Arguments(positional, keyword_only, outs), returns)
 
 
-def _outs(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
+def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
     """The out arguments for what a schema returns, and the returns that go with them.
 
     Tensors are returned again only where all returns are tensors; other values are returned as they were.
     """
-    letters = _free_letters(schema)
     all_tensors = all(one.type is TENSOR for one in schema.returns)
     outs: list[Argument] = []
     returns: list[Return] = []

@@ -1,0 +1,161 @@
+"""What must hold within a group: among the overloads of one operation, and among those around a view."""
+
+from __future__ import annotations
+
+from opwright.load import codes
+from opwright.load.report import CrossReport
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.schema.function import SchemaKind
+from opwright.schema.signature import signature_key
+
+_GENERATED = "generated"
+
+
+def check_ungrouped(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> None:
+    """Reports an operation of several overloads, none of which is functional, or one of which has scratch space."""
+    if len(members) == 1:
+        return
+    first = next(iter(members.values()))
+    scratch = members.get(SchemaKind.scratch)
+    if scratch is not None:
+        message = f"`{scratch.name}` has `_scratch_` arguments and other overloads of its signature"
+        report.error(codes.SCRATCH_GROUP, message, report.name(scratch))
+    elif SchemaKind.functional not in members and not report.concerns_absent(first.name.base):
+        shown = ", ".join(f"`{one.name}`" for one in members.values())
+        message = f"no functional overload beside {shown}"
+        report.error(codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
+
+
+def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
+    """Reports each rule that a group breaks."""
+    if report.concerns_absent(group.functional.name.base):
+        return
+    members = group.functions()
+    for one in members:
+        if one.namespace != group.functional.namespace:
+            message = f"`{one.name}` is in namespace `{one.namespace}`, `{group.functional.name}` in another"
+            also = report.other(group.functional, f"in `{group.functional.namespace}`")
+            report.error(codes.GROUP_NAMESPACE, message, report.name(one), also=also)
+        if one.in_structured_group != group.structured:
+            _report_mixture(one, group, report)
+    if group.mutable is not None and not group.functional.name.functional_overload:
+        message = f"the functional overload beside mutable `{group.mutable.name}` is not named `..._functional`"
+        also = report.other(group.mutable, "the mutable one")
+        report.error(codes.FUNCTIONAL_NAME, message, report.name(group.functional), also=also)
+    if group.structured:
+        _check_structured(group, report)
+    _check_kernel_namespaces(group.out, report)
+    _check_autogen(members, report)
+
+
+def check_single(function: NativeFunction, report: CrossReport) -> None:
+    """Reports each rule that a function without group breaks."""
+    _check_kernel_namespaces(function, report)
+
+
+def _report_mixture(one: NativeFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
+    if group.structured:
+        message = f"`{one.name}` does not delegate to structured `{group.out.name}`"
+        help = f"add `structured_delegate: {group.out.name}`"
+        report.error(codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured"))
+    elif one.structured_delegate is not None and not one.structured_delegate == group.out.name:
+        message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{group.out.name}`"
+        report.error(codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
+
+
+def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
+    out = group.out
+    if out.has_composite_implicit or out.has_composite_implicit_nested:
+        message = f"structured `{out.name}` has an implicit composite kernel"
+        report.error(codes.STRUCTURED_COMPOSITE, message, report.key(out, "dispatch"))
+    for one in (group.functional, group.inplace):
+        if one is not None and one.structured_delegate is not None and one.structured_delegate != out.name:
+            message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{out.name}`"
+            report.error(codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
+
+
+def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> None:
+    """Kernels of one function are declared in one C++ namespace."""
+    kernels = function.kernels
+    if len(kernels) > 1 and len({kernel.namespace for kernel in kernels.values()}) > 1:
+        shown = " and ".join(sorted({f"`{kernel.namespace}`" for kernel in kernels.values()}))
+        message = f"the kernels of `{function.name}` are in {shown}"
+        report.error(codes.KERNEL_NAMESPACES, message, report.value(function, "dispatch"))
+
+
+def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
+    """`autogen` names the overloads that are made, no more and no fewer."""
+    made = sorted(one.name.text for one in members if _GENERATED in one.tags)
+    asking = [one for one in members if one.autogen]
+    asked = {name.text for one in asking for name in one.autogen}
+    if asked == set(made):
+        return
+    wanted = ", ".join(made)
+    if not asking:
+        base = next((one for one in members if not one.is_synthesized), members[0])
+        message = f"the overloads {wanted} are made from `{base.name}`, and no `autogen` says so"
+        report.error(codes.AUTOGEN_MISSING, message, report.name(base), help=f"add `autogen: {wanted}`")
+        return
+    wrong = next(((one, name) for one in asking for name in one.autogen if name.text not in made), None)
+    help = f"write `autogen: {wanted}`" if made else "delete `autogen`"
+    if wrong is not None:
+        function, name = wrong
+        message = f"`autogen` names `{name}`, which is not made here"
+        report.error(codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
+    else:
+        missing = ", ".join(f"`{name}`" for name in made if name not in asked)
+        message = f"`autogen` does not name {missing}, which is made too"
+        report.error(codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
+
+
+def check_view_group(group: ViewGroup, report: CrossReport) -> None:
+    """Reports each rule that a view group breaks."""
+    view, copy, inplace = group.view, group.view_copy, group.view_inplace
+    if copy is not None:
+        _check_copy(view, copy, report)
+    elif _needs_copy(view) and not report.concerns_absent(view.name.base):
+        message = f"view `{view.name}` has no copying form"
+        help = f"add an entry for `{view.name.base}_copy{_overload(view)}` of the same signature, tagged `view_copy`"
+        report.error(codes.NO_VIEW_COPY, message, report.name(view), help=help)
+    if inplace is not None:
+        _check_inplace_view(view, inplace, report)
+
+
+def _overload(view: NativeFunction) -> str:
+    return f".{view.name.overload}" if view.name.overload else ""
+
+
+def _needs_copy(view: NativeFunction) -> bool:
+    """Whether functionalization needs a copying form: composite views come apart into others before."""
+    if view.has_composite_implicit or "inplace_view" in view.tags:
+        return False
+    return not view.name.base.endswith("_inverse")
+
+
+def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport) -> None:
+    also = report.other(view, "the view")
+    if not copy.name.base.endswith(("_copy", "_scatter")):
+        message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
+        report.error(codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
+    elif signature_key(view.schema) != signature_key(copy.schema, view_form=True):
+        message = f"view `{view.name}` has the name of a copying form"
+        report.error(codes.VIEW_COPY_NAME, message, report.name(view))
+    if "view_copy" not in copy.tags:
+        message = f"`{copy.name}` is the copying form of view `{view.name}` and is not tagged `view_copy`"
+        report.error(codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
+
+
+def _check_inplace_view(view: NativeFunction, inplace: NativeFunction, report: CrossReport) -> None:
+    pairs = (
+        (view.has_composite_implicit, inplace.has_composite_implicit, "CompositeImplicitAutograd"),
+        (
+            view.has_composite_implicit_nested,
+            inplace.has_composite_implicit_nested,
+            "CompositeImplicitAutogradNestedTensor",
+        ),
+    )
+    for has_view, has_inplace, key in pairs:
+        if has_view and not has_inplace:
+            message = f"`{view.name}` has a kernel for {key}, its in-place form `{inplace.name}` has none"
+            also = report.other(view, "the view")
+            report.error(codes.VIEW_COMPOSITE, message, report.name(inplace), also=also)

@@ -1,0 +1,99 @@
+"""Where the rules between entries put their faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence as Row
+from typing import Final
+
+from opwright.load.draft import argument_span, name_span
+from opwright.model.native_function import NativeFunction
+from opwright.schema.names import parsed_operator_name
+from opwright.schema.signature import view_base_name
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.nodes import Mapping, Scalar
+from opwright.source.span import Span
+
+_OPERATOR: Final = re.compile(r"\s*(?:\w+::)*(\w+)")
+
+
+class CrossReport:
+    """The sink of a file with what places need: the node of each function's entry.
+
+    It also knows which entries are left out since they have a fault of their own, so that what follows from their
+    absence is not reported: whoever mends the one fault would find the other gone.
+    """
+
+    __slots__ = ("_absent", "_nodes", "_sink")
+
+    def __init__(self, sink: Diagnostics) -> None:
+        self._sink: Final = sink
+        self._nodes: Final[dict[NativeFunction, Mapping]] = {}
+        self._absent: Final[set[str]] = set()
+
+    def add(self, function: NativeFunction, node: Mapping) -> None:
+        """Takes down where a function's entry stands."""
+        self._nodes[function] = node
+
+    def add_synthesized(self, function: NativeFunction, base: NativeFunction) -> None:
+        """Takes down that a function was made from another."""
+        self._nodes[function] = self._nodes[base]
+
+    def leave_out(self, node: Mapping) -> None:
+        """Takes down that an entry has a fault and is not loaded."""
+        func = node.get("func")
+        found = _OPERATOR.match(func.value) if isinstance(func, Scalar) else None
+        if found is not None:
+            self._absent.add(view_base_name(parsed_operator_name(found.group(1), "").base))
+
+    def concerns_absent(self, base: str) -> bool:
+        """Whether an entry that is left out has that base name, or is a copying form of it."""
+        return bool(self._absent) and view_base_name(base) in self._absent
+
+    def name(self, function: NativeFunction) -> Span:
+        """Where the name of a function stands."""
+        return name_span(self._nodes[function])
+
+    def key(self, function: NativeFunction, field: str) -> Span:
+        """Where the name of a field stands, or the function's own where the field is not given."""
+        found = self._nodes[function].entry(field)
+        return self.name(function) if found is None else found[0].span
+
+    def value(self, function: NativeFunction, field: str) -> Span:
+        """Where the value of a field stands, or the function's name where the field is not given."""
+        found = self._nodes[function].get(field)
+        return self.name(function) if found is None else found.span
+
+    def word(self, function: NativeFunction, field: str, word: str) -> Span:
+        """Where a word stands in the value of a field that is text or a list of texts."""
+        found = self._nodes[function].get(field)
+        if found is None or isinstance(found, Mapping):
+            return self.value(function, field)
+        for item in [found] if isinstance(found, Scalar) else found.items:
+            if isinstance(item, Scalar):
+                start = item.value.find(word)
+                if start >= 0:
+                    return item.span_of(start, start + len(word))
+        return found.span
+
+    def returns(self, function: NativeFunction) -> Span:
+        """Where a function's returns stand."""
+        func = self._nodes[function].get("func")
+        if not isinstance(func, Scalar):
+            return self.name(function)
+        arrow = func.value.rfind(") -> ")
+        return func.span_of(arrow + 5, len(func.value)) if arrow >= 0 else func.span
+
+    def argument(self, function: NativeFunction, text: str) -> Span:
+        """Where an argument of a function stands."""
+        return argument_span(self._nodes[function], text)
+
+    def error(
+        self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()
+    ) -> None:
+        """Reports a fault."""
+        self._sink.error(code, message, at, label=label, help=help, also=also)
+
+    def other(self, function: NativeFunction, text: str) -> tuple[Label, ...]:
+        """A second label that points to the name of another function."""
+        return (Label(self.name(function), text, primary=False),)

@@ -1,0 +1,97 @@
+"""A program for the reference's interpreter: prints what it loads from a YAML, as JSON, to compare ours with.
+
+Arguments: the path of native_functions.yaml, that of tags.yaml, and the names of the ignored dispatch keys.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from typing import Any
+
+# Collecting this file for doctests must not need the reference, so that the program imports it in its functions.
+
+
+def kernels_of(function: Any, indices: dict[Any, Any]) -> dict[str, Any]:
+    """The kernels of a function by key."""
+    found = {}
+    for key, index in indices.items():
+        kernel = index.index.get(function.func.name)
+        if kernel is not None:
+            found[key.name] = [kernel.kernel, kernel.cpp_namespace, kernel.structured]
+    return found
+
+
+def described(function: Any, indices: dict[Any, Any]) -> dict[str, Any]:
+    """All facts about a function."""
+    precomputed = function.precomputed
+    return {
+        "schema": str(function.func),
+        "namespace": function.namespace,
+        "kind": function.func.kind().name,
+        "tags": sorted(function.tags),
+        "kernels": kernels_of(function, indices),
+        "variants": sorted(one.name for one in function.variants),
+        "structured": function.structured,
+        "structured_delegate": str(function.structured_delegate),
+        "structured_inherits": function.structured_inherits,
+        "precomputed": None
+        if precomputed is None
+        else [
+            {name: list(map(str, new)) for name, new in precomputed.replace.items()},
+            list(map(str, precomputed.add)),
+        ],
+        "ufunc": {
+            key.name: [loop.name, [dtype.name for dtype in loop.supported_dtypes]]
+            for key, loop in function.ufunc_inner_loop.items()
+        },
+        "device_check": function.device_check.name,
+        "device_guard": function.device_guard,
+        "manual_cpp_binding": function.manual_cpp_binding,
+        "manual_kernel_registration": function.manual_kernel_registration,
+        "python_module": function.python_module,
+        "category_override": function.category_override,
+        "cpp_no_default_args": sorted(function.cpp_no_default_args),
+        "const_ref": function.use_const_ref_for_mutable_tensors,
+        "autogen": list(map(str, function.autogen)),
+        "is_view": function.is_view_op,
+        "view_kind": function.view_schema_kind.name,
+        "is_abstract": function.is_abstract,
+        "in_structured_group": function.part_of_structured_group,
+        "has_composite_kernel": function.has_composite_kernel,
+        "root_name": function.root_name,
+    }
+
+
+def group_members(group: Any) -> list[str | None]:
+    """The names of the members of a group, or of the single function."""
+    if hasattr(group, "functional"):
+        members = [group.functional, group.out, group.inplace, group.mutable]
+    elif hasattr(group, "view_copy"):
+        members = [group.view, group.view_copy, group.view_inplace]
+    else:
+        return [str(group.func.name)]
+    return [None if one is None else str(one.func.name) for one in members]
+
+
+def main() -> None:
+    """Prints the functions, groups and view groups."""
+    from torchgen import gen
+    from torchgen.model import DispatchKey
+
+    native, tags, *ignored = sys.argv[1:]
+    parsed = gen.parse_native_yaml(native, tags, {DispatchKey[name] for name in ignored})
+    functions, indices = parsed.native_functions, parsed.backend_indices
+    json.dump(
+        {
+            "functions": [described(one, indices) for one in functions],
+            "groups": [group_members(one) for one in gen.get_grouped_native_functions(functions)],
+            "view_groups": [group_members(one) for one in gen.get_grouped_by_view_native_functions(functions)],
+        },
+        sys.stdout,
+    )
+
+
+if __name__ == "__main__":
+    main()
