@@ -71,7 +71,7 @@ def merged_shards(fragments: Iterable[tuple[str, Slots]], count: int, frame: Slo
 
     >>> shards = merged_shards([("add", {"body": ["f();"]}), ("sub", {"body": ["g();"]})], 3, {"ns": "at"})
     >>> [(shard.shard_id, shard.slots["body"]) for shard in shards]
-    [('Everything', ['f();', 'g();']), ('_0', ['f();']), ('_1', []), ('_2', ['g();'])]
+    [('Everything', ['f();', 'g();']), ('_0', []), ('_1', ['g();']), ('_2', ['f();'])]
     """
     whole: list[Slots] = []
     parts: list[list[Slots]] = [[] for _ in range(count)]
