@@ -30,6 +30,19 @@ class Code(NamedTuple):
     title: str
     explanation: str
 
+    @property
+    def page(self) -> str:
+        """The whole page: the code and title, then the explanation without the indentation of its source.
+
+        >>> print(Code("E9900", "unknown colour", "    The colour is not in the table.").page)
+        E9900: unknown colour
+        <BLANKLINE>
+        The colour is not in the table.
+        """
+        import textwrap  # Only a command that explains a code needs it.
+
+        return f"{self.code}: {self.title}\n\n{textwrap.dedent(self.explanation).strip()}"
+
 
 def register(row: Code) -> str:
     """Adds a row to the table and gives its code back, to be kept in a constant.

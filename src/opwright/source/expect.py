@@ -44,7 +44,7 @@ WRONG_SHAPE = register(
 A value is a mapping where a list is expected, a number where a text is, and so on.
 
     tags: {core}
-          ^^^^^^ expected a string or a list of strings, found a mapping
+          ^^^^^^ expected a string or a list of strings
 
 YAML reads some words without quotes as other types: `yes`, `no`, `on` and `off` are booleans, `1.10` is a number,
 `~` and an empty value are nothing. Put the value in quotes where it is meant as text.

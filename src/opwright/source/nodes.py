@@ -29,7 +29,7 @@ By its form or its tag the value is a number, a date or the like, but it is none
 an integer tagged `!!int` that has letters.
 
     released: 2024-13-01
-              ^^^^^^^^^^ cannot be read as a date
+              ^^^^^^^^^^ not a date
 
 Mend the value, or put it in quotes if it is meant as text.
 """,
@@ -124,8 +124,13 @@ class Scalar:
             return constructor.construct_object(ScalarNode(_TAG_PREFIX + kind, self.value))
         except (ValueError, LookupError, OverflowError, AttributeError, ConstructorError):
             # PyYAML trips over a wrong form in different ways; a date with letters gives it no match to read.
-            text = f"`{self.value}` cannot be read as {self.described}"
-            raise Fault.at(VALUE_UNREADABLE, text, self.span, help="put it in quotes if it is text") from None
+            raise Fault.at(
+                VALUE_UNREADABLE,
+                f"`{self.value}` cannot be read as {self.described}",
+                self.span,
+                label=f"not {self.described}",
+                help="put it in quotes if it is text",
+            ) from None
 
 
 class Sequence:

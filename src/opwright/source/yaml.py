@@ -98,6 +98,7 @@ The keys of a mapping are plain words. YAML allows a list or a mapping there, bu
 comes of a template's placeholder that was not filled in:
 
     {{ name }}: value
+     ^^^^^^^^
 
 or of a value that starts with a brace or a bracket and lacks its quotes.
 """,

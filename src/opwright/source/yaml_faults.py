@@ -29,7 +29,7 @@ value that starts with one of the characters that YAML reserves (`@`, a backquot
 format.
 
     note: @deprecated
-          ^ `@` cannot start a value
+          ^ reserved by YAML
 
 Text that holds such characters needs quotes.
 """,
@@ -53,7 +53,7 @@ QUOTE_OPEN = register(
         """
 A value starts with a quote, and the file ends before the quote that closes it. The place is the opening quote.
 
-    note: 'it's here
+    note: 'used by sparse kernels
           ^ opened here
 
 Close it. Inside single quotes a single quote is written twice, inside double quotes a double quote is written `\\"`.
@@ -70,10 +70,10 @@ key or a list item where none can stand.
 
     - func: add
        tags: core
-           ^ indented deeper than the line that it should align with
+       ^^^^ indented deeper than the line that it should align with
 
     note: see: below
-             ^ a value without quotes cannot hold `: `
+             ^ a second key on one line
 
 Align the line with its neighbours, or put the value in quotes.
 """,
@@ -99,7 +99,7 @@ BRACKET_OPEN = register(
 Inside `[ ]` and `{ }` items are separated by commas, up to the closing bracket. The parser met something else.
 
     tags: [core, pointwise
-          ^ never closed
+          ^ opened here
 
 A value that starts with a bracket and is meant as text needs quotes.
 """,
