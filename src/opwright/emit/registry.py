@@ -14,8 +14,23 @@ from opwright.emit.emitter import AnyEmitter, Job
 
 #: Family -> the modules below `opwright.emit` that make it.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {
-    "headers": ("aten.vmap", "aten.view_meta"),
-    "sources": ("aten.view_meta",),
+    "headers": (
+        "aten.operators",
+        "aten.functions",
+        "aten.methods",
+        "aten.redispatch",
+        "aten.registration_declarations",
+        "aten.names",
+        "aten.vmap",
+        "aten.view_meta",
+    ),
+    "sources": (
+        "aten.operators",
+        "aten.functions",
+        "aten.methods",
+        "aten.names",
+        "aten.view_meta",
+    ),
     "declarations_yaml": (),
     "python": ("aten.view_meta",),
 }

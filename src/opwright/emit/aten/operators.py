@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.convention.derived import per_function
 from opwright.cpp.text import string_literal
 from opwright.emit.aten.static_dispatch import extra_headers, static_call
-from opwright.emit.aten.units import Root, includes, methods, overloads, roots
+from opwright.emit.aten.units import Root, includes, methods, no_units, overloads, roots
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -93,7 +93,11 @@ def _is_method(function: NativeFunction) -> bool:
     return function.method
 
 
-def _collected(name: str, units: Sequence[NativeFunction], headers: Sequence[str]) -> AnyEmitter:
+def _collected(
+    name: str,
+    headers: Callable[[Job], Sequence[str]],
+    units: Callable[[Job], Sequence[NativeFunction]] = no_units,
+) -> AnyEmitter:
     """The header `{name}.h`, with includes and the classes of some overloads."""
     declarations = f"{name}_declarations"
 
@@ -104,18 +108,18 @@ def _collected(name: str, units: Sequence[NativeFunction], headers: Sequence[str
         name=name,
         family="headers",
         template=f"{name}.h",
-        units=lambda job: units,
+        units=units,
         fragment=fragment,
         layout=OneFile(f"{name}.h"),
-        frame=lambda job: {f"{name}_includes": headers, declarations: ()},
+        frame=lambda job: {f"{name}_includes": headers(job), declarations: ()},
     )
 
 
 def _headers(job: Job) -> list[AnyEmitter]:
     if not job.options.per_operator_headers:
         return [
-            _collected("MethodOperators", methods(job), ()),
-            _collected("Operators", _without_methods(job), ("#include <ATen/MethodOperators.h>",)),
+            _collected("MethodOperators", lambda job: (), methods),
+            _collected("Operators", lambda job: ("#include <ATen/MethodOperators.h>",), _without_methods),
         ]
     return [
         Emitter(
@@ -128,8 +132,8 @@ def _headers(job: Job) -> list[AnyEmitter]:
             layout=FilePerUnit(lambda root: f"{root[0]}_ops.h"),
         ),
         # The reference orders these lines as text, all other lists of includes by root name.
-        _collected("MethodOperators", (), sorted(includes("_ops", _is_method, job))),
-        _collected("Operators", (), includes("_ops", None, job)),
+        _collected("MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))),
+        _collected("Operators", lambda job: includes("_ops", None, job)),
     ]
 
 
