@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey
@@ -19,6 +19,7 @@ from opwright.release.rules import Rules
 Slots = Mapping[str, "str | Sequence[str]"]
 
 Unit = TypeVar("Unit")
+Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class Job:
     """One run's input to the emitters: the catalog, the rules of the release, and the options.
 
     `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
-    the names first occur.
+    the names first occur. `derived` is where `per_job` remembers what follows from the job alone.
     """
 
-    __slots__ = ("by_root", "catalog", "options", "rules", "selection")
+    __slots__ = ("by_root", "catalog", "derived", "options", "rules", "selection")
 
     def __init__(self, catalog: Catalog, rules: Rules, options: Options, selection: Selection | None = None) -> None:
         self.catalog: Final = catalog
@@ -56,6 +57,21 @@ class Job:
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
         self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = by_root
+        self.derived: Final[dict[object, object]] = {}
+
+
+def per_job(make: Callable[[Job], Fact]) -> Callable[[Job], Fact]:
+    """The same function, remembering its answer with the job: for indexes that several emitters select from."""
+
+    def look_up(job: Job) -> Fact:
+        found = job.derived.get(make)
+        if found is None:
+            found = job.derived[make] = make(job)
+        return cast(Fact, found)
+
+    look_up.__doc__ = make.__doc__
+    look_up.__name__ = make.__name__
+    return look_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.names",
         "aten.vmap",
         "aten.view_meta",
+        "aten.native_headers",
+        "aten.meta_headers",
+        "aten.direct_headers",
     ),
     "sources": (
         "aten.operators",

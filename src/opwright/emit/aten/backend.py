@@ -1,0 +1,183 @@
+"""Kernels under one dispatch key, and which wrappers PyTorch makes for them.
+
+A backend wraps what has a kernel. To that come wrappers without a kernel of their own: the shape functions of
+structured operations (`Meta`), their forms that call the out overload (`CompositeExplicitAutogradNonFunctional`),
+in-place functions on meta tensors that refuse to run, and, where kernels are functional, out and in-place overloads
+that copy from the functional one.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from opwright.emit.emitter import Job, per_job
+from opwright.model.dispatch_key import (
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    CPU,
+    CUDA,
+    META,
+    MPS,
+    MTIA,
+    XPU,
+    DispatchKey,
+    key_named,
+)
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.schema.function import SchemaKind
+
+Unit: TypeAlias = "NativeFunction | NativeFunctionsGroup"
+"""A group of overloads that share their implementation, or an overload on its own."""
+
+
+class Way(enum.Enum):
+    """How a wrapper gets its result."""
+
+    kernel = "calls the kernel"
+    structured = "runs the structured kernel: meta, then impl"
+    refusal = "refuses in-place functions on meta tensors without a kernel"
+    functional = "copies the result of the functional overload"
+
+
+Wrapped: TypeAlias = tuple[Unit, tuple[tuple[NativeFunction, Way], ...]]
+"""A unit with those of its overloads that get a wrapper, and how each one works."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backend:
+    """The kernels under one dispatch key, with what decides how they are wrapped.
+
+    `out_is_primary`: a group is implemented by its out overload, else by the functional one. `external` kernels live
+    outside of PyTorch: they have the dispatcher's convention, and are static members of `class_name` where it is given.
+    `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
+    """
+
+    key: DispatchKey
+    kernels: Mapping[NativeFunction, Kernel]
+    out_is_primary: bool = True
+    external: bool = False
+    device_guard: bool = False
+    symint: bool = True
+    class_name: str | None = None
+
+    def primary(self, unit: Unit) -> NativeFunction:
+        """The overload whose kernel stands for the whole unit."""
+        if isinstance(unit, NativeFunction):
+            return unit
+        return unit.out if self.out_is_primary else unit.functional
+
+    def kernel(self, unit: Unit) -> Kernel | None:
+        """The kernel that stands for the whole unit, if it has one."""
+        return self.kernels.get(self.primary(unit))
+
+    def wrapped(self, unit: Unit) -> tuple[tuple[NativeFunction, Way], ...]:
+        """The overloads of a unit that get a wrapper."""
+        if isinstance(unit, NativeFunction):
+            way = self._way(unit, None)
+            return () if way is None else ((unit, way),)
+        members = unit.functions()
+        if unit.structured and self._runs_structured(unit):
+            if self.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
+                # These wrappers call the out overload, which has to come from the backend.
+                members.remove(unit.out)
+            return tuple([(member, Way.structured) for member in members])
+        ways = [(member, self._way(member, unit)) for member in members]
+        return tuple([(member, way) for member, way in ways if way is not None])
+
+    def _runs_structured(self, group: NativeFunctionsGroup) -> bool:
+        if self.makes_structured:
+            return True
+        kernel = self.kernel(group)
+        return kernel is not None and kernel.structured
+
+    @property
+    def makes_structured(self) -> bool:
+        """Whether every structured group has wrappers; not under a key that no entry names."""
+        return self.key in _MADE_FOR_STRUCTURED and bool(self.kernels)
+
+    def _way(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> Way | None:
+        if function.manual_kernel_registration:
+            return None
+        if function in self.kernels:
+            return Way.kernel
+        if self.key is META and bool(self.kernels) and is_refused(function):
+            return Way.refusal
+        if self.out_is_primary or group is None or function.kind is SchemaKind.functional:
+            return None
+        return Way.functional if group.functional in self.kernels else None
+
+
+_MADE_FOR_STRUCTURED: Final = (META, COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
+
+
+def is_refused(function: NativeFunction) -> bool:
+    """Whether an in-place function without a meta kernel refuses meta tensors, instead of changing no values."""
+    return (
+        function.kind is SchemaKind.inplace and len(function.schema.returns) == 1 and not function.has_composite_kernel
+    )
+
+
+#: The keys whose functions may be called directly, through `{Key}Functions.h`, where a run has them at all.
+_DIRECTLY_CALLED: Final = frozenset((CPU, CUDA, META, MPS, XPU, MTIA, *map(key_named, ("SparseMPS", "SparseCsrMPS"))))
+
+
+def has_functions_header(key: DispatchKey, job: Job) -> bool:
+    """Whether the run writes `{Key}Functions.h`."""
+    return key in _DIRECTLY_CALLED or key.is_composite or key in job.options.static_dispatch
+
+
+@per_job
+def backends(job: Job) -> Sequence[Backend]:
+    """PyTorch's own backends that the run writes files for, in order."""
+    wanted = job.options.backends
+    return [
+        Backend(key, job.catalog.kernels[key], device_guard=key.device_guard)
+        for key in job.catalog.keys
+        if wanted is None or key.is_composite or key in wanted
+    ]
+
+
+@per_job
+def wrapped_units(job: Job) -> Mapping[DispatchKey, Sequence[Wrapped]]:
+    """For each backend of the run the units with wrappers, in the catalog's order."""
+    return {backend.key: units_of(backend, job) for backend in backends(job)}
+
+
+def units_of(backend: Backend, job: Job) -> list[Wrapped]:
+    """The units that have wrappers under one backend, in the catalog's order."""
+    places = _places(job)
+    chosen = {places[function] for function in backend.kernels}
+    if backend.makes_structured:
+        chosen.update(places[group.out] for group in job.catalog.structured_groups)
+    if backend.key is META:
+        chosen.update(places[function] for function in job.catalog.functions if is_refused(function))
+    groups = job.catalog.groups
+    made = ((groups[place], backend.wrapped(groups[place])) for place in sorted(chosen))
+    return [(unit, wrapped) for unit, wrapped in made if wrapped]
+
+
+@per_job
+def _places(job: Job) -> dict[NativeFunction, int]:
+    """Where each function stands among the catalog's groups."""
+    return {function: place for place, unit in enumerate(job.catalog.groups) for function in members(unit)}
+
+
+def members(unit: Unit) -> Iterable[NativeFunction]:
+    """The overloads of a unit."""
+    return (unit,) if isinstance(unit, NativeFunction) else unit.functions()
+
+
+def root_name(unit: Unit) -> str:
+    """The root name of a unit: that of its functional overload."""
+    return unit.root_name
+
+
+@per_job
+def units_by_root(job: Job) -> Mapping[str, Sequence[Unit]]:
+    """The units of each root name, in the catalog's order."""
+    found: dict[str, list[Unit]] = {name: [] for name in job.by_root}
+    for unit in job.catalog.groups:
+        found[unit.root_name].append(unit)
+    return found

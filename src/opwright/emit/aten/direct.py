@@ -1,0 +1,26 @@
+"""Functions that go straight to the kernel of one backend, without the dispatcher: `at::cpu::add` and its like.
+
+Their signatures are those of the public C++ API, save that every overload has one of its plain name.
+"""
+
+from __future__ import annotations
+
+from opwright.convention import cpp
+from opwright.convention.cpp import CppSignature
+from opwright.convention.derived import per_function
+from opwright.model.native_function import NativeFunction
+
+
+def signatures(function: NativeFunction, *, symint: bool = True) -> list[tuple[str, CppSignature]]:
+    """The names and signatures of the direct functions of an overload."""
+    found = cpp.function_signatures(function).all(symint=symint)
+    if not function.manual_cpp_binding:
+        return [(one.name, one) for one in found]
+    schema = function.schema
+    return [(cpp.name(schema, faithful=one.faithful, symint=one.symint), one) for one in found]
+
+
+@per_function
+def declarations(function: NativeFunction) -> str:
+    """The declarations of the direct functions of an overload."""
+    return "\n".join([f"TORCH_API {signature.declaration(name)};" for name, signature in signatures(function)])

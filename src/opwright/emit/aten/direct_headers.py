@@ -1,0 +1,114 @@
+"""Headers of functions that skip the dispatcher: `ops/{op}_{key}_dispatch.h`, `{Key}Functions.h` and its `_inl.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from opwright.cpp.namespaces import enclosed
+from opwright.emit.aten import direct
+from opwright.emit.aten.backend import Backend, Wrapped, backends, has_functions_header, wrapped_units
+from opwright.emit.aten.units import no_fragment, no_units
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
+from opwright.model.native_function import NATIVE_NAMESPACE
+
+Root: TypeAlias = tuple[str, Sequence[Wrapped]]
+"""A root name with its units that one backend wraps."""
+
+
+def declarations(wrapped: Iterable[Wrapped]) -> list[str]:
+    """The declarations for the overloads that get a wrapper."""
+    return [direct.declarations(function) for _, ways in wrapped for function, _ in ways]
+
+
+def _roots(backend: Backend, job: Job) -> list[Root]:
+    """The root names for which the backend has wrappers."""
+    found: dict[str, list[Wrapped]] = {}
+    for unit, ways in wrapped_units(job)[backend.key]:
+        found.setdefault(unit.root_name, []).append((unit, ways))
+    return list(found.items())
+
+
+def _header(backend: Backend, root: Root, job: Job) -> Slots:
+    return {"dispatch_namespaced_declarations": declarations(root[1])}
+
+
+def _namespace(backend: Backend, job: Job) -> Slots:
+    return {"dispatch_namespace": backend.key.lower}
+
+
+def _all_headers(backend: Backend, job: Job) -> Slots:
+    """What `{Key}Functions_inl.h` has: the headers of all operators, or in builds without them, the declarations."""
+    lower = backend.key.lower
+    per_operator = job.options.per_operator_headers
+    names = sorted({unit.root_name for unit, _ in wrapped_units(job)[backend.key]}) if per_operator else []
+    return {
+        "dispatch_namespace": lower,
+        "DispatchKeyFunctions_inl_includes": [f"#include <ATen/ops/{name}_{lower}_dispatch.h>" for name in names],
+        "dispatch_namespaced_declarations": [] if per_operator else _in_namespaces(backend, job),
+    }
+
+
+def _in_namespaces(backend: Backend, job: Job) -> list[str]:
+    """The declarations, each once, in namespaces beside those of the kernels: `at::native` goes with `at::cpu`."""
+    blocks: dict[str, dict[str, None]] = {}
+    for unit, ways in wrapped_units(job)[backend.key]:
+        kernel = backend.kernel(unit)
+        namespace = NATIVE_NAMESPACE if kernel is None else kernel.namespace
+        blocks.setdefault(namespace.replace("native", backend.key.lower), {}).update(
+            dict.fromkeys(declarations([(unit, ways)]))
+        )
+    return [enclosed(namespace, "\n".join(lines)) for namespace, lines in blocks.items()]
+
+
+def _plain_frame(backend: Backend, job: Job) -> Slots:
+    return {"inline_headers": f"#include <ATen/{backend.key.name}Functions_inl.h>"}
+
+
+def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
+    name, lower = backend.key.name, backend.key.lower
+    made: list[AnyEmitter] = [
+        Emitter(
+            name=f"{lower}_functions",
+            family="headers",
+            template="DispatchKeyFunctions.h",
+            units=no_units,
+            fragment=no_fragment,
+            frame=partial(_plain_frame, backend),
+            layout=OneFile(f"{name}Functions.h"),
+        ),
+        Emitter(
+            name=f"{lower}_functions_inl",
+            family="headers",
+            template="DispatchKeyFunctions_inl.h",
+            units=no_units,
+            fragment=no_fragment,
+            frame=partial(_all_headers, backend),
+            layout=OneFile(f"{name}Functions_inl.h"),
+        ),
+    ]
+    if job.options.per_operator_headers:
+        made.append(
+            Emitter(
+                name=f"{lower}_function",
+                family="headers",
+                template="DispatchKeyFunction.h",
+                folder="ops",
+                units=partial(_roots, backend),
+                fragment=partial(_header, backend),
+                frame=partial(_namespace, backend),
+                layout=FilePerUnit(lambda root: f"{root[0]}_{lower}_dispatch.h"),
+            )
+        )
+    return made
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The headers of direct functions, for each backend that has them."""
+    return [
+        emitter
+        for backend in backends(job)
+        if has_functions_header(backend.key, job)
+        for emitter in _emitters_of(backend, job)
+    ]

@@ -1,0 +1,117 @@
+"""Classes with the shape functions of structured operations: `ops/{op}_meta.h`, or all in `NativeMetaFunctions.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from opwright.convention import structured
+from opwright.emit.aten.backend import units_by_root
+from opwright.emit.aten.units import includes, no_fragment, no_units
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunctionsGroup, Precomputed
+
+Root: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
+"""A root name with its structured groups."""
+
+
+def meta_class(group: NativeFunctionsGroup) -> str:
+    """The class whose method `meta` works out sizes and types, and what it computes ahead for `impl`."""
+    parent = group.out.structured_inherits or "at::impl::MetaBase"
+    parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
+    precomputed, returns = "", "void"
+    if group.out.precomputed is not None:
+        precomputed, returns = _precomputed(group.out.precomputed), "meta_return_ty"
+    return (
+        f"struct TORCH_API structured_{structured.meta_name(group)} : public {parent} {{\n"
+        f"{precomputed or _NOTHING}\n"
+        f"    {returns} meta({parameters});\n"
+        "};\n"
+    )
+
+
+#: Two empty lines stand where the class of precomputed values and its name would.
+_NOTHING = "\n"
+
+
+def _precomputed(values: Precomputed) -> str:
+    """A class template with a flag for each value: its type tells which values are set."""
+    bindings = [structured.binding(one) for ones in values.replace.values() for one in ones]
+    bindings += [structured.binding(one) for one in values.add]
+    fields = [(binding.type.bare, binding.name) for binding in bindings]
+    flags = [name.upper() for _, name in fields]
+    setters = "\n\n".join([_setter(place, fields, flags) for place in range(len(fields))])
+    members = "\n".join([f"{type} {name};" for type, name in fields])
+    return f"""
+                template <{", ".join([f"bool {flag} = false" for flag in flags])}>
+                struct TORCH_API precompute_out {{
+{setters}
+
+                    {members}
+            }};
+    using meta_return_ty = precompute_out <{", ".join(["true" for _ in flags])}>;"""
+
+
+def _setter(place: int, fields: Sequence[tuple[str, str]], flags: Sequence[str]) -> str:
+    """The method that sets one value: the result has its flag set and all other values as they were."""
+    type, name = fields[place]
+    wanted = ", ".join([*flags[:place], "true", *flags[place + 1 :]])
+    copies = "\n".join([f"ret.{other} = {'value' if other == name else f'this->{other}'};" for _, other in fields])
+    return f"""
+                    precompute_out<{wanted}> set_{name}({type} value) {{
+                        static_assert({flags[place]} == false, "{name} already set");
+                        precompute_out<{wanted}> ret;
+{copies}
+return ret;
+                    }}"""
+
+
+def _roots(job: Job) -> list[Root]:
+    found: list[Root] = []
+    for name, units in units_by_root(job).items():
+        groups = [unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured]
+        if groups:
+            found.append((name, groups))
+    return found
+
+
+def _header(root: Root, job: Job) -> Slots:
+    return {"meta_function_declarations": [meta_class(group) for group in root[1]]}
+
+
+def _frame(job: Job) -> Slots:
+    if job.options.per_operator_headers:
+        # Every operator is listed, with a structured kernel or without; nothing includes this file in such builds.
+        return {"NativeMetaFunctions_includes": includes("_meta", None, job), "NativeMetaFunctions_declarations": []}
+    return {
+        "NativeMetaFunctions_includes": [],
+        "NativeMetaFunctions_declarations": [meta_class(group) for group in job.catalog.structured_groups],
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The headers of shape functions."""
+    made: list[AnyEmitter] = [
+        Emitter(
+            name="native_meta_functions",
+            family="headers",
+            template="NativeMetaFunctions.h",
+            units=no_units,
+            fragment=no_fragment,
+            frame=_frame,
+            layout=OneFile("NativeMetaFunctions.h"),
+        )
+    ]
+    if job.options.per_operator_headers:
+        made.append(
+            Emitter(
+                name="native_meta_function",
+                family="headers",
+                template="NativeMetaFunction.h",
+                folder="ops",
+                units=_roots,
+                fragment=_header,
+                layout=FilePerUnit(lambda root: f"{root[0]}_meta.h"),
+            )
+        )
+    return made

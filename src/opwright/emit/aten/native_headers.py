@@ -1,0 +1,129 @@
+"""Declarations of the kernels in `at::native`: `ops/{op}_native.h`, or all of them in `NativeFunctions.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from opwright.convention import native, structured
+from opwright.cpp.namespaces import enclosed
+from opwright.emit.aten.backend import Unit, members, units_by_root
+from opwright.emit.aten.units import includes, no_fragment, no_units
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots, per_job
+from opwright.model.dispatch_key import XPU, DispatchKey
+from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup
+
+Root: TypeAlias = tuple[str, Sequence[Unit]]
+"""A root name with its units."""
+
+_LEGACY = "legacy::"
+
+
+@per_job
+def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
+    """The dispatch keys that have kernels, in the order in which entries name them: the order of declarations."""
+    keys = {key: None for function in job.catalog.functions for key in function.kernels}
+    return {key: rank for rank, key in enumerate(keys)}
+
+
+def declarations(units: Iterable[Unit], job: Job) -> list[str]:
+    """The kernels of the units, each declared once, in their namespaces."""
+    blocks: dict[str, dict[str, None]] = {}
+    for unit in units:
+        _declare(unit, blocks, job)
+    return [enclosed(namespace, "\n".join(kernels)) for namespace, kernels in blocks.items()]
+
+
+def _declare(unit: Unit, blocks: dict[str, dict[str, None]], job: Job) -> None:
+    """Adds what a unit declares; a unit's namespace is opened even if nothing is declared in it."""
+    ranks = key_ranks(job)
+    primary = unit if isinstance(unit, NativeFunction) else unit.out
+    functions = members(unit)
+    if not primary.kernels:
+        blocks.setdefault(NATIVE_NAMESPACE, {})
+    keys: Iterable[DispatchKey] = {key for function in functions for key in function.kernels}
+    if any(kernel.namespace != NATIVE_NAMESPACE for kernel in primary.kernels.values()):
+        # Which namespace opens first depends on keys without a kernel too.
+        keys = ranks
+    else:
+        keys = sorted(keys, key=ranks.__getitem__)
+        blocks.setdefault(NATIVE_NAMESPACE, {})
+    for key in keys:
+        kernel = primary.kernels.get(key)
+        block = blocks.setdefault(NATIVE_NAMESPACE if kernel is None else kernel.namespace, {})
+        if kernel is not None and kernel.structured and isinstance(unit, NativeFunctionsGroup):
+            block[structured_class(unit, kernel, job)] = None
+            continue
+        for function in functions:
+            own = function.kernels.get(key)
+            if own is not None and _LEGACY not in f"{own.namespace}::{own.name}":
+                block[kernel_declaration(function, own)] = None
+
+
+def kernel_declaration(function: NativeFunction, kernel: Kernel) -> str:
+    """The declaration of the kernel of one overload."""
+    signature = native.symint_signature(function) if kernel.symint else native.signature(function)
+    return f"TORCH_API {signature.declaration(kernel.name)};"
+
+
+def structured_class(group: NativeFunctionsGroup, kernel: Kernel, job: Job) -> str:
+    """The declaration of a structured kernel: a class with the method `impl`, derived from that with `meta`."""
+    exported = "TORCH_API"
+    if kernel.key is XPU and job.rules.structured_classes_exported_for_xpu:
+        exported = "TORCH_XPU_API"
+    parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
+    return (
+        f"struct {exported} structured_{kernel.name} : public at::meta::structured_{structured.meta_name(group)} {{\n"
+        f"void impl({parameters});\n"
+        "};"
+    )
+
+
+def _roots(job: Job) -> list[Root]:
+    return list(units_by_root(job).items())
+
+
+def _header(root: Root, job: Job) -> Slots:
+    name, units = root
+    has_meta = any(isinstance(unit, NativeFunctionsGroup) and unit.structured for unit in units)
+    return {
+        "extra_includes": f"#include <ATen/ops/{name}_meta.h>" if has_meta else "",
+        "native_function_declarations": declarations(units, job),
+    }
+
+
+def _frame(job: Job) -> Slots:
+    if job.options.per_operator_headers:
+        return {"NativeFunctions_includes": includes("_native", None, job), "NativeFunctions_declarations": []}
+    return {
+        "NativeFunctions_includes": ["#include <ATen/NativeMetaFunctions.h>"],
+        "NativeFunctions_declarations": declarations(job.catalog.groups, job),
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The headers of native kernels."""
+    made: list[AnyEmitter] = [
+        Emitter(
+            name="native_functions",
+            family="headers",
+            template="NativeFunctions.h",
+            units=no_units,
+            fragment=no_fragment,
+            frame=_frame,
+            layout=OneFile("NativeFunctions.h"),
+        )
+    ]
+    if job.options.per_operator_headers:
+        made.append(
+            Emitter(
+                name="native_function",
+                family="headers",
+                template="NativeFunction.h",
+                folder="ops",
+                units=_roots,
+                fragment=_header,
+                layout=FilePerUnit(lambda root: f"{root[0]}_native.h"),
+            )
+        )
+    return made
