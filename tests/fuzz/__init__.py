@@ -1,0 +1,3 @@
+"""Fuzzing: damaged inputs give diagnostics, never a traceback and never a hang."""
+
+from __future__ import annotations

@@ -1,0 +1,48 @@
+"""What is fuzzed: each input file of the generator, cut into entries, with the loader that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from opwright.load import load_catalog
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from tests.conformance.inputs import pytorch_files
+from tests.conformance.mutate import NATIVE, split_entries
+
+TAGS = "ATen/native/tags.yaml"
+MOST_ENTRIES = 6
+
+
+@dataclass(frozen=True)
+class Target:
+    """One input file: its entries, and what reads a text in its place and puts faults into the sink."""
+
+    name: str
+    entries: list[str]
+    load: Callable[[str, Diagnostics], object]
+
+    def excerpt(self, random: Random) -> str:
+        """A few neighbouring entries: small enough to be read thousands of times, large enough to hang together."""
+        count = random.randint(1, MOST_ENTRIES)
+        start = random.randrange(max(len(self.entries) - count, 1))
+        return "".join(self.entries[start : start + count])
+
+
+def targets() -> list[Target]:
+    """Everything that is fuzzed."""
+    native = pytorch_files()[NATIVE].decode()
+    tags = SourceFile("tags.yaml", pytorch_files()[TAGS].decode())
+
+    def load_native(text: str, sink: Diagnostics) -> object:
+        return load_catalog(SourceFile("native_functions.yaml", text), tags, sink)
+
+    def load_tags(text: str, sink: Diagnostics) -> object:
+        return load_catalog(SourceFile("native_functions.yaml", "[]"), SourceFile("tags.yaml", text), sink)
+
+    return [
+        Target("native_functions.yaml", split_entries(native)[1], load_native),
+        Target("tags.yaml", tags.text.split("\n\n"), load_tags),
+    ]
