@@ -6,6 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine makes single examples slow; what is slow for good shows in the benchmarks.
+settings.register_profile("opwright", deadline=None)
+settings.load_profile("opwright")
 
 
 @pytest.fixture(scope="session")

@@ -185,9 +185,9 @@ def test_value_that_is_not_of_its_type(text: str) -> None:
     assert place.text == text
 
 
-def test_real_file_is_read_like_pyyaml_and_fast(native_functions: Path) -> None:
+def test_real_file_is_read_like_pyyaml_and_fast(reference_inputs: Path) -> None:
     """PyTorch's operators are read as PyYAML reads them, at no more than a few times the parser's own time."""
-    file = SourceFile.read(str(native_functions))
+    file = SourceFile.read(reference_inputs / "native" / "native_functions.yaml")
     assert loaded(file.text).python_value() == yaml.load(file.text, yaml.CSafeLoader)
 
     def best(action: object) -> float:
