@@ -50,6 +50,8 @@ def empty_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     site.mkdir()
     monkeypatch.setattr(sys, "path", [str(site)])
     monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if "editable" not in repr(finder)])
+    for name in ("torch", "torchgen"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     importlib.invalidate_caches()
     return site
 

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from opwright.release.tables import ShimOperator
 
 __all__ = ["Behaviour", "Rules"]
 
@@ -243,6 +245,19 @@ class Rules:
     def items(self) -> tuple[tuple[str, bool | int], ...]:
         """Every behaviour's name and value in this release, for digests and listings."""
         return tuple((row.name, row.value_in(self.version)) for row in self.rows())
+
+    @property
+    def complex_gradients(self) -> frozenset[str]:
+        """The operators whose derivative formulas hold for complex tensors, by name without overload."""
+        from opwright.release.tables import complex_gradients
+
+        return complex_gradients(self.version)
+
+    def shim_operators(self, family: str) -> Mapping[str, ShimOperator]:
+        """The operators with a C shim, by `namespace.name.overload`; see `tables.shim_operators`."""
+        from opwright.release.tables import shim_operators
+
+        return shim_operators(self.version, family)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"rules are frozen: cannot set {name!r}")

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import pairwise
+
+import pytest
+
+from opwright.release.inputs import from_installed
+from opwright.release.rules import Rules
+from opwright.release.tables import ShimOperator, complex_gradients, shim_operators
+from opwright.release.version import Version, parse_version, version_of
+
+SERIES = [Version(2, minor) for minor in range(9, 16)]
+
+
+def test_complex_gradients_come_and_go() -> None:
+    """Names are added in some releases, and one went with its operator."""
+    changes = []
+    for older, newer in pairwise(SERIES):
+        before, after = complex_gradients(older), complex_gradients(newer)
+        changes.append((sorted(after - before), sorted(before - after)))
+    assert changes == [
+        ([], []),
+        (["ldexp"], []),
+        (["linear", "narrow_copy"], []),
+        ([], []),
+        (["linalg_matrix_sqrth", "linalg_polar"], ["cholesky"]),
+        (["nan_to_num"], []),
+    ]
+
+
+def test_shims_are_never_taken_away() -> None:
+    """A later release has every shim of an earlier one, with the versions it had."""
+    for family in ("device", "aten"):
+        for older, newer in pairwise(SERIES):
+            before, after = shim_operators(older, family), shim_operators(newer, family)
+            for name, shim in before.items():
+                assert len(after[name].versions) >= len(shim.versions)
+
+
+def test_a_shim_with_a_further_version_of_another_release() -> None:
+    """The shim has its own guard, its further version another, and both only where releases have guards."""
+    name = "aten._scaled_dot_product_attention_math_for_mps.default"
+    assert shim_operators(Version(2, 11), "device")[name] == ShimOperator(None, ())
+    assert shim_operators(Version(2, 12), "device")[name].versions[0] == ("v2", ("enable_gqa",), None)
+    assert shim_operators(Version(2, 13), "device")[name] == (None, (("v2", ("enable_gqa",), "2.13"),))
+
+
+def test_rules_give_the_tables_of_their_release() -> None:
+    """Patch releases share the tables, which are made once."""
+    older, newer = Rules(parse_version("2.13.0")), Rules(parse_version("2.13.7"))
+    assert older.complex_gradients is newer.complex_gradients
+    assert older.shim_operators("aten") is newer.shim_operators("aten")
+    assert older.shim_operators("aten").keys() != older.shim_operators("device").keys()
+
+
+@pytest.mark.skipif(find_spec("torchgen") is None, reason="the reference is not installed")
+def test_tables_agree_with_the_installed_reference() -> None:
+    """The reference of the environment has the same names, guards and versions."""
+    inputs = from_installed()
+    version = version_of(inputs)
+    source = inputs.read_member("torchgen/packaged/autograd/gen_variable_type.py").decode()
+    names = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "GRADIENT_IMPLEMENTED_FOR_COMPLEX"
+    ]
+    assert complex_gradients(version) == frozenset(names[0])
+    program = "from torchgen.aoti import fallback_ops as f; print((f.inductor_fallback_ops, f.aten_shimified_ops))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    for family, expected in zip(("device", "aten"), ast.literal_eval(done.stdout), strict=True):
+        ours = shim_operators(version, family)
+        assert {name: reference_form(shim) for name, shim in ours.items()} == expected
+
+
+def reference_form(shim: ShimOperator) -> dict[str, object]:
+    """A row as the reference writes it, from 2.13 on."""
+    form: dict[str, object] = {} if shim.guard is None else {"since": guard_name(shim.guard)}
+    for version in shim.versions:
+        form[version.name] = {"new_args": list(version.new_arguments), "since": guard_name(version.guard or "")}
+    return form
+
+
+def guard_name(series: str) -> str:
+    """The macro of a release of the stable interface."""
+    return f"TORCH_VERSION_{series.replace('.', '_')}_0"
