@@ -104,6 +104,21 @@ def test_a_folder_of_ones_own_needs_no_tree(tmp_path: Path) -> None:
     assert caught.value.diagnostic.code == "E0514"
 
 
+def test_another_projects_version_is_not_taken(tmp_path: Path) -> None:
+    """A `version.txt` three folders up counts only where the folders are those of a PyTorch tree."""
+    write_files(tmp_path, {"version.txt": "1.0"})
+    assert from_source_path(write_files(tmp_path / "a" / "b" / "mine", ATEN)).version_text is None
+    assert from_source_path(write_files(tmp_path / "aten" / "src" / "ATen", ATEN)).version_text == "1.0"
+
+
+def test_an_edited_copy_keeps_its_autograd_beside_it(tmp_path: Path) -> None:
+    """A copy of the packaged folders needs no packages around it."""
+    write_files(tmp_path / "autograd", AUTOGRAD)
+    inputs = from_source_path(write_files(tmp_path / "ATen", ATEN))
+    assert inputs.names() == INPUT_NAMES
+    assert inputs.version_text is None
+
+
 @pytest.mark.parametrize("spot", ["nowhere", "file", "empty"])
 def test_a_source_path_without_inputs_is_a_fault(tmp_path: Path, spot: str) -> None:
     """A folder that does not exist, a file, and an empty folder are refused."""

@@ -13,9 +13,10 @@ from opwright.release.codes import (
     INPUT_MISSING,
     WHOLE_WHEEL_DECLINED,
 )
-from opwright.release.inputs import Inputs, check_has_inputs, from_wheel
+from opwright.release.local import from_wheel
 from opwright.release.pip_settings import load_index_settings
 from opwright.release.store import PACKAGED, WheelStore, member_of
+from opwright.release.view import Inputs, check_has_inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from opwright.release.archive import ByteSource
     from opwright.release.index import WheelLink
-    from opwright.release.inputs import AskWhole
     from opwright.release.transport import Transport
+    from opwright.release.view import AskWhole
     from opwright.release.wheel import Wheel
     from opwright.source.diagnostic import Diagnostics
 

@@ -8,7 +8,7 @@ from opwright.release.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, 
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
-    from opwright.release.inputs import Inputs
+    from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["NEWEST", "OLDEST", "Version", "parse_version", "version_of"]

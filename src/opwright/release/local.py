@@ -1,0 +1,124 @@
+"""The inputs of a PyTorch on this machine: a source tree, the installed package, a wheel file."""
+
+from __future__ import annotations
+
+import os
+
+from opwright.release.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH, THREE_WAYS
+from opwright.release.store import FolderStore
+from opwright.release.view import NATIVE_FUNCTIONS, Inputs, check_has_inputs
+from opwright.source.diagnostic import Fault
+
+__all__ = ["from_installed", "from_source_path", "from_wheel"]
+
+
+def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
+    """The inputs in the `aten/src/ATen` of a source tree, or the `torchgen/packaged/ATen` of an installed PyTorch.
+
+    The top of a source tree does as well. Autograd's inputs are looked for in the same tree or package. Raises Fault
+    when `native/native_functions.yaml` is not there (E0501).
+    """
+    aten = os.fspath(folder)
+    if not os.path.isfile(os.path.join(aten, NATIVE_FUNCTIONS)):
+        inner = os.path.join(aten, "aten", "src", "ATen")
+        if not os.path.isfile(os.path.join(inner, NATIVE_FUNCTIONS)):
+            raise _no_inputs_in(aten)
+        aten = inner
+    # The top of the tree, or the folder of packages: as it is shown, and where it is.
+    root = os.path.normpath(os.path.join(aten, os.pardir, os.pardir, os.pardir))
+    absolute_root = os.path.normpath(os.path.join(os.path.abspath(aten), os.pardir, os.pardir, os.pardir))
+    beside = os.path.normpath(os.path.join(aten, os.pardir, "autograd"))
+    if os.path.isfile(os.path.join(beside, "derivatives.yaml")):
+        return Inputs(FolderStore(aten, beside, absolute_root), f"the folder {aten}", _package_version(absolute_root))
+    if os.path.abspath(aten).replace(os.sep, "/").endswith("/aten/src/ATen"):
+        store = FolderStore(aten, os.path.join(root, "tools", "autograd"), absolute_root)
+        return Inputs(store, f"the source tree {root}", _tree_version(absolute_root))
+    return Inputs(FolderStore(aten, beside, None), f"the folder {aten}", None)
+
+
+def _no_inputs_in(folder: str) -> Fault:
+    if not os.path.isdir(folder):
+        return Fault.at(NO_INPUTS_HERE, f"there is no folder `{folder}`")
+    return Fault.at(
+        NO_INPUTS_HERE,
+        f"`{folder}` has no `{NATIVE_FUNCTIONS}`",
+        help="name the folder `aten/src/ATen` of a PyTorch source tree, or the `torchgen/packaged/ATen` of a package",
+    )
+
+
+def _tree_version(root: str) -> str | None:
+    """The version in a source tree's `version.txt`."""
+    try:
+        with open(os.path.join(root, "version.txt"), encoding="utf-8") as stream:
+            return stream.read(64).strip() or None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _package_version(site: str) -> str | None:
+    """The version of the torch in a folder of packages, without importing it."""
+    try:
+        with open(os.path.join(site, "torch", "version.py"), encoding="utf-8") as stream:
+            lines = stream.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    for line in lines:
+        name, _, value = line.partition("=")
+        if name.partition(":")[0].strip() == "__version__":
+            return value.strip().strip("'\"") or None
+    return None
+
+
+def from_installed() -> Inputs:
+    """The inputs that the PyTorch of the running environment brought; it is found but not imported.
+
+    Raises Fault when there is none (E0502).
+    """
+    folder = _installed_folder()
+    if folder is None:
+        raise Fault.at(NO_TORCH, "no PyTorch is installed in the running environment", help=THREE_WAYS)
+    inputs = from_source_path(folder)
+    version = inputs.version_text or _metadata_version()
+    return Inputs(inputs._store, f"the PyTorch installed at {os.path.normpath(folder)}", version)
+
+
+def _installed_folder() -> str | None:
+    """The ATen folder of the installed generator: packaged, or of the source tree it was installed from in place."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec("torchgen")
+    except (ImportError, ValueError):
+        return None
+    for package in (spec.submodule_search_locations if spec else None) or ():
+        for folder in (("packaged", "ATen"), (os.pardir, "aten", "src", "ATen")):
+            candidate = os.path.join(package, *folder)
+            if os.path.isfile(os.path.join(candidate, NATIVE_FUNCTIONS)):
+                return os.path.normpath(candidate)
+    return None
+
+
+def _metadata_version() -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return None
+
+
+def from_wheel(path: str | os.PathLike[str]) -> Inputs:
+    """The inputs inside a wheel file of any platform; nothing is unpacked.
+
+    Raises Fault when it is no readable wheel (E0504), or one without the generator's inputs (E0505); later, on
+    reading, when a member differs from its checksums (E0510).
+    """
+    from opwright.release.store import WheelStore
+    from opwright.release.wheel import Wheel
+
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        raise Fault.at(BAD_WHEEL, f"there is no wheel `{name}`")
+    wheel = Wheel.open(name)
+    check_has_inputs(wheel.names("torchgen/packaged/ATen/native/"), name)
+    return Inputs(WheelStore(wheel), f"the wheel {os.path.basename(name)}", wheel.version)

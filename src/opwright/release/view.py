@@ -1,0 +1,107 @@
+"""A view of one release's generator inputs, the same wherever they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.release.codes import NO_INPUTS_HERE, NO_TORCHGEN
+from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+    from opwright.release.store import Store
+    from opwright.source.text import SourceFile
+
+    AskWhole: TypeAlias = Callable[[str, int | None], bool]
+
+__all__ = ["NATIVE_FUNCTIONS", "Inputs", "check_has_inputs"]
+
+NATIVE_FUNCTIONS = "native/native_functions.yaml"
+
+
+class Inputs:
+    """A read-only view of one release's generator inputs.
+
+    `origin` says in words where they come from ("the wheel torch-2.13.0-...whl"), `version_text` is the version that
+    the origin states, or None when it states none.
+    """
+
+    __slots__ = ("_digest", "_store", "_texts", "origin", "version_text")
+
+    def __init__(self, store: Store, origin: str, version_text: str | None) -> None:
+        self._store = store
+        self._texts: dict[str, SourceFile] = {}
+        self._digest: str | None = None
+        self.origin = origin
+        self.version_text = version_text
+
+    def __repr__(self) -> str:
+        return f"Inputs({self.origin!r}, version {self.version_text})"
+
+    def read_text(self, relative_path: str) -> SourceFile:
+        """An input by its name, such as `native/tags.yaml`; the same object when asked again.
+
+        Raises Fault when the release has no such input (E0514) or it cannot be read as UTF-8.
+        """
+        text = self._texts.get(relative_path)
+        if text is None:
+            text = self._texts[relative_path] = self._store.read_text(relative_path)
+        return text
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all inputs that are there, sorted."""
+        return self._store.names()
+
+    def template_names(self, folder: str = "templates") -> tuple[str, ...]:
+        """The file names of the templates in a folder, `templates` (ATen's) or `autograd/templates`, sorted."""
+        prefix = f"{folder}/"
+        return tuple(name[len(prefix) :] for name in self._store.names() if name.startswith(prefix))
+
+    def display_path(self, relative_path: str) -> str:
+        """The path that diagnostics show for an input: on disk, or the wheel's name and the path inside it."""
+        return self._store.display_path(relative_path)
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256, in hexadecimal, over the names and bytes of all inputs."""
+        if self._digest is None:
+            import hashlib
+
+            total = hashlib.sha256()
+            for name in self._store.names():
+                content = self._store.read_bytes(name)
+                total.update(f"{name}\0{len(content)}\0".encode())
+                total.update(content)
+            self._digest = total.hexdigest()
+        return self._digest
+
+    def read_member(self, path: str) -> bytes:
+        """Another file of the same PyTorch by its path in the wheel, such as `torch/version.py`.
+
+        From a version at an index this may read from the network. Raises Fault when there is none (E0514).
+        """
+        return self._store.read_members([path])[path]
+
+    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Several such files at once, which reads as few stretches of the wheel as possible."""
+        return self._store.read_members(list(paths))
+
+    def member_names(self, prefix: str) -> tuple[str, ...]:
+        """The paths of such files that begin with `prefix`, sorted."""
+        return self._store.member_names(prefix)
+
+    def missing(self) -> Fault:
+        """The fault that there are no generator inputs here at all."""
+        return Fault.at(NO_INPUTS_HERE, f"{self.origin} has no `{NATIVE_FUNCTIONS}`")
+
+
+def check_has_inputs(members: tuple[str, ...], name: str) -> None:
+    """Raises Fault when the members of a wheel do not include the generator's inputs (E0505)."""
+    if f"torchgen/packaged/ATen/{NATIVE_FUNCTIONS}" not in members:
+        raise Fault.at(
+            NO_TORCHGEN,
+            f"`{name}` carries no generator inputs under `torchgen/packaged/`",
+            help="name a wheel of PyTorch itself, 2.9 or newer",
+        )
