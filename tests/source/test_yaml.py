@@ -159,6 +159,8 @@ def test_block_that_ends_with_an_alias() -> None:
 def test_deep_nesting() -> None:
     """A file that nests deeper than Python's stack is read."""
     root = loaded("- " * 3000 + "a")
+    with pytest.raises(Fault, match="too deeply"):
+        root.python_value()
     depth = 0
     while isinstance(root, Sequence):
         root = root.items[0]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from opwright.source.span import Span
 
-__all__ = ["Diagnostic", "Diagnostics", "Fault", "FaultsFound", "Label", "Severity", "did_you_mean"]
+__all__ = ["Diagnostic", "Diagnostics", "Fault", "FaultsFound", "Label", "Severity", "did_you_mean", "shortened"]
 
 
 class Severity(enum.Enum):
@@ -231,3 +231,13 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
             return f"did you mean `{candidate}`?"
     near = difflib.get_close_matches(word, pool, n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near and near[0] != word else ""
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """The text on one line, cut to a number of characters, to be quoted in a message.
+
+    >>> shortened("a text that\\n goes on", 10)
+    'a text ...'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 3]}..."

@@ -15,7 +15,7 @@ from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
 from opwright.source.codes import Code, register
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Fault, shortened
 from opwright.source.span import SourceText, Span
 
 __all__ = ["Mapping", "Node", "Scalar", "Sequence"]
@@ -126,7 +126,7 @@ class Scalar:
             # PyYAML trips over a wrong form in different ways; a date with letters gives it no match to read.
             raise Fault.at(
                 VALUE_UNREADABLE,
-                f"`{self.value}` cannot be read as {self.described}",
+                f"`{shortened(self.value)}` cannot be read as {self.described}",
                 self.span,
                 label=f"not {self.described}",
                 help="put it in quotes if it is text",
@@ -167,7 +167,7 @@ class Sequence:
 
     def python_value(self) -> object:
         """The list that `yaml.safe_load` gives for it. Raises Fault (E0115) like `Scalar.python_value`."""
-        return _plain_value(self, {})
+        return _tree_value(self)
 
 
 class Mapping:
@@ -232,7 +232,7 @@ class Mapping:
 
     def python_value(self) -> object:
         """The dict that `yaml.safe_load` gives for it. Raises Fault (E0115) like `Scalar.python_value`."""
-        return _plain_value(self, {})
+        return _tree_value(self)
 
 
 Node: TypeAlias = "Scalar | Sequence | Mapping"
@@ -249,6 +249,15 @@ def _scalar_kind(value: str, style: str, tag: str | None) -> str:
             if form.match(value):
                 return str(form_tag).removeprefix(_TAG_PREFIX)
     return "str"
+
+
+def _tree_value(root: Sequence | Mapping) -> object:
+    try:
+        return _plain_value(root, {})
+    except RecursionError:
+        raise Fault.at(
+            VALUE_UNREADABLE, "the value nests too deeply", Span(root.file, root.start, root.start)
+        ) from None
 
 
 def _plain_value(node: Node, made: dict[int, object]) -> object:

@@ -10,30 +10,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from yaml.scanner import Scanner
+
 __all__ = ["raw_offsets"]
 
 _BREAKS: Final = "\r\n\x85\u2028\u2029"
-_ESCAPES: Final = {
-    "0": "\0",
-    "a": "\x07",
-    "b": "\x08",
-    "t": "\t",
-    "\t": "\t",
-    "n": "\n",
-    "v": "\x0b",
-    "f": "\x0c",
-    "r": "\r",
-    "e": "\x1b",
-    " ": " ",
-    '"': '"',
-    "/": "/",
-    "\\": "\\",
-    "N": "\x85",
-    "_": "\xa0",
-    "L": "\u2028",
-    "P": "\u2029",
-}
-_HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 # A node's anchor and tag stand before its content, in either order.
 _PROPERTIES = re.compile(r"(?:[&!][^\s]*(?:[ \t\r\n\x85\u2028\u2029]|#[^\r\n]*)+)*")
 _PROPERTY_ONLY = re.compile(r"[&!]\S*")
@@ -154,8 +135,8 @@ def _read_escape(reader: _Reader) -> None:
     start = reader.offset
     letter = reader.text[start + 1 : start + 2]
     reader.offset = start + 1
-    if letter in _HEX_DIGITS:
-        stop = start + 2 + _HEX_DIGITS[letter]
+    if letter in Scanner.ESCAPE_CODES:
+        stop = start + 2 + Scanner.ESCAPE_CODES[letter]
         reader.put(chr(int(reader.text[start + 2 : stop], 16)), start, stop)
         reader.offset = stop
     elif letter and letter in _BREAKS:
@@ -164,7 +145,7 @@ def _read_escape(reader: _Reader) -> None:
         _read_blank_lines(reader)
         reader.take_blanks()
     else:
-        reader.put(_ESCAPES.get(letter, ""), start, start + 2)
+        reader.put(Scanner.ESCAPE_REPLACEMENTS.get(letter, letter), start, start + 2)
         reader.offset = start + 2
 
 

@@ -23,11 +23,11 @@ from yaml.events import (
 )
 
 from opwright.source.codes import Code, register
-from opwright.source.diagnostic import Fault, Label, did_you_mean
+from opwright.source.diagnostic import Fault, Label, did_you_mean, shortened
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
-from opwright.source.yaml_faults import encoding_fault, syntax_fault
+from opwright.source.yaml_faults import ALIAS_WRONG, encoding_fault, syntax_fault
 
 __all__ = [
     "Mapping",
@@ -58,20 +58,6 @@ FILE_EMPTY = register(
         "the YAML file has no content",
         """
 The file is empty, or has nothing but comments. An input that is meant to have no entries says so with `[]`.
-""",
-    )
-)
-ALIAS_UNKNOWN = register(
-    Code(
-        "E0109",
-        "a YAML anchor or alias is wrong",
-        """
-`*name` stands for the value that `&name` marks earlier in the same file. The fault is that there is no such anchor
-before it, that the alias stands inside the value its own anchor marks, or that two anchors have one name.
-
-A value that is meant as text and starts with `*` or `&` needs quotes:
-
-    kernel: "*default"
 """,
     )
 )
@@ -329,23 +315,23 @@ class _Builder:
         if name in self.open_anchors:
             start = self.open_anchors[name]
             raise Fault.at(
-                ALIAS_UNKNOWN,
-                f"the alias `*{name}` stands inside the value that it stands for",
+                ALIAS_WRONG,
+                f"the alias `*{shortened(name)}` stands inside the value that it stands for",
                 self._span(event),
                 also=[Label(Span(self.file, start, start + 1 + len(name)), "its anchor", primary=False)],
             )
         raise Fault.at(
-            ALIAS_UNKNOWN,
-            f"there is no anchor `&{name}` before this alias",
+            ALIAS_WRONG,
+            f"there is no anchor `&{shortened(name)}` before this alias",
             self._span(event),
-            help=did_you_mean(name, self.anchors) or f'put `"*{name}"` in quotes if it is text',
+            help=did_you_mean(name, self.anchors) or "put it in quotes if it is text",
         )
 
     def _check_anchor(self, name: str, event: _Event) -> None:
         if name in self.anchors or name in self.open_anchors:
             raise Fault.at(
-                ALIAS_UNKNOWN,
-                f"two anchors have the name `&{name}`",
+                ALIAS_WRONG,
+                f"two anchors have the name `&{shortened(name)}`",
                 self._property_span(event, "&"),
                 label="the second one",
             )
@@ -355,7 +341,7 @@ class _Builder:
             span = self._property_span(event, "!")
             raise Fault.at(
                 TAG_UNKNOWN,
-                f"the YAML tag `{span.text}` is not supported here",
+                f"the YAML tag `{shortened(span.text)}` is not supported here",
                 span,
                 help="put the value in quotes if it is text that starts with `!`",
             )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 import yaml
+from yaml.scanner import Scanner
 
 from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault, Label
@@ -91,6 +92,21 @@ Delete the character. Inside double quotes it can be written as an escape, such 
 """,
     )
 )
+ALIAS_WRONG = register(
+    Code(
+        "E0109",
+        "a YAML anchor or alias is wrong",
+        """
+`*name` stands for the value that `&name` marks earlier in the same file. The fault is that there is no such anchor
+before it, that the alias stands inside the value its own anchor marks, that two anchors have one name, or that the
+name has other characters than letters, digits, `-` and `_`.
+
+A value that is meant as text and starts with `*` or `&` needs quotes:
+
+    kernel: "*default"
+""",
+    )
+)
 BRACKET_OPEN = register(
     Code(
         "E0113",
@@ -117,8 +133,6 @@ Write the backslash twice, or use single quotes: inside them a backslash stands 
 """,
     )
 )
-
-_HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 
 
 class _Complaint:
@@ -210,7 +224,7 @@ def _bad_escape(complaint: _Complaint) -> Fault | None:
         return None
     start = complaint.text.rfind("\\", complaint.opened_at, complaint.at + 1)
     escape = complaint.file.span(start, start + 2) if start >= 0 else complaint.file.span(complaint.at)
-    digits = _HEX_DIGITS.get(escape.text[1:])
+    digits = Scanner.ESCAPE_CODES.get(escape.text[1:])
     return Fault.at(
         BAD_ESCAPE,
         f"`{escape.text}` needs {digits} hexadecimal digits" if digits else f"unknown escape `{escape.text}`",
@@ -330,6 +344,20 @@ def _wrong_depth(complaint: _Complaint) -> Fault | None:
     )
 
 
+def _malformed_alias(complaint: _Complaint) -> Fault | None:
+    word = "alias" if "alias" in complaint.context else "anchor"
+    if word not in complaint.context:
+        return None
+    sign = "*" if word == "alias" else "&"
+    return complaint.fault(
+        ALIAS_WRONG,
+        f"`{sign}` starts the name of an {word}, which has letters, digits, `-` and `_` only",
+        f"not the name of an {word}",
+        help="put the value in quotes if it is text",
+        at=complaint.opened_at,
+    )
+
+
 def _unwanted(complaint: _Complaint) -> Fault | None:
     if "node content" not in complaint.problem and "<document start>" not in complaint.problem:
         return None
@@ -352,5 +380,6 @@ _READINGS: Final[tuple[Callable[[_Complaint], Fault | None], ...]] = (
     _missing_colon,
     _open_bracket,
     _wrong_depth,
+    _malformed_alias,
     _unwanted,
 )
