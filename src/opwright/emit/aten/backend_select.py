@@ -1,0 +1,72 @@
+"""`RegisterBackendSelect.cpp`: factory functions find their backend from the tensor options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright.convention import dispatcher, native
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+
+
+def factories(job: Job) -> Sequence[NativeFunction]:
+    """The selected overloads with tensor options, but for those that take after a tensor in all they do not say."""
+    return [
+        function
+        for function in job.catalog.functions
+        if function.arguments.options is not None
+        and not function.name.name.endswith("_like")
+        and not function.name.name.startswith("new_")
+        and job.selection.selects(function)
+    ]
+
+
+def definition(function: NativeFunction) -> str:
+    """The kernel that works out the dispatch keys and goes on from them; keys of tensor arguments take part."""
+    signature = dispatcher.signature(function)
+    options = "c10::DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))"
+    tensors = ", ".join([one.name for one in function.arguments.all if one.type.is_tensor_like])
+    if tensors:
+        keys = f"""\
+DispatchKeySet _dk_set = {options} | c10::detail::multi_dispatch_key_set({tensors});
+DispatchKeySet _dk_mask = c10::DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::BackendSelect);
+DispatchKeySet _dk = c10::impl::computeDispatchKeySet(_dk_set, _dk_mask);"""
+    else:
+        keys = f"DispatchKeySet _dk = {options};"
+    return f"""\
+// aten::{function.schema}
+C10_ALWAYS_INLINE
+{signature.definition(native.name(function.schema))} {{
+  {keys}
+  return at::_ops::{function.name.unambiguous}::redispatch(
+      _dk, {signature.arguments});
+}}
+"""
+
+
+def _fragment(function: NativeFunction, job: Job) -> Slots:
+    kernel = native.name(function.schema)
+    return {
+        "ops_headers": (f"#include <ATen/ops/{function.root_name}_ops.h>",),
+        "backend_select_method_definitions": (definition(function),),
+        "backend_select_function_registrations": (f'm.impl("aten::{function.name}", TORCH_FN({kernel}));',),
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the file."""
+    return [
+        Emitter(
+            name="RegisterBackendSelect.cpp",
+            family="sources",
+            template="RegisterBackendSelect.cpp",
+            units=factories,
+            fragment=_fragment,
+            layout=OneFile("RegisterBackendSelect.cpp"),
+            frame=lambda job: {
+                "ops_headers": (),
+                "backend_select_method_definitions": (),
+                "backend_select_function_registrations": (),
+            },
+        )
+    ]

@@ -1,0 +1,81 @@
+"""`RegisterSchema.cpp`: the schemas and tags of all overloads, declared to the dispatcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.cpp.text import string_literal
+from opwright.emit.aten.units import NO_SLOTS
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+
+Namespace = tuple[str, Sequence[NativeFunction]]
+
+#: The namespaces whose library is opened elsewhere, so that here only a fragment of it is added.
+_OPENED_ELSEWHERE: Final = ("quantized", "quantized_decomposed")
+
+
+def namespaces(job: Job) -> list[Namespace]:
+    """The namespaces with those of their overloads whose schemas are wanted."""
+    found: dict[str, list[NativeFunction]] = {}
+    everything = job.options.force_schema_registration
+    for function in job.catalog.functions:
+        chosen = found.setdefault(function.namespace, [])
+        if everything or job.selection.selects(function):
+            chosen.append(function)
+    return list(found.items())
+
+
+def registrations(functions: Sequence[NativeFunction]) -> list[str]:
+    """The statements that declare the overloads of one library.
+
+    A set of tags becomes a vector where it first occurs, which the overloads that follow share.
+    """
+    vectors: dict[frozenset[str], str] = {}
+    made = []
+    for function in functions:
+        tags = function.tags
+        vector = vectors.get(tags) if tags else "{}"
+        before = ""
+        if vector is None:
+            vector = vectors[tags] = f"tags_{len(vectors)}"
+            members = ", ".join([f"at::Tag::{tag}" for tag in sorted(tags)])
+            before = f"const std::vector<at::Tag> {vector} = {{{members}}};\n"
+        made.append(f"{before}m.def({string_literal(str(function.schema))}, {vector});\n")
+    return made
+
+
+def _library(namespace: Namespace, job: Job) -> Slots:
+    name, functions = namespace
+    if job.options.skip_dispatcher_registration:
+        return NO_SLOTS
+    body = registrations(functions)
+    if name == "aten":
+        return {"aten_schema_registrations": body}
+    macro = "TORCH_LIBRARY_FRAGMENT" if name in _OPENED_ELSEWHERE else "TORCH_LIBRARY"
+    statements = "\t".join(body)
+    return {
+        "schema_registrations": [
+            f"""\
+{macro}({name}, m) {{
+  {statements}
+}};"""
+        ]
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the file."""
+    return [
+        Emitter(
+            name="RegisterSchema.cpp",
+            family="sources",
+            template="RegisterSchema.cpp",
+            units=namespaces,
+            fragment=_library,
+            layout=OneFile("RegisterSchema.cpp"),
+            # A blank line stands before the libraries of other namespaces.
+            frame=lambda job: {"aten_schema_registrations": (), "schema_registrations": ("\n",)},
+        )
+    ]
