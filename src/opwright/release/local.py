@@ -31,8 +31,10 @@ def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
     if os.path.isfile(os.path.join(beside, "derivatives.yaml")):
         return Inputs(FolderStore(aten, beside, absolute_root), f"the folder {aten}", _package_version(absolute_root))
     if os.path.abspath(aten).replace(os.sep, "/").endswith("/aten/src/ATen"):
-        store = FolderStore(aten, os.path.join(root, "tools", "autograd"), absolute_root)
-        return Inputs(store, f"the source tree {root}", _tree_version(absolute_root))
+        store = FolderStore(aten, os.path.normpath(os.path.join(root, "tools", "autograd")), absolute_root)
+        return Inputs(
+            store, f"the source tree {absolute_root if root == os.curdir else root}", _tree_version(absolute_root)
+        )
     return Inputs(FolderStore(aten, beside, None), f"the folder {aten}", None)
 
 
