@@ -5,6 +5,7 @@ It is what a kernel registered for a dispatch key looks like, and what `at::_ops
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import cpp, types
@@ -13,7 +14,7 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.signature import Signature
 from opwright.cpp.types import CType
 from opwright.model.native_function import NativeFunction, TypeStyle
-from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.function import Argument, FunctionSchema, Return
 
 
 def name(schema: FunctionSchema) -> str:
@@ -64,3 +65,44 @@ def _signature(function: NativeFunction, *, symint: bool) -> Signature:
         types.returns_type(schema.returns, function.style),
         arguments(schema, symint=symint, style=function.style),
     )
+
+
+def is_tensor_like(parameter: Binding) -> bool:
+    """Whether a parameter takes a tensor, or an optional or a list of tensors."""
+    return isinstance(parameter.argument, Argument) and parameter.argument.type.is_tensor_like
+
+
+def is_symint_like(parameter: Binding) -> bool:
+    """Whether a parameter takes a symbolic integer, or an optional or a list of them."""
+    return isinstance(parameter.argument, Argument) and parameter.argument.type.is_symint_like
+
+
+def returned_arguments(schema: FunctionSchema) -> list[str | None]:
+    """For each return the name of the argument that it is, None for a fresh value.
+
+    >>> from opwright.schema import parse_schema
+    >>> returned_arguments(parse_schema("f(Tensor self, Tensor(a!) count) -> (Tensor, Tensor(a!))"))
+    [None, 'count']
+    """
+    names = {one.annotation: one.name for one in schema.arguments.all if one.annotation is not None}
+    return [None if one.annotation is None else names.get(one.annotation) for one in schema.returns]
+
+
+def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:
+    """The expressions of the returns that are no arguments, where `result` holds what a call returned.
+
+    >>> fresh_results([None, "count"], "result")
+    ['std::get<0>(result)']
+    """
+    if len(returned) == 1:
+        return [result] if returned[0] is None else []
+    return [f"std::get<{index}>({result})" for index, name in enumerate(returned) if name is None]
+
+
+def return_statement(returns: tuple[Return, ...], values: Sequence[str], style: TypeStyle = TypeStyle.PLAIN) -> str:
+    """The statement that returns the values, empty where there is nothing to return."""
+    if not returns:
+        return ""
+    if len(returns) == 1:
+        return f"return {values[0]};"
+    return f"return {types.returns_type(returns, style).text}({', '.join(values)});"

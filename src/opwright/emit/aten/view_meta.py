@@ -234,5 +234,5 @@ def emitters(job: Job) -> list[AnyEmitter]:
         _emitter("functional-inverses", "FunctionalInverses.h", ("view_inverse_declarations",), _inverses),
         _emitter("view-meta-header", "ViewMetaClasses.h", declared, _declarations),
         _emitter("view-meta", "ViewMetaClasses.cpp", implemented, _implementations, family="sources"),
-        _emitter("view-meta-python", python, bound, _bindings, family="python", folder="python"),
+        _emitter("view-meta-python", python, bound, _bindings, family="python", folder="functionalization"),
     ]
