@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 
-from typing import Any
+from torchgen import gen
+from torchgen.model import BackendIndex, DispatchKey, NativeFunction, NativeFunctionsGroup, NativeFunctionsViewGroup
 
-# Collecting this file for doctests must not need the reference, so that the program imports it in its functions.
+Indices = Mapping[DispatchKey, BackendIndex]
 
 
-def kernels_of(function: Any, indices: dict[Any, Any]) -> dict[str, Any]:
+def kernels_of(function: NativeFunction, indices: Indices) -> dict[str, object]:
     """The kernels of a function by key."""
-    found = {}
+    found: dict[str, object] = {}
     for key, index in indices.items():
         kernel = index.index.get(function.func.name)
         if kernel is not None:
@@ -23,7 +25,7 @@ def kernels_of(function: Any, indices: dict[Any, Any]) -> dict[str, Any]:
     return found
 
 
-def described(function: Any, indices: dict[Any, Any]) -> dict[str, Any]:
+def described(function: NativeFunction, indices: Indices) -> dict[str, object]:
     """All facts about a function."""
     precomputed = function.precomputed
     return {
@@ -64,11 +66,11 @@ def described(function: Any, indices: dict[Any, Any]) -> dict[str, Any]:
     }
 
 
-def group_members(group: Any) -> list[str | None]:
+def group_members(group: NativeFunction | NativeFunctionsGroup | NativeFunctionsViewGroup) -> list[str | None]:
     """The names of the members of a group, or of the single function."""
-    if hasattr(group, "functional"):
+    if isinstance(group, NativeFunctionsGroup):
         members = [group.functional, group.out, group.inplace, group.mutable]
-    elif hasattr(group, "view_copy"):
+    elif isinstance(group, NativeFunctionsViewGroup):
         members = [group.view, group.view_copy, group.view_inplace]
     else:
         return [str(group.func.name)]
@@ -77,9 +79,6 @@ def group_members(group: Any) -> list[str | None]:
 
 def main() -> None:
     """Prints the functions, groups and view groups."""
-    from torchgen import gen
-    from torchgen.model import DispatchKey
-
     native, tags, *ignored = sys.argv[1:]
     parsed = gen.parse_native_yaml(native, tags, {DispatchKey[name] for name in ignored})
     functions, indices = parsed.native_functions, parsed.backend_indices

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.load import codes
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
 from opwright.schema.fault import SchemaFault

@@ -162,9 +162,11 @@ def _read_variants(node: Node, draft: Draft) -> None:
 
 def _read_device_check(node: Node, draft: Draft) -> None:
     text = _read_text(node, draft, "device_check")
+    if text is None:
+        return
     if text in DeviceCheck.__members__:
         draft.device_check = DeviceCheck[text]
-    elif text is not None:
+    else:
         help = did_you_mean(text, DeviceCheck.__members__)
         draft.fault(codes.DEVICE_CHECK, f"unknown device check `{text}`", node.span, help=help)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opwright.load import codes
+from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import SchemaKind
@@ -11,10 +12,19 @@ from opwright.schema.signature import signature_key
 _GENERATED = "generated"
 
 
-def check_ungrouped(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> None:
-    """Reports an operation of several overloads, none of which is functional, or one of which has scratch space."""
-    if len(members) == 1:
-        return
+def check_ungrouped(operation: Operation, report: CrossReport) -> None:
+    """Reports each rule that an operation breaks whose overloads make no group."""
+    members = operation.members
+    for function in members.values():
+        _check_kernel_namespaces(function, report)
+        if function.autogen and not operation.is_left_alone:
+            _check_autogen([function], report)
+    if len(members) > 1:
+        _check_forms(members, report)
+
+
+def _check_forms(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> None:
+    """Of several overloads one is functional, and none has scratch space."""
     first = next(iter(members.values()))
     scratch = members.get(SchemaKind.scratch)
     if scratch is not None:
@@ -48,17 +58,14 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
     _check_autogen(members, report)
 
 
-def check_single(function: NativeFunction, report: CrossReport) -> None:
-    """Reports each rule that a function without group breaks."""
-    _check_kernel_namespaces(function, report)
-
-
 def _report_mixture(one: NativeFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
     if group.structured:
         message = f"`{one.name}` does not delegate to structured `{group.out.name}`"
         help = f"add `structured_delegate: {group.out.name}`"
-        report.error(codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured"))
-    elif one.structured_delegate is not None and not one.structured_delegate == group.out.name:
+        report.error(
+            codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured")
+        )
+    elif one.structured_delegate is not None and one.structured_delegate != group.out.name:
         message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{group.out.name}`"
         report.error(codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opwright.load import codes
-from opwright.load.group_rules import check_group, check_single, check_ungrouped, check_view_group
+from opwright.load.group_rules import check_group, check_ungrouped, check_view_group
 from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup, ViewKind
@@ -22,9 +22,7 @@ def grouped(operations: Iterable[Operation], report: CrossReport) -> list[Native
         members = operation.members
         functional, out = members.get(SchemaKind.functional), members.get(SchemaKind.out)
         if functional is None or out is None or SchemaKind.scratch in members:
-            check_ungrouped(members, report)
-            for function in members.values():
-                check_single(function, report)
+            check_ungrouped(operation, report)
             found.extend(members.values())
             continue
         group = NativeFunctionsGroup(functional, out, members.get(SchemaKind.inplace), members.get(SchemaKind.mutable))

@@ -13,13 +13,17 @@ from opwright.schema.signature import SignatureKey
 
 
 class Operation:
-    """All overloads of one signature, by kind, in the order in which they stand in the file."""
+    """All overloads of one signature, by kind, in the order in which they stand in the file.
 
-    __slots__ = ("key", "members")
+    `is_left_alone` tells that no missing forms are made for it.
+    """
+
+    __slots__ = ("is_left_alone", "key", "members")
 
     def __init__(self, key: SignatureKey) -> None:
         self.key: Final = key
         self.members: Final[dict[SchemaKind, NativeFunction]] = {}
+        self.is_left_alone = False
 
 
 def gathered(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: CrossReport) -> list[Operation]:

@@ -32,12 +32,10 @@ _KEYED_DRAWS: Final = "_philox_"
 _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
 
 
-def check_entry(
-    draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]
-) -> None:
+def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]) -> None:
     """Reports each rule between fields that an entry breaks."""
     if schema.arguments.out:
-        _check_out(draft, schema)
+        _check_out(draft)
     if draft.structured or draft.structured_delegate is not None:
         _check_structured(draft, schema, kernels)
     if draft.structured_inherits is not None and not draft.structured:
@@ -65,7 +63,7 @@ def check_entry(
         _report_seed(draft, schema)
 
 
-def _check_out(draft: Draft, schema: FunctionSchema) -> None:
+def _check_out(draft: Draft) -> None:
     if draft.method or not draft.function:
         message = "a function with out arguments has only the variant `function`"
         draft.fault(codes.OUT_METHOD, message, draft.value_span("variants"), help="write `variants: function`")

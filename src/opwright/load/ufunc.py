@@ -74,7 +74,9 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
             dtypes[word] = None
         else:
             help = did_you_mean(word, (*DTYPE_CLASSES, *DTYPES))
-            draft.fault(codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help)
+            draft.fault(
+                codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
+            )
         start += len(word) + 2
     loops[key] = UfuncLoop(key, name, tuple(dtypes))
 

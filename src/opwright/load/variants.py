@@ -53,7 +53,8 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
     """
     members = operation.members
     base = next((members[kind] for kind in _BASES if kind in members), None)
-    if base is None or _is_left_alone(members) or _is_lone(members, report):
+    operation.is_left_alone = base is None or _is_left_alone(members)
+    if base is None or operation.is_left_alone or _is_lone(members, report):
         return []
     made: list[NativeFunction] = []
     has_out = SchemaKind.out in members
@@ -78,9 +79,9 @@ def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
     for one in functions:
         if one.is_view and one.name.name != "set_":
             return True
-    if all([one.manual_cpp_binding for one in functions]):
+    if all(one.manual_cpp_binding for one in functions):
         return True
-    return all([one.has_composite_implicit for one in functions]) and not any("core" in one.tags for one in functions)
+    return all(one.has_composite_implicit for one in functions) and not any("core" in one.tags for one in functions)
 
 
 def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> bool:
@@ -140,9 +141,7 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     assert self_arg is not None, "an in-place schema has self"
     positional = tuple(plain_argument(one) if one is self_arg else one for one in arguments.positional)
     out = argument("out", self_arg.type, None, self_arg.annotation)
-    return FunctionSchema(
-        _out_name(schema.name), Arguments(positional, arguments.keyword_only, (out,)), schema.returns
-    )
+    return FunctionSchema(_out_name(schema.name), Arguments(positional, arguments.keyword_only, (out,)), schema.returns)
 
 
 def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annotations: bool) -> FunctionSchema:
