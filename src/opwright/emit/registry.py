@@ -36,6 +36,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.backend_select",
         "aten.view_meta",
         "aten.functionalization",
+        "aten.composite_kernels",
     ),
     "declarations_yaml": (),
     "python": ("aten.view_meta",),

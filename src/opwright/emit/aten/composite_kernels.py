@@ -1,0 +1,179 @@
+"""Kernels that are written in terms of other operators: `CompositeViewCopyKernels.cpp`.
+
+Three kinds of operators need no kernel of their own: the copying form of a view calls the view and clones what it
+gives; a synthesized functional form clones its inputs and calls the form that writes to them; a synthesized out form
+calls the functional form and copies its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from opwright.convention import dispatcher, native
+from opwright.cpp.binding import Given
+from opwright.cpp.translation import translate
+from opwright.emit.aten.units import NO_SLOTS
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+
+_CLONE: Final = "clone(/*memory_format=*/at::MemoryFormat::Contiguous)"
+
+#: `view_copy` reshapes, so that it works where a view would need a copy first.
+_VIEW_COPY: Final = f"""\
+at::Tensor view_copy_symint(const at::Tensor & self, at::SymIntArrayRef size) {{
+  c10::SymDimVector shape = infer_size_dv(size, self.sym_numel());
+  if (!at::detail::computeStride(self.sym_sizes(), self.sym_strides(), shape).has_value()) {{
+    return self.reshape_symint(size);
+  }} else {{
+    auto output = at::_ops::view::call(self, size);
+    return output.{_CLONE};
+  }}
+}}
+"""
+
+
+def view_copy_kernel(group: ViewGroup) -> str | None:
+    """The kernel of a view's copying form; None where that is missing, or is more than a copy of the view.
+
+    The partner of a view like `slice_inverse` is `slice_scatter`, which has a kernel of its own.
+    """
+    view, copy = group.view, group.view_copy
+    if copy is None or copy.name.base != f"{view.name.name}_copy":
+        return None
+    if copy.name.text == "view_copy":
+        return _VIEW_COPY
+    kernel = copy.kernels[COMPOSITE_EXPLICIT_NON_FUNCTIONAL]
+    signature = native.symint_signature(copy) if kernel.symint else native.signature(copy)
+    arguments = translate(signature.bindings, dispatcher.arguments(view.schema, style=view.style))
+    if view.schema.returns[0].type.list_like is None:
+        returned = f"  return output.{_CLONE};"
+    else:
+        returned = f"""\
+  {signature.returns.text} out_clone;
+  for (const auto i : c10::irange(output.size())) {{
+    out_clone.push_back(output[i].{_CLONE});
+  }}
+  return out_clone;"""
+    return f"""
+{signature.definition(kernel.name)} {{
+  auto output = at::_ops::{view.name.unambiguous}::call({", ".join(arguments)});
+  {returned}
+}}
+"""
+
+
+def _symint_suffix(group: NativeFunctionsGroup) -> str:
+    return "_symint" if group.out.schema.has_symint else ""
+
+
+def functional_kernel(group: NativeFunctionsGroup) -> str | None:
+    """The kernel of a synthesized functional form: clones what the form that writes would write to."""
+    functional = group.functional
+    if not functional.is_synthesized:
+        return None
+    written = next(one for one in (group.inplace, group.mutable) if one is not None and not one.is_synthesized)
+    signature = dispatcher.signature(functional)
+    given: list[Given] = []
+    clones = []
+    for one, there in zip(signature.bindings, written.arguments.all, strict=False):
+        name = one.name
+        if there.is_write:
+            name += "_clone"
+            clones.append((name, f"auto {name} = clone_arg({one.name});"))
+        given.append(Given(name, one.role, one.type))
+    arguments = translate(tuple(given), dispatcher.arguments(written.schema, style=functional.style))
+    kept = "auto output = " if written.schema.returns else ""
+    fresh = dispatcher.fresh_results(dispatcher.returned_arguments(written.schema), "output")
+    values = fresh + [name for name, _ in clones]
+    made = "\n".join([statement for _, statement in clones])
+    return f"""
+{signature.definition(functional.name.name + _symint_suffix(group))} {{
+  {made}
+  {kept}at::_ops::{written.name.unambiguous}::call({", ".join(arguments)});
+  {dispatcher.return_statement(functional.schema.returns, values, functional.style)}
+}}
+"""
+
+
+def out_kernel(group: NativeFunctionsGroup) -> str | None:
+    """The kernel of a synthesized out form: copies the results of the functional form."""
+    out, functional = group.out, group.functional
+    if not out.is_synthesized:
+        return None
+    schema = out.schema
+    signature = dispatcher.signature(out)
+    arguments = translate(signature.bindings, dispatcher.arguments(functional.schema, style=out.style))
+    count = len(functional.schema.returns)
+    results = ["tmp_output"] if count == 1 else [f"std::get<{index}>(tmp_output)" for index in range(count)]
+    copies = "\n".join(
+        [
+            f"  resize_out_helper({one.name}, {result});\n  copy_arg({one.name}, {result});"
+            for one, result in zip(schema.arguments.out, results, strict=False)
+        ]
+    )
+    returned = dispatcher.returned_arguments(schema)
+    values = [results[index] if name is None else name for index, name in enumerate(returned)]
+    return f"""
+{signature.definition(out.name.unambiguous + _symint_suffix(group))} {{
+  auto tmp_output = at::_ops::{functional.name.unambiguous}::call({", ".join(arguments)});
+  {copies}
+  {dispatcher.return_statement(schema.returns, values, out.style)}
+}}
+"""
+
+
+_KERNELS: Final[dict[str, Callable[[NativeFunctionsGroup], str | None]]] = {
+    "GeneratedCompositeFunctional_Definitions": functional_kernel,
+    "GeneratedCompositeOut_Definitions": out_kernel,
+}
+_VIEW_COPIES: Final = "CompositeViewCopyKernel_Definitions"
+
+
+def _includes(*functions: NativeFunction | None) -> str:
+    # The declarations in the native headers give the definitions here the right visibility.
+    return "\n".join(
+        [
+            f"#include <ATen/ops/{one.root_name}_ops.h>\n#include <ATen/ops/{one.root_name}_native.h>"
+            for one in functions
+            if one is not None
+        ]
+    )
+
+
+def _units(job: Job) -> list[ViewGroup | NativeFunctionsGroup]:
+    """The view groups, then the groups."""
+    catalog = job.catalog
+    return [
+        *[one for one in catalog.view_groups if isinstance(one, ViewGroup)],
+        *[one for one in catalog.groups if isinstance(one, NativeFunctionsGroup)],
+    ]
+
+
+def _fragment(unit: ViewGroup | NativeFunctionsGroup, job: Job) -> Slots:
+    if isinstance(unit, ViewGroup):
+        kernel = view_copy_kernel(unit)
+        copies = NO_SLOTS if kernel is None else {_VIEW_COPIES: [kernel]}
+        return {"ops_headers": [_includes(unit.view, unit.view_copy)], **copies}
+    written = [one for one in (unit.inplace, unit.mutable, unit.functional) if one is not None]
+    made = {slot: kernel for slot, make in _KERNELS.items() if (kernel := make(unit)) is not None}
+    includes = _includes(*[one for one in written if not one.is_synthesized])
+    return {"ops_headers": [includes], **{slot: [kernel] for slot, kernel in made.items()}}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of `CompositeViewCopyKernels.cpp`."""
+    path = "CompositeViewCopyKernels.cpp"
+    slots = ("ops_headers", _VIEW_COPIES, *_KERNELS)
+    return [
+        Emitter(
+            name="composite-kernels",
+            family="sources",
+            template=path,
+            units=_units,
+            fragment=_fragment,
+            layout=OneFile(path),
+            frame=lambda job: {slot: [] for slot in slots},
+        )
+    ]
