@@ -57,8 +57,12 @@ def filled(argument: str, places: Mapping[str, str]) -> str:
 
 
 def environment(job: Job, inputs: Path | None = None) -> dict[str, str]:
-    """The environment of both sides: the reference is imported from the inputs, as if they were installed."""
-    return {**os.environ, "PYTHONPATH": os.fspath(inputs or input_folder(job.inputs))}
+    """The environment of both sides: the reference is imported from the inputs, as if they were installed.
+
+    Both may keep compiled modules, as they do for a user, whatever the environment of the checks says.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "PYTHONPATH": os.fspath(inputs or input_folder(job.inputs))}
 
 
 def prepare(job: Job, folder: Path) -> None:
