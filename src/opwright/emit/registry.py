@@ -38,7 +38,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.functionalization",
         "aten.composite_kernels",
     ),
-    "declarations_yaml": (),
+    "declarations_yaml": ("aten.declarations",),
     "python": ("aten.view_meta",),
 }
 

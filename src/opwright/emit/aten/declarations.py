@@ -1,0 +1,216 @@
+"""`Declarations.yaml`: all overloads with their C++ types, for generators of bindings in other languages.
+
+Its entries are made of a few kinds of items that recur: most arguments of PyTorch's operators have been written
+before when they are met, so the text of each is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention import cpp, dispatcher, types
+from opwright.convention.defaults import default_expression
+from opwright.cpp import types as ctypes
+from opwright.cpp.binding import Binding
+from opwright.emit.aten.units import overloads
+from opwright.emit.aten.yaml_text import name_scalar, scalar, text_scalar
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.schema.function import Argument, Return
+from opwright.schema.types import OptionalType, Type
+
+Value = str | bool | int | float | None
+
+
+def _item(fields: dict[str, Value]) -> str:
+    """An item of a list: a mapping, sorted by keys."""
+    return "  - " + "\n    ".join([f"{key}: {scalar(fields[key])}" for key in sorted(fields)]) + "\n"
+
+
+def _listed(items: list[str]) -> str:
+    """A list as the value of a key."""
+    return "\n" + "".join(items) if items else " []\n"
+
+
+def default_value(text: str) -> str | bool | int | float:
+    """The value of a default's C++ expression where it is a literal of YAML too, else its text."""
+    if text in ("true", "false"):
+        return text == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _dynamic_type(type: Type, style: TypeStyle) -> str:
+    """The C++ type of what is passed, leaving aside whether it may be missing; integers are never symbolic."""
+    while isinstance(type, OptionalType):
+        type = type.elem
+    if type.text == "Tensor":
+        return ctypes.TENSOR.text
+    return types.argument_type(type, mutable=False, symint=False, style=style).text
+
+
+ArgumentKey = tuple[Argument, TypeStyle, bool, bool, str | None]
+
+_ARGUMENTS: Final[dict[ArgumentKey, str]] = {}
+
+
+def _argument(key: ArgumentKey) -> str:
+    """The item of an argument: keyword-only or not, an out or not, with the name of the return that it becomes."""
+    found = _ARGUMENTS.get(key)
+    if found is None:
+        found = _ARGUMENTS[key] = _item(_argument_fields(*key))
+    return found
+
+
+def _argument_fields(
+    one: Argument, style: TypeStyle, is_keyword: bool, is_out: bool, field: str | None
+) -> dict[str, Value]:
+    type = one.type
+    fields: dict[str, Value] = {
+        "annotation": None if one.annotation is None else one.annotation.text,
+        "dynamic_type": _dynamic_type(type, style),
+        "is_nullable": type.is_nullable,
+        "name": one.name,
+        "type": cpp.argument_type(one, symint=False, style=style).text,
+    }
+    if one.default is not None:
+        fields["default"] = default_value(default_expression(one.default, type, symint=False))
+    if is_keyword:
+        fields["kwarg_only"] = True
+    if is_out:
+        fields["output"] = fields["allocate"] = True
+        if field is not None:
+            fields["field_name"] = field
+    items = type.list_like
+    # The C++ type of booleans has the size already.
+    if items is not None and items.size is not None and items.elem.text != "bool":
+        fields["size"] = items.size
+    return fields
+
+
+_OPTIONS: Final[dict[Binding, str]] = {}
+
+
+def _options(binding: Binding) -> str:
+    """The item of the packed tensor options."""
+    found = _OPTIONS.get(binding)
+    if found is None:
+        fields: dict[str, Value] = {
+            "annotation": None,
+            "dynamic_type": binding.type.text,
+            "is_nullable": False,
+            "kwarg_only": True,
+            "name": binding.name,
+            "type": binding.type.text,
+        }
+        if binding.default is not None:
+            fields["default"] = binding.default
+        found = _OPTIONS[binding] = _item(fields)
+    return found
+
+
+def _arguments(function: NativeFunction) -> tuple[str, str]:
+    """The arguments as the public C++ API has them, outs first and options packed, and in the order of the schema."""
+    arguments, style = function.arguments, function.style
+    positional = [_argument((one, style, False, False, None)) for one in arguments.positional]
+    keywords = [_argument((one, style, True, False, None)) for one in arguments.keyword_only]
+    fields = [one.name for one in function.schema.returns] if arguments.out else []
+    fields += [None] * (len(arguments.out) - len(fields))
+    outs = [
+        _argument((one, style, False, True, field or None)) for one, field in zip(arguments.out, fields, strict=False)
+    ]
+    packed = keywords
+    if arguments.options is not None:
+        first = len(arguments.pre_options)
+        packed = [*keywords[:first], _options(cpp.options_binding(arguments.options)), *keywords[first + 4 :]]
+    return _listed(outs + positional + packed), _listed(positional + keywords + outs)
+
+
+_RETURNS: Final[dict[tuple[Return, str, TypeStyle], str]] = {}
+
+
+def _returned(one: Return, name: str, style: TypeStyle) -> str:
+    key = (one, name, style)
+    found = _RETURNS.get(key)
+    if found is None:
+        fields: dict[str, Value] = {
+            "dynamic_type": _dynamic_type(one.type, style),
+            "name": name,
+            "type": types.return_type(one, style).text,
+        }
+        if one.name:
+            fields["field_name"] = one.name
+        found = _RETURNS[key] = _item(fields)
+    return found
+
+
+#: Whether the overload is a method and a function -> where it can be called from.
+_CALLERS: Final = {
+    (False, False): "  - Type",
+    (False, True): "  - Type\n  - namespace",
+    (True, False): "  - Type\n  - Tensor",
+    (True, True): "  - Type\n  - Tensor\n  - namespace",
+}
+
+_BOOLS: Final = {False: "false", True: "true"}
+
+
+def entry(function: NativeFunction) -> str:
+    """The entry of one overload."""
+    schema, style, name = function.schema, function.style, function.name
+    packed, in_order = _arguments(function)
+    convention = dispatcher.concrete_signature if schema.has_symint else dispatcher.signature
+    names = cpp.return_names(function)
+    returns = [_returned(one, shown, style) for one, shown in zip(schema.returns, names, strict=True)]
+    is_factory = function.arguments.options is not None and not function.method
+    return f"""\
+- name: {name_scalar(cpp.name(schema))}
+  operator_name: {name_scalar(name.name)}
+  overload_name: {name_scalar(name.overload)}
+  manual_kernel_registration: {_BOOLS[function.manual_kernel_registration]}
+  category_override: {name_scalar(function.category_override or "")}
+  schema_string: {text_scalar(f"aten::{schema}")}
+  arguments:{packed}\
+  schema_order_cpp_signature: {text_scalar(convention(function).type)}
+  schema_order_arguments:{in_order}\
+  method_of:
+{_CALLERS[function.method, function.function]}
+  mode: native
+  python_module: {name_scalar(function.python_module or "")}
+  returns:{_listed(returns)}\
+  inplace: {_BOOLS[name.inplace]}
+  is_factory_method: {_BOOLS[is_factory]}
+  abstract: {_BOOLS[function.is_abstract]}
+  device_guard: {_BOOLS[function.device_guard]}
+  with_gil: false
+  deprecated: false
+  has_math_kernel: {_BOOLS[function.has_composite_implicit]}
+"""
+
+
+def _fragment(function: NativeFunction, job: Job) -> Slots:
+    return {"text": (entry(function),)}
+
+
+def _whole(slots: dict[str, str | list[str]], job: Job) -> Slots:
+    return slots if slots["text"] else {"text": "[]\n"}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the file."""
+    return [
+        Emitter(
+            name="Declarations.yaml",
+            family="declarations_yaml",
+            template=None,
+            units=overloads,
+            fragment=_fragment,
+            layout=OneFile("Declarations.yaml"),
+            frame=lambda job: {"text": ()},
+            finish=_whole,
+        )
+    ]

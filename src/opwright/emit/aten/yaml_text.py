@@ -1,0 +1,96 @@
+"""Scalars of YAML as PyYAML's dumper writes them, so that files need no generic dumper."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from yaml.emitter import Emitter as PyYamlEmitter
+from yaml.resolver import Resolver
+
+#: By a text's first character: the forms that YAML 1.1 reads as something else than a string.
+_OTHER_FORMS: Final = Resolver.yaml_implicit_resolvers
+
+_ESCAPES: Final = PyYamlEmitter.ESCAPE_REPLACEMENTS
+
+#: With these a plain scalar cannot start, and with those below only if no blank follows.
+_STARTS: Final = frozenset("#,[]{}&*!|>'\"%@`")
+_STARTS_BEFORE_BLANK: Final = frozenset("?:-")
+
+_TEXTS: Final[dict[str, str]] = {}
+
+
+def text_scalar(text: str) -> str:
+    """A string on one line: plain where YAML reads it back as that string, else in single quotes.
+
+    What those cannot hold goes in double quotes: all but printable ASCII, line breaks included (PyYAML folds some
+    texts of several lines in single quotes).
+
+    >>> print(text_scalar("at::Tensor &"), text_scalar("{}"), text_scalar("1"), text_scalar("é"))
+    at::Tensor & '{}' '1' "\\xE9"
+    """
+    if not (text.isascii() and text.isprintable()):
+        return f'"{"".join([_escaped(character) for character in text])}"'
+    if _is_plain(text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name_scalar(text: str) -> str:
+    """The same, remembered, for texts that occur often."""
+    found = _TEXTS.get(text)
+    if found is None:
+        found = _TEXTS[text] = text_scalar(text)
+    return found
+
+
+def scalar(value: str | bool | int | float | None) -> str:
+    """Any value that a scalar can have.
+
+    >>> scalar(None), scalar(True), scalar(-1), scalar(1e-5), scalar("no")
+    ('null', 'true', '-1', '1.0e-05', "'no'")
+    """
+    match value:
+        case str():
+            return name_scalar(value)
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return _number(value)
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ".nan"
+    if math.isinf(value):
+        return ".inf" if value > 0 else "-.inf"
+    text = repr(value)
+    # YAML 1.1 takes a number with an exponent for a string unless it has a point too.
+    return text if "." in text else text.replace("e", ".0e")
+
+
+def _is_plain(text: str) -> bool:
+    first = text[:1]
+    if first in _STARTS or not first or first == " " or text[-1] in " :":
+        return False
+    if first in _STARTS_BEFORE_BLANK and text[1:2] in ("", " "):
+        return False
+    if ": " in text or " #" in text or text.startswith(("---", "...")):
+        return False
+    forms = _OTHER_FORMS.get(first)
+    return forms is None or not any(form.match(text) for _, form in forms)
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return "\\" + str(_ESCAPES[character])
+    if " " <= character <= "~":
+        return character
+    code = ord(character)
+    if code <= 0xFF:
+        return f"\\x{code:02X}"
+    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
