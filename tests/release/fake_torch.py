@@ -92,6 +92,7 @@ class FakeIndex:
     yanked: dict[str, str] = field(default_factory=dict)
     as_json: bool = False
     ranges: bool = True
+    suffix_ranges: int = 206
     cut_after: int | None = None
     failures: int = 0
     page: tuple[str, bytes] | None = None
@@ -166,6 +167,12 @@ def serve(index: FakeIndex) -> ThreadingHTTPServer:
                 self._send(200, content, {})
                 return
             first, _, last = part.removeprefix("bytes=").partition("-")
+            if not first and index.suffix_ranges != 206:
+                if index.suffix_ranges == 200:
+                    self._send(200, content, {})
+                else:
+                    self.send_error(index.suffix_ranges)
+                return
             start = int(first) if first else max(0, len(content) - int(last))
             end = min(int(last) + 1, len(content)) if first else len(content)
             self._send(206, content[start:end], {"Content-Range": f"bytes {start}-{end - 1}/{len(content)}"})

@@ -9,6 +9,8 @@ import pytest
 from opwright.release.cache import cached_versions
 from opwright.release.fetch import offered_versions
 from opwright.release.inputs import Inputs, from_version
+from opwright.release.pip_settings import load_index_settings
+from opwright.release.transport import RemoteBytes, Transport
 from opwright.release.version import version_of
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.release.fake_torch import (
@@ -166,6 +168,32 @@ def test_a_server_without_ranges_is_asked_about(index: FakeIndex) -> None:
     index.requests.clear()
     check_is_whole(from_version("2.13.0"))
     assert index.requests == []
+
+
+@pytest.mark.parametrize("status", [200, 416, 501])
+def test_a_server_that_counts_from_the_start_only_will_do(index: FakeIndex, status: int) -> None:
+    """Where the last bytes cannot be asked for, the first byte tells the length, and the range is asked by places."""
+    index.add("2.13.0", wheel_bytes("2.13.0", filler=BIG))
+    index.suffix_ranges = status
+    check_is_whole(from_version("2.13.0"))
+    assert [part for path, part in index.requests if path.startswith("/files/")][1] == "bytes=0-0"
+    assert len(index.requests) == 4
+
+
+def test_a_server_that_changes_its_mind_is_a_fault(index: FakeIndex) -> None:
+    """A server that stops sending parts between two of them is no crash."""
+    name = index.add("2.13.0", wheel_bytes("2.13.0", filler=BIG, filler_last=True))
+    settings = load_index_settings()
+    source = RemoteBytes(Transport(settings), f"{index.address}/files/{name}")
+    index.ranges = False
+    with pytest.raises(Fault) as caught:
+        source.read_ranges([(0, 10)])
+    assert caught.value.diagnostic.code == "E0508"
+    index.ranges = True
+    index.wheels[name] += b"more"
+    with pytest.raises(Fault) as caught:
+        source.read_ranges([(0, 10)])
+    assert caught.value.diagnostic.code == "E0510"
 
 
 def test_a_whole_wheel_is_compared_with_the_index_digest(index: FakeIndex, quiet_pip: Path) -> None:

@@ -218,7 +218,7 @@ def test_importing_the_package_is_cheap() -> None:
         "print(sorted(heavy & set(sys.modules) - before))"
     )
     program = "import sys, opwright.source.diagnostic, opwright.source.text; before = set(sys.modules)\n" + program
-    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -158,6 +158,8 @@ def _large_directory_place(source: ByteSource, tail: bytes, locator_at: int) -> 
     if locator_at < 0 or tail[locator_at : locator_at + 4] != b"PK\x06\x07":
         raise BadArchiveError("its 64-bit end record is missing")
     _, _, record_at, _ = _END_64_LOCATOR.unpack_from(tail, locator_at)
+    if record_at + _END_64.size > source.size:
+        raise BadArchiveError("its 64-bit end record lies outside the file")
     record = source.read_ranges([(record_at, record_at + _END_64.size)])[0]
     if len(record) != _END_64.size or not record.startswith(b"PK\x06\x06"):
         raise BadArchiveError("its 64-bit end record is damaged")
@@ -223,9 +225,14 @@ def _content(member: Member, piece: bytes, at: int) -> bytes:
     if len(packed) != member.packed_size:
         raise DamagedMemberError(member.name, "its bytes are cut short")
     try:
-        content = packed if member.method == _STORED else zlib.decompress(packed, -zlib.MAX_WBITS)
+        content = packed if member.method == _STORED else _inflated(packed, member.size)
     except zlib.error as error:
         raise DamagedMemberError(member.name, f"it does not unpack ({error})") from None
     if len(content) != member.size or zlib.crc32(content) != member.crc:
         raise DamagedMemberError(member.name, "its checksum differs from the archive's directory")
     return content
+
+
+def _inflated(packed: bytes, size: int) -> bytes:
+    """A deflated member's content; unpacking stops soon after the size that the directory gives."""
+    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, size + 1)

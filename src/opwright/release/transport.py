@@ -26,6 +26,8 @@ __all__ = ["NotFoundError", "Page", "RangesRefusedError", "RemoteBytes", "Transp
 # Waits before the second and third attempt, in seconds.
 _PAUSES = (0.2, 0.8)
 _WORTH_REPEATING = (408, 429, 500, 502, 503, 504)
+# How servers answer a kind of range that they do not know, apart from sending the whole file.
+_RANGE_UNKNOWN = (400, 416, 501)
 _CHUNK = 1 << 20
 
 # The end of a PyTorch wheel holds its directory (1.2 MB), its RECORD (0.6 MB) and torchgen (0.45 MB), in all the
@@ -246,12 +248,28 @@ class RemoteBytes:
     def __init__(self, transport: Transport, url: str, tail: int = TAIL) -> None:
         self._transport = transport
         self._url = url
-        answer = self._part(f"bytes=-{tail}")
+        answer = self._end(tail)
         if answer.status == 206:
             start, self.size = self._place(answer)
         else:
             start, self.size = 0, len(answer.content)
         self._pieces: list[tuple[int, bytes]] = [(start, answer.content)]
+
+    def _end(self, length: int) -> Answer:
+        """The last so many bytes of the file."""
+        try:
+            return self._transport.part(self._url, f"bytes=-{length}", TAIL)
+        except RangesRefusedError:
+            pass
+        except TransportError as error:
+            if not isinstance(error.__cause__, urllib.error.HTTPError) or error.__cause__.code not in _RANGE_UNKNOWN:
+                raise transport_fault(error) from None
+        # Some servers know ranges only from the start on: the first byte tells the length, and with it the range.
+        first = self._part("bytes=0-0")
+        if first.status != 206:
+            return first
+        size = self._place(first)[1]
+        return self._part(f"bytes={max(0, size - length)}-{size - 1}")
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """The bytes of each `(start, end)` range, in the order asked."""
@@ -261,7 +279,10 @@ class RemoteBytes:
         for piece_start, piece in self._pieces:
             if piece_start <= start and end <= piece_start + len(piece):
                 return piece[start - piece_start : end - piece_start]
-        answer = self._part(f"bytes={start}-{end - 1}")
+        try:
+            answer = self._part(f"bytes={start}-{end - 1}")
+        except RangesRefusedError:
+            raise Fault.at(INDEX_SILENT, f"{shown_url(self._url)} no longer sends parts", help="try again") from None
         if answer.status != 206 or self._place(answer) != (start, self.size) or len(answer.content) != end - start:
             raise Fault.at(DOWNLOAD_ALTERED, f"{shown_url(self._url)} changed while it was read", help="try again")
         self._pieces.append((start, answer.content))
