@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from opwright.build.depfile import write_dependency_lists
+from opwright.build.depfile import cmake_list, write_dependency_lists
 from opwright.build.plan import Plan
 from opwright.source.diagnostic import Fault
 
 INSTALL = "out/./a//ATen"
 ROOTS = {"aten": INSTALL, "core": f"{INSTALL}/core", "ops": f"{INSTALL}/ops", "aoti": "aoti", "headeronly": "ho"}
+
+
+REFERENCE = """
+import json, sys
+from pathlib import Path
+from torchgen.utils import FileManager
+manager = FileManager(install_dir=".", template_dir=".", dry_run=True)
+manager.files.update(map(Path, json.load(sys.stdin)))
+manager.write_outputs("made", sys.argv[1])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +66,14 @@ def test_lists_are_the_reference_s(reference_lists: Path, tmp_path: Path) -> Non
     assert len(expected) == 6
     assert sum(text.count("\n") for text in expected.values()) > 7000
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == expected
+
+
+def test_paths_are_ordered_part_by_part(tmp_path: Path) -> None:
+    """A folder comes before one whose name goes on with a character below the slash, as in the reference."""
+    paths = ["a/b.h", "a-b/c.h", "a.h", "a/B/c.h", "/root/a.h", "../a.h", "a/b/c.h", "ab/c.h"]
+    command = [sys.executable, "-c", REFERENCE, str(tmp_path / "made")]
+    subprocess.run(command, input=json.dumps(paths), text=True, check=True)
+    assert cmake_list("made", paths) == (tmp_path / "made").read_text()
 
 
 def test_a_device_without_a_list_is_in_the_main_one(tmp_path: Path) -> None:

@@ -108,8 +108,11 @@ def test_all_faults_are_found_and_old_files_stay(tmp_path: Path) -> None:
         ("half a pair", [Output("ops", "e.h", None, {"text": "\ud800"})]),
         ("no text", [Output("ops", "f.h", None, {})]),
     ]
+    heard: list[str] = []
+    emitted.append(operators("sub"))
     with pytest.raises(FaultsFound) as caught:
-        engine(tmp_path).write(emitted)
+        engine(tmp_path).write(emitted, lambda planned, _: heard.append(planned.path))
+    assert heard == ["add.h"], "nothing is written once there is a fault"
     assert sorted(codes(caught)) == ["E0001", "E0102", "E0601", "E0601", "E0604", "E0609"]
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["add.h"]
     assert "int add();" in (tmp_path / "aten" / "ops" / "add.h").read_text()

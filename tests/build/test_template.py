@@ -20,7 +20,7 @@ SLOT_NAMES = ("a", "body", "_x1", "größe")
 PIECES = [
     *"ab;$(){},",
     *" \t\n\n\n",
-    *"\r\x0b\x0c\x1c\x1f\x85\xa0\u2028",
+    *"\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u2028",
     "  ",
     "\n    ",
     "\r\n",
@@ -94,6 +94,28 @@ def test_any_template_is_filled_alike(
     for name in Template(SourceFile("t", template)).names:
         slots.setdefault(name, ["one", "two"])
     assert rendered(template, slots) == reference.render(template, slots)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""doc"""\nclass A: ...\n',
+        '"""doc"""\n\n\n\ndef f(): ...\n',
+        '    """doc"""\n    @overload\n    def f(): ...\n',
+        '"""doc"""\n@a\n\n  @b(1)\nclass A: ...\n',
+        '"""doc"""\n@a("""x""")\n@b\ndef f(): ...\n',
+        '"""doc"""\n@a"""\ndef f(): ...\n"""\nclassic = 1\n',
+        '"""doc"""\n  \n  definitely = 1\n',
+        '"""doc"""\nimport os\nclass A: ...\n',
+        '"""doc""" \nclass A: ...\n',
+        '"""doc"""\n@\nclass A: ...\n',
+    ],
+)
+def test_docstrings_before_definitions_are_spaced_alike(reference: ReferenceTemplates, text: str) -> None:
+    """With or without decorators, and where it only looks so, the blank line comes where the reference's does."""
+    slots: dict[str, str | list[str]] = {"a": text, "generated_comment": "comment"}
+    assert rendered("${a}$a", slots) == reference.render("${a}$a", slots)
+    assert rendered(text, slots) == reference.render(text, slots)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
