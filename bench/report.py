@@ -17,11 +17,13 @@ FIGURES = re.compile(r"(?s)(<!-- begin figures -->\n).*(<!-- end figures -->)")
 COLUMNS = ("job", "reference s", "opwright s", "times faster", "reference MB", "opwright MB", "memory ratio")
 
 
-def print_figures(results: Sequence[Measured], rounds: int) -> str:
+def print_figures(results: Sequence[Measured], rounds: int, *, in_memory: bool) -> str:
     """The results as a Markdown table, with the circumstances above it."""
+    place = "a memory file system" if in_memory else "disk"
     heading = (
         f"PyTorch {reference_version()}, Python {platform.python_version()}, {os.cpu_count()} cores; "
-        f"medians of {rounds} pairs of whole processes, peak resident memory of the largest process."
+        f"medians of {rounds} pairs of whole processes that write to {place}; "
+        "memory is the peak resident size of the largest process."
     )
     return "\n".join([heading, "", *table(COLUMNS, [row(result) for result in results])])
 
