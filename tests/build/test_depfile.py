@@ -70,7 +70,7 @@ def test_lists_are_the_reference_s(reference_lists: Path, tmp_path: Path) -> Non
 
 def test_paths_are_ordered_part_by_part(tmp_path: Path) -> None:
     """A folder comes before one whose name goes on with a character below the slash, as in the reference."""
-    paths = ["a/b.h", "a-b/c.h", "a.h", "a/B/c.h", "/root/a.h", "../a.h", "a/b/c.h", "ab/c.h"]
+    paths = ["a/b.h", "a-b/c.h", "a.h", "a/B/c.h", "../a.h", "a/b/c.h", "ab/c.h"]
     command = [sys.executable, "-c", REFERENCE, str(tmp_path / "made")]
     subprocess.run(command, input=json.dumps(paths), text=True, check=True)
     assert cmake_list("made", paths) == (tmp_path / "made").read_text()
