@@ -266,6 +266,11 @@ def test_an_index_without_the_project_has_no_version(index: FakeIndex, monkeypat
     monkeypatch.setenv("PIP_INDEX_URL", f"{index.address}/nothing")
     check_is_whole(from_version("2.13.0"))
     assert fault_of("2.14.0").code == "E0506"
+    monkeypatch.delenv("PIP_EXTRA_INDEX_URL")
+    nothing = fault_of("2.14.0")
+    assert nothing.code == "E0506"
+    assert "no wheel of PyTorch at all" in nothing.notes[0]
+    assert "--source-path" in nothing.help
 
 
 def test_a_busy_index_is_asked_again(index: FakeIndex) -> None:

@@ -263,9 +263,12 @@ def _no_wheel(
         return Fault.at(
             INDEX_SILENT, f"the package index does not answer: {failures[0]}", notes=notes[1:], help=THREE_WAYS
         )
+    if not links:
+        notes.append("there is no wheel of PyTorch at all where pip would look")
     if not has_index:
         notes.append("pip's settings turn package indexes off")
-    return Fault.at(UNKNOWN_VERSION, f"no package index has PyTorch {version}", notes=notes, help=_near(wanted, links))
+    message = f"no package index has PyTorch {version}"
+    return Fault.at(UNKNOWN_VERSION, message, notes=notes, help=_near(wanted, links) or THREE_WAYS)
 
 
 def _near(wanted: Version, links: list[WheelLink]) -> str:
