@@ -53,7 +53,7 @@ def add_overloads(texts: Mapping[str, str]) -> dict[str, str]:
     for entry in entries:
         grown.append(entry)
         if base_name(entry) in alone and chance(base_name(entry)) < 0.5:
-            grown.append(with_argument(entry, "extra", "SymInt[]? sizes=None"))
+            grown.append(with_argument(entry, "extra", "SymInt[]? extra_sizes=None"))
             grown.append(with_argument(entry, "more", "bool exact=False"))
     return {NATIVE: head + "".join(grown)}
 
