@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.load import codes
-from opwright.load.draft import Draft
+from opwright.load.draft import Draft, dispatch_key_span, name_span
 from opwright.load.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -126,18 +126,6 @@ def finished_kernels(draft: Draft, schema: FunctionSchema) -> dict[DispatchKey, 
     return kernels
 
 
-def _dispatch_key_span(draft: Draft, key: DispatchKey) -> Span:
-    """Where the table names a key."""
-    table = draft.node.get("dispatch")
-    if isinstance(table, Mapping):
-        for scalar, _ in table.entries:
-            for part in scalar.value.split(","):
-                if part.strip() == key.name:
-                    start = scalar.value.find(key.name)
-                    return scalar.span_of(start, start + len(key.name))
-    return draft.key_span("dispatch")
-
-
 def _check_factory(draft: Draft, schema: FunctionSchema) -> None:
     """Factories must not be decomposed for `__torch_dispatch__`, so they need an explicit kernel."""
     name, arguments = schema.name.name, schema.arguments
@@ -146,7 +134,7 @@ def _check_factory(draft: Draft, schema: FunctionSchema) -> None:
         draft.fault(
             codes.FACTORY_DISPATCH,
             f"factory function `{name}` has no `dispatch`",
-            draft.value_span("func"),
+            name_span(draft.node),
             help=f"add `dispatch:` with `CompositeExplicitAutograd: {default_kernel_name(schema)}`",
         )
 
@@ -165,14 +153,19 @@ def _check_lone_implicit(draft: Draft, schema: FunctionSchema, kernel: Kernel) -
         draft.fault(
             codes.IMPLICIT_NAME,
             f"the lone composite kernel is `{kernel.name}`, not `{expected}`",
-            draft.value_span("dispatch"),
+            _kernel_span(draft),
             help=f"rename the kernel to `{expected}` and delete the `dispatch` table",
         )
 
 
+def _kernel_span(draft: Draft) -> Span:
+    table = draft.node.get("dispatch")
+    return table.entries[0][1].span if isinstance(table, Mapping) else draft.node.span
+
+
 def _report_composites(draft: Draft, composites: frozenset[DispatchKey]) -> None:
     shown = ", ".join(f"`{key.name}`" for key in DISPATCH_KEYS if key in composites)
-    last = max((_dispatch_key_span(draft, key) for key in composites), key=lambda span: span.start)
+    last = max((dispatch_key_span(draft.node, key.name) for key in composites), key=lambda span: span.start)
     draft.fault(
         codes.COMPOSITES,
         f"kernels for {shown} on one function",

@@ -102,6 +102,32 @@ def name_span(node: Mapping) -> Span:
     return func.span_of(0, end if end >= 0 else len(func.value))
 
 
+def item_span(node: Mapping, field: str, word: str) -> Span:
+    """Where a word stands in the value of a field that is text or a list of texts."""
+    found = node.get(field)
+    if found is None or isinstance(found, Mapping):
+        return node.span if found is None else found.span
+    for item in [found] if isinstance(found, Scalar) else found.items:
+        if isinstance(item, Scalar) and (start := item.value.find(word)) >= 0:
+            return item.span_of(start, start + len(word))
+    return found.span
+
+
+def dispatch_key_span(node: Mapping, name: str) -> Span:
+    """Where an entry's dispatch table names a key."""
+    table = node.get("dispatch")
+    if not isinstance(table, Mapping):
+        return node.span
+    for key, _ in table.entries:
+        start = 0
+        for part in key.value.split(","):
+            if part.strip() == name:
+                begin = start + part.index(name)
+                return key.span_of(begin, begin + len(name))
+            start += len(part) + 1
+    return table.span
+
+
 def argument_span(node: Mapping, text: str) -> Span:
     """Where an entry's schema spells the argument `text`."""
     func = node.get("func")

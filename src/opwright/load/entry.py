@@ -8,6 +8,7 @@ from typing import Final
 from opwright.load import codes
 from opwright.load.dispatch import finished_kernels, read_dispatch
 from opwright.load.draft import Draft, Surroundings
+from opwright.load.names import IDENTIFIER
 from opwright.load.precomputed import read_precomputed
 from opwright.load.rules import check_entry
 from opwright.load.ufunc import add_ufunc_kernels, read_ufunc
@@ -199,6 +200,8 @@ def _read_inherits(node: Node, draft: Draft) -> None:
     if text is not None and "::" in text:
         message = "`structured_inherits` names a class of the kernels' namespace, without `::`"
         draft.fault(codes.INHERITS, message, node.span)
+    elif text is not None and IDENTIFIER.fullmatch(text) is None:
+        draft.fault(codes.INHERITS, f"`{text}` is no name of a class", node.span)
     draft.structured_inherits = text
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from opwright.load import codes
 from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
+from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key
 
@@ -72,22 +73,34 @@ def _report_mixture(one: NativeFunction, group: NativeFunctionsGroup, report: Cr
 
 def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
     out = group.out
-    if out.has_composite_implicit or out.has_composite_implicit_nested:
-        message = f"structured `{out.name}` has an implicit composite kernel"
-        report.error(codes.STRUCTURED_COMPOSITE, message, report.key(out, "dispatch"))
+    for key in (COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED):
+        if key in out.kernels:
+            message = f"structured `{out.name}` has an implicit composite kernel"
+            report.error(codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
     for one in (group.functional, group.inplace):
         if one is not None and one.structured_delegate is not None and one.structured_delegate != out.name:
             message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{out.name}`"
             report.error(codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
 
 
+def _spelt(kernel: Kernel) -> str:
+    """A kernel as an entry spells it."""
+    if kernel.namespace == NATIVE_NAMESPACE:
+        return kernel.name
+    return f"{kernel.namespace.removesuffix('::native')}::{kernel.name}"
+
+
 def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> None:
     """Kernels of one function are declared in one C++ namespace."""
-    kernels = function.kernels
-    if len(kernels) > 1 and len({kernel.namespace for kernel in kernels.values()}) > 1:
-        shown = " and ".join(sorted({f"`{kernel.namespace}`" for kernel in kernels.values()}))
-        message = f"the kernels of `{function.name}` are in {shown}"
-        report.error(codes.KERNEL_NAMESPACES, message, report.value(function, "dispatch"))
+    if len(function.kernels) < 2:
+        return
+    first, *others = function.kernels.values()
+    for kernel in others:
+        if kernel.namespace != first.namespace:
+            message = f"the kernels of `{function.name}` are in `{first.namespace}` and `{kernel.namespace}`"
+            at = report.kernel(function, _spelt(kernel))
+            report.error(codes.KERNEL_NAMESPACES, message, at)
+            return
 
 
 def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
@@ -99,7 +112,8 @@ def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
         return
     wanted = ", ".join(made)
     if not asking:
-        base = next((one for one in members if not one.is_synthesized), members[0])
+        entries = [one.entry for one in members if one.is_synthesized]
+        base = next((one for one in members if not one.is_synthesized and one.entry in entries), members[0])
         message = f"the overloads {wanted} are made from `{base.name}`, and no `autogen` says so"
         report.error(codes.AUTOGEN_MISSING, message, report.name(base), help=f"add `autogen: {wanted}`")
         return
@@ -141,13 +155,15 @@ def _needs_copy(view: NativeFunction) -> bool:
 
 def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport) -> None:
     also = report.other(view, "the view")
-    if not copy.name.base.endswith(("_copy", "_scatter")):
-        message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
-        report.error(codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
-    elif signature_key(view.schema) != signature_key(copy.schema, view_form=True):
-        message = f"view `{view.name}` has the name of a copying form"
-        report.error(codes.VIEW_COPY_NAME, message, report.name(view))
-    if "view_copy" not in copy.tags:
+    if signature_key(view.schema) != signature_key(copy.schema, view_form=True):
+        message = f"view `{view.name}` is named as a copying form"
+        report.error(codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature"))
+    elif not copy.name.base.endswith(("_copy", "_scatter")):
+        # Two functions of one name and kind are reported as such.
+        if copy.kind is not view.kind:
+            message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
+            report.error(codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
+    elif "view_copy" not in copy.tags:
         message = f"`{copy.name}` is the copying form of view `{view.name}` and is not tagged `view_copy`"
         report.error(codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.load.draft import argument_span, name_span
+from opwright.load.draft import argument_span, dispatch_key_span, item_span, name_span
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import parsed_operator_name
 from opwright.schema.signature import view_base_name
@@ -66,15 +66,19 @@ class CrossReport:
 
     def word(self, function: NativeFunction, field: str, word: str) -> Span:
         """Where a word stands in the value of a field that is text or a list of texts."""
-        found = self._nodes[function].get(field)
-        if found is None or isinstance(found, Mapping):
-            return self.value(function, field)
-        for item in [found] if isinstance(found, Scalar) else found.items:
-            if isinstance(item, Scalar):
-                start = item.value.find(word)
-                if start >= 0:
-                    return item.span_of(start, start + len(word))
-        return found.span
+        return item_span(self._nodes[function], field, word)
+
+    def dispatch_key(self, function: NativeFunction, name: str) -> Span:
+        """Where the dispatch table of a function names a key."""
+        return dispatch_key_span(self._nodes[function], name)
+
+    def kernel(self, function: NativeFunction, name: str) -> Span:
+        """Where the dispatch table of a function spells a kernel."""
+        table = self._nodes[function].get("dispatch")
+        for _, value in table.entries if isinstance(table, Mapping) else ():
+            if isinstance(value, Scalar) and value.value == name:
+                return value.span
+        return self.name(function)
 
     def returns(self, function: NativeFunction) -> Span:
         """Where a function's returns stand."""

@@ -6,7 +6,7 @@ import keyword
 from typing import Final
 
 from opwright.load import codes
-from opwright.load.draft import Draft, argument_span, name_span
+from opwright.load.draft import Draft, argument_span, dispatch_key_span, item_span, name_span
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel
 from opwright.schema.function import Argument, FunctionSchema
@@ -91,7 +91,7 @@ def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[Dispat
         for key in _STRUCTURED_KEYS:
             if key in kernels:
                 message = f"kernel for `{key.name}` on a function that delegates to `{draft.structured_delegate}`"
-                draft.fault(codes.DELEGATE_DISPATCH, message, draft.key_span("dispatch"))
+                draft.fault(codes.DELEGATE_DISPATCH, message, dispatch_key_span(draft.node, key.name))
 
 
 def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
@@ -113,7 +113,7 @@ def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
     defaulted = {one.name for one in schema.arguments.all if one.default is not None}
     for name in sorted(draft.cpp_no_default_args - defaulted):
         message = f"the schema has no argument `{name}` with a default"
-        draft.fault(codes.NO_DEFAULT, message, draft.value_span("cpp_no_default_args"))
+        draft.fault(codes.NO_DEFAULT, message, item_span(draft.node, "cpp_no_default_args", name))
 
 
 def _facts(one: Argument) -> tuple[bool, bool]:

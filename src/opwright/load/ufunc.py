@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.load import codes
-from opwright.load.draft import Draft
+from opwright.load.draft import Draft, dispatch_key_span
 from opwright.load.names import IDENTIFIER
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, UfuncKey, UfuncLoop
@@ -88,6 +88,6 @@ def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], draft: Draft, schema: 
     for key in _UFUNC_KEYS:
         if key in kernels:
             message = f"the loops make the kernel for `{key.name}`; `dispatch` names one too"
-            draft.fault(codes.UFUNC_DISPATCH, message, draft.value_span("dispatch"))
+            draft.fault(codes.UFUNC_DISPATCH, message, dispatch_key_span(draft.node, key.name))
         else:
             kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", NATIVE_NAMESPACE, True)

@@ -1,0 +1,55 @@
+"""Cases: small YAML documents with the faults that they have, marked in comments.
+
+A file of `cases/` holds documents parted by `---`. The first line of each is a comment that says what it shows. A
+line of carets in a comment marks the words above it and names the code of the fault:
+
+    - func: zero(Tensr self) -> Tensor
+    #            ^^^^^ E0202
+
+A document without such lines has no fault. `[silent]` in its first line tells that the reference accepts it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "cases"
+MARK = re.compile(r"#? *(\^+) ([EW][0-9]{4})")
+
+Fault = tuple[int, int, int, str]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One document: where it is from, what it shows, its text, and its faults as (line, column, width, code)."""
+
+    name: str
+    title: str
+    text: str
+    faults: tuple[Fault, ...]
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the reference accepts the document although it has faults."""
+        return "[silent]" in self.title
+
+
+def load_cases(file: str) -> list[Case]:
+    """The cases of a file of the folder."""
+    documents = (FOLDER / file).read_text(encoding="utf-8").split("\n---\n")
+    return [_case(f"{file}-{number}", text) for number, text in enumerate(documents, 1)]
+
+
+def _case(name: str, text: str) -> Case:
+    lines = text.splitlines()
+    faults: list[Fault] = []
+    above = 0
+    for number, line in enumerate(lines, 1):
+        mark = MARK.fullmatch(line)
+        if mark is None:
+            above = number
+        else:
+            faults.append((above, mark.start(1) + 1, len(mark.group(1)), mark.group(2)))
+    return Case(name, lines[0].lstrip("# "), text + "\n", tuple(sorted(faults)))
