@@ -19,6 +19,9 @@ from opwright.cpp.types import CType
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema, TensorOptions
 
+#: What the names of functions begin with whose public form is written by hand.
+MANUAL_PREFIX: Final = "__dispatch_"
+
 
 def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False) -> str:
     """The C++ name of an overload.
@@ -107,7 +110,7 @@ class CppSignature(Signature):
     __slots__ = ("faithful", "function", "method", "plain_name", "symint")
 
     def __init__(self, function: NativeFunction, *, faithful: bool, symint: bool, method: bool) -> None:
-        prefix = "__dispatch_" if function.manual_cpp_binding else ""
+        prefix = MANUAL_PREFIX if function.manual_cpp_binding else ""
         schema = function.schema
         super().__init__(
             prefix + name(schema, faithful=faithful, symint=symint),

@@ -37,6 +37,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.view_meta",
         "aten.functionalization",
         "aten.composite_kernels",
+        "aten.register.files",
     ),
     "declarations_yaml": ("aten.declarations",),
     "python": ("aten.view_meta",),

@@ -1,0 +1,56 @@
+"""The files `Register{Key}.cpp`: one sharded family for each backend of the run."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from opwright.emit.aten.backend import Backend, Wrapped, backends, wrapped_units
+from opwright.emit.aten.register.helpers import (
+    device_headers,
+    operator_headers,
+    registration_headers,
+    registration_helpers,
+)
+from opwright.emit.aten.register.registration import definitions
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.model.dispatch_key import CPU
+
+
+def _fragment(backend: Backend, wrapped: Wrapped, job: Job) -> Slots:
+    return {"dispatch_definitions": [definitions(wrapped, backend, job)]}
+
+
+def _units(backend: Backend, job: Job) -> list[Wrapped]:
+    return list(wrapped_units(job)[backend.key])
+
+
+def _frame(backend: Backend, job: Job) -> Slots:
+    per_operator, rocm = job.options.per_operator_headers, job.options.rocm
+    return {
+        "extra_cuda_headers": device_headers(backend.key, rocm=rocm, rules=job.rules),
+        "external_backend_headers": "",
+        "dispatch_headers": registration_headers(backend, per_operator_headers=per_operator, rocm=rocm),
+        "ops_headers": operator_headers(backend, job),
+        "dispatch_helpers": registration_helpers(backend),
+        "dispatch_definitions": [],
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The registrations of each backend of the run."""
+    return [
+        Emitter(
+            name=f"register_{backend.key.lower}",
+            family="sources",
+            template="RegisterDispatchKey.cpp",
+            units=partial(_units, backend),
+            fragment=partial(_fragment, backend),
+            frame=partial(_frame, backend),
+            layout=Sharded(
+                f"Register{backend.key.name}.cpp",
+                job.rules.register_cpu_shards if backend.key is CPU else job.rules.register_shards,
+                lambda wrapped: wrapped[0].root_name,
+            ),
+        )
+        for backend in backends(job)
+    ]

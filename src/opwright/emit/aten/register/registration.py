@@ -1,0 +1,101 @@
+"""What `Register{Key}.cpp` has of one unit: wrappers, their registration, and functions that skip the dispatcher.
+
+The layout is that of PyTorch's `RegisterDispatchDefinitions.ini`, filled for each unit, without its empty lines.
+"""
+
+from __future__ import annotations
+
+from opwright.convention import dispatcher, native
+from opwright.convention.derived import per_function
+from opwright.cpp.namespaces import closing, opening
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import translate
+from opwright.emit.aten import direct
+from opwright.emit.aten.backend import Backend, Unit, Way, Wrapped
+from opwright.emit.aten.register import structured
+from opwright.emit.aten.register import wrapper as plain
+from opwright.emit.aten.register.wrapper import Wrapper
+from opwright.emit.emitter import Job
+from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction, NativeFunctionsGroup
+
+
+def definitions(wrapped: Wrapped, backend: Backend, job: Job) -> str:
+    """All text for one unit, in the namespace of its kernels."""
+    unit, ways = wrapped
+    kernel = backend.kernel(unit)
+    namespace = (NATIVE_NAMESPACE if kernel is None else kernel.namespace).replace("::native", "")
+    bodies: list[str] = []
+    registrations: list[str] = []
+    functions: list[str] = []
+    for function, way in ways:
+        if way is Way.structured and isinstance(unit, NativeFunctionsGroup):
+            wrapper = structured.structured_wrapper(function, backend)
+            bodies.append(structured.definition(wrapper, unit, backend, job))
+        else:
+            wrapper = plain.plain_wrapper(function, way, backend)
+            bodies.append(plain.definition(wrapper, backend))
+        if job.selection.selects(function):
+            registrations.append(registration(wrapper))
+        functions.append(direct_definitions(wrapper, backend))
+    lower = backend.key.lower
+    return "\n".join(
+        [
+            opening(namespace),
+            "// NB: TORCH_LIBRARY_IMPL must be in an anonymous namespace to avoid",
+            "// ambiguity with conflicting identifiers that may have been defined in",
+            "// at namespace already.",
+            "namespace {",
+            *bodies,
+            *_library(unit, registrations, backend, job),
+            "} // anonymous namespace",
+            f"namespace {lower} {{",
+            *functions,
+            f"}} // namespace {lower}",
+            closing(namespace),
+        ]
+    )
+
+
+def _library(unit: Unit, registrations: list[str], backend: Backend, job: Job) -> list[str]:
+    """The registration of a unit's wrappers with the dispatcher."""
+    if not registrations or job.options.skip_dispatcher_registration:
+        return []
+    namespace = unit.namespace if isinstance(unit, NativeFunction) else unit.functional.namespace
+    return [f"TORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{", "    " + "\n".join(registrations), "}"]
+
+
+def registration(wrapper: Wrapper) -> str:
+    """The call that registers a wrapper for its overload."""
+    gap = " " if wrapper.way is Way.structured else "\n"
+    return f'm.impl("{wrapper.function.name.text}",{gap}TORCH_FN({wrapper.name}));'
+
+
+def direct_definitions(wrapper: Wrapper, backend: Backend) -> str:
+    """The definitions of the functions that call the wrapper without asking the dispatcher."""
+    function = wrapper.function
+    name = wrapper.name
+    if backend.symint and wrapper.signature is dispatcher.signature(function):
+        calls = _dispatcher_calls(function)
+    elif backend.symint and wrapper.signature is native.signature(function):
+        calls = _native_calls(function)
+    else:
+        calls = _calls_of(function, wrapper.signature, symint=backend.symint)
+    return "\n".join([f"{head} {{\nreturn {name}({arguments});\n}}" for head, arguments in calls])
+
+
+def _calls_of(function: NativeFunction, wanted: Signature, *, symint: bool) -> list[tuple[str, str]]:
+    """The head of each direct function of an overload, and the arguments with which it calls the wrapper."""
+    return [
+        (signature.definition(name), ", ".join(translate(signature.bindings, wanted.bindings)))
+        for name, signature in direct.signatures(function, symint=symint)
+    ]
+
+
+@per_function
+def _dispatcher_calls(function: NativeFunction) -> list[tuple[str, str]]:
+    return _calls_of(function, dispatcher.signature(function), symint=True)
+
+
+@per_function
+def _native_calls(function: NativeFunction) -> list[tuple[str, str]]:
+    return _calls_of(function, native.signature(function), symint=True)

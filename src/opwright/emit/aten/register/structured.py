@@ -1,0 +1,299 @@
+"""Wrappers of structured kernels.
+
+For each of the functional, in-place and out overloads a class derives from the kernel's: it says where outputs come
+from when `meta` sets them. The wrapper makes one, runs `meta` and `impl` on it, and returns the outputs. Under `Meta`
+there is no `impl`; under `CompositeExplicitAutogradNonFunctional` the out overload is called in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from opwright.convention import cpp, native
+from opwright.convention import structured as convention
+from opwright.convention.derived import per_function
+from opwright.cpp import types as ctypes
+from opwright.cpp.binding import Given
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import Source, translate
+from opwright.emit.aten.backend import Backend, Way
+from opwright.emit.aten.register.devices import device_check, held_guard, moves_guard
+from opwright.emit.aten.register.wrapper import Wrapper
+from opwright.emit.emitter import Job
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.schema.function import Argument, SchemaKind
+
+
+@dataclass(frozen=True, slots=True)
+class OutputClass:
+    """The class that provides the outputs of one overload.
+
+    `inherits` tells that `meta` relies on a parent's own bookkeeping of outputs, which is then called too; `guard` is
+    the type of its device guard or empty, `moves_guard` whether outputs move it; `names` that outputs may have names.
+    """
+
+    name: str
+    parent: str
+    kind: SchemaKind
+    outputs: int
+    inherits: bool
+    guard: str
+    moves_guard: bool
+    names: bool
+
+
+def structured_wrapper(function: NativeFunction, backend: Backend) -> Wrapper:
+    """The wrapper of an overload with a structured kernel."""
+    signature = _signature(function, backend)
+    return Wrapper(function, Way.structured, f"wrapper_{backend.key.name}_{signature.name}", signature)
+
+
+def _signature(function: NativeFunction, backend: Backend) -> Signature:
+    kernel = backend.kernels.get(function)
+    symint = kernel is not None and kernel.symint
+    return native.symint_signature(function) if symint else native.signature(function)
+
+
+def output_class(function: NativeFunction, group: NativeFunctionsGroup, backend: Backend, job: Job) -> OutputClass:
+    """The class of one overload under one backend."""
+    key = backend.key
+    name, parent = _class_names(group, backend)
+    return OutputClass(
+        name=f"{name}_{function.kind.name}",
+        parent=parent,
+        kind=function.kind,
+        outputs=len(function.schema.returns),
+        inherits=group.out.structured_inherits is not None,
+        guard=held_guard(key, rocm=job.options.rocm, rules=job.rules),
+        moves_guard=moves_guard(key),
+        names=job.rules.set_output_takes_names,
+    )
+
+
+#: What stands in the name of classes that belong to no kernel.
+_MADE: Final = {META: "meta", COMPOSITE_EXPLICIT_NON_FUNCTIONAL: "default_backend"}
+
+
+def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, str]:
+    """The name of the group's classes, before the kind, and of their parent."""
+    if backend.key in _MADE:
+        name = f"structured_{convention.meta_name(group)}"
+        return f"{name}_{_MADE[backend.key]}", f"at::meta::{name}"
+    kernel = backend.kernel(group)
+    assert kernel is not None, "a group without a kernel has no structured wrappers"
+    name = f"structured_{kernel.name}"
+    return name, f"{kernel.namespace}::{name}"
+
+
+_MOVE_GUARD: Final = """\
+        auto current_device = guard_.current_device();
+        if (C10_UNLIKELY(current_device.has_value())) {
+          TORCH_INTERNAL_ASSERT(*current_device == options.device(),
+            "structured kernels don't support multi-device outputs");
+        } else {
+          guard_.reset_device(options.device());
+        }
+"""
+_CREATE: Final = "        outputs_[output_idx] = create_out(sizes, strides, options);\n"
+_CHECK_INPLACE: Final = """\
+        const auto& out = outputs_[output_idx].get();
+        check_inplace(out, sizes, options);
+"""
+_RESIZE: Final = """\
+        const auto& out = outputs_[output_idx].get();
+        resize_out(out, sizes, strides, options);
+"""
+_PROXY: Final = """\
+        auto maybe_proxy = maybe_create_proxy(out, sizes, strides, options);
+        if (C10_UNLIKELY(maybe_proxy.has_value())) {
+            proxy_outputs_[output_idx] = std::move(maybe_proxy).value();
+        }
+"""
+_PROPAGATE_NAMES: Final = """\
+        if (!names.empty()) {
+          namedinference::propagate_names(outputs_[output_idx], names);
+        }
+"""
+_PARENT_LAST: Final = """\
+        // super must happen after, so that downstream can use maybe_get_output
+        // to retrieve the output
+"""
+
+#: How an output is provided: by kind.
+_PROVIDES: Final = {
+    SchemaKind.functional: _CREATE,
+    SchemaKind.inplace: _CHECK_INPLACE,
+    SchemaKind.out: _RESIZE,
+}
+
+
+def print_class(made: OutputClass) -> str:
+    """The class's definition."""
+    functional = made.kind is SchemaKind.functional
+    output = "outputs_[output_idx]"
+    if not functional:
+        output = f"proxy_outputs_[output_idx].has_value() ? *proxy_outputs_[output_idx] : {output}.get()"
+    return (
+        f"struct {made.name} final : public {made.parent} {{\n"
+        f"{_constructor(made)}"
+        f"{_setter(made, 'strided', '' if functional else _PROXY)}"
+        f"{_setter(made, 'raw_strided', '')}"
+        "    const Tensor& maybe_get_output(int64_t output_idx) override {\n"
+        f"      return {output};\n"
+        "    }\n"
+        f"{_fields(made)}"
+        "};"
+    )
+
+
+def _constructor(made: OutputClass) -> str:
+    if made.kind is SchemaKind.functional:
+        return ""
+    if made.kind is SchemaKind.inplace:
+        return f"    {made.name}(Tensor& self) : outputs_{{std::ref(self)}} {{}}\n"
+    outs = [f"out{place}" for place in range(made.outputs)]
+    parameters = ", ".join([f"Tensor& {out}" for out in outs])
+    references = ", ".join([f"std::ref({out})" for out in outs])
+    return f"    {made.name}({parameters}) : outputs_{{ {references} }} {{}}\n"
+
+
+def _setter(made: OutputClass, strides: str, proxy: str) -> str:
+    """The method that `meta` calls with the size and type of an output; strides are a wish or a need."""
+    names, passed = (", DimnameList names", ", names") if made.names else ("", "")
+    parent = f"{made.parent}::set_output_raw_strided(output_idx, sizes, strides, options{passed});"
+    return (
+        f"    void set_output_{strides}(\n"
+        "        int64_t output_idx, IntArrayRef sizes, IntArrayRef strides,\n"
+        f"        TensorOptions options{names}\n"
+        "    ) override {\n"
+        f"{_MOVE_GUARD if made.moves_guard else ''}"
+        f"{_PROVIDES[made.kind]}{proxy}"
+        f"{_PROPAGATE_NAMES if made.names else ''}{_PARENT_LAST}"
+        f"{f'        {parent}{chr(10)}' if made.inherits else ''}"
+        "    }\n"
+    )
+
+
+def _fields(made: OutputClass) -> str:
+    guard = f"    {made.guard} guard_;\n" if made.guard else ""
+    if made.kind is SchemaKind.functional:
+        return f"    std::array<Tensor, {made.outputs}> outputs_;\n{guard}"
+    return (
+        f"    std::array<std::reference_wrapper<Tensor>, {made.outputs}> outputs_;\n"
+        f"    std::array<::std::optional<Tensor>, {made.outputs}> proxy_outputs_;\n{guard}"
+    )
+
+
+def definition(wrapper: Wrapper, group: NativeFunctionsGroup, backend: Backend, job: Job) -> str:
+    """The class of the overload and the wrapper that uses it."""
+    made = output_class(wrapper.function, group, backend, job)
+    check = f"{device_check(wrapper.function, wrapper.name)}\n" if backend.device_guard else ""
+    return (
+        f"{print_class(made)}\n"
+        f"{wrapper.signature.definition(wrapper.name)} {{\n"
+        f"{check}{made.name} op{_constructed_from(wrapper.function)};\n"
+        f"{_run(wrapper, group, backend.key)}"
+        f"return {_returned(wrapper.function)};\n"
+        "}"
+    )
+
+
+def _constructed_from(function: NativeFunction) -> str:
+    if function.kind is SchemaKind.functional:
+        return ""
+    if function.kind is SchemaKind.inplace:
+        return "(self)"
+    return f"({_names(function.arguments.out)})"
+
+
+def _names(arguments: Sequence[Argument]) -> str:
+    return ", ".join([one.name for one in arguments])
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """The arguments that one overload passes on to `meta`, to `impl`, and to the public out function."""
+
+    meta: str
+    impl: str
+    out: str
+
+
+@per_function
+def _calls(function: NativeFunction) -> _Calls:
+    return _arguments_of_calls(function, native.signature(function))
+
+
+@per_function
+def _symint_calls(function: NativeFunction) -> _Calls:
+    return _arguments_of_calls(function, native.symint_signature(function))
+
+
+def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Calls:
+    group = function.group
+    assert group is not None, "only overloads of a group have structured wrappers"
+    given: tuple[Source, ...] = signature.bindings
+    meta = translate(given, convention.meta_arguments(group))
+    given += _precomputed(group) + _outputs(function, group)
+    out = cpp.function_signatures(group.out).most_faithful
+    return _Calls(
+        ", ".join(meta),
+        ", ".join(translate(given, convention.impl_arguments(group))),
+        ", ".join(translate(given, out.bindings)),
+    )
+
+
+def _precomputed(group: NativeFunctionsGroup) -> tuple[Given, ...]:
+    """What `meta` computed for `impl`."""
+    precomputed = group.out.precomputed
+    if precomputed is None:
+        return ()
+    ones = [one for replacements in precomputed.replace.values() for one in replacements]
+    bindings = [convention.binding(one) for one in (*ones, *precomputed.add)]
+    return tuple([Given(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
+
+
+def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Given, ...]:
+    """The outputs, once `meta` has set them; of an out function they may be proxies."""
+    form = "op.maybe_get_output({})" if function.kind is SchemaKind.out else "op.outputs_[{}]"
+    outs = convention.out_arguments(group)
+    tensor = ctypes.mut_ref(ctypes.TENSOR)
+    return tuple([Given(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
+
+
+def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey) -> str:
+    """The calls of `meta` and `impl`, and the way of proxies back into the outputs that they stand for."""
+    function = wrapper.function
+    symbolic = wrapper.signature is not native.signature(function)
+    calls = _symint_calls(function) if symbolic else _calls(function)
+    lines = [f"op.meta({calls.meta});"]
+    if group.out.precomputed is not None:
+        lines = [f"auto precompute = op.meta({calls.meta});", "(void)precompute;"]
+    if key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
+        name = cpp.name(group.out.schema, faithful=True)
+        lines.append(f"at::{cpp.MANUAL_PREFIX if function.manual_cpp_binding else ''}{name}({calls.out});")
+    elif key is not META:
+        lines.append(f"op.impl({calls.impl});")
+    if function.kind is not SchemaKind.functional:
+        lines += [
+            f"if (op.proxy_outputs_[{place}].has_value()) "
+            f"op.outputs_[{place}].get().copy_(*op.proxy_outputs_[{place}]);"
+            for place in range(len(function.schema.returns))
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _returned(function: NativeFunction) -> str:
+    if function.kind is SchemaKind.inplace:
+        return "self"
+    count = len(function.schema.returns)
+    if function.kind is SchemaKind.functional:
+        if count == 1:
+            return "std::move(op.outputs_[0])"
+        moved = ", ".join([f"std::move(op.outputs_[{place}])" for place in range(count)])
+        return f"std::make_tuple({moved})"
+    outs = function.arguments.out
+    return outs[0].name if count == 1 else f"std::forward_as_tuple({_names(outs)})"

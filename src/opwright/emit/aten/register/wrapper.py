@@ -1,0 +1,125 @@
+"""Wrappers of kernels that are plain functions.
+
+A wrapper has the dispatcher's convention and a name of its own for each overload, and calls the kernel in the
+convention that the kernel has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from opwright.convention import cpp, dispatcher, native
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import translated_call
+from opwright.emit.aten.backend import Backend, Way
+from opwright.emit.aten.register.devices import device_lines
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.schema.function import SchemaKind
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """What a wrapper is called and takes, and how it gets its result."""
+
+    function: NativeFunction
+    way: Way
+    name: str
+    signature: Signature
+
+
+def plain_wrapper(function: NativeFunction, way: Way, backend: Backend) -> Wrapper:
+    """The wrapper of an overload that has no structured kernel."""
+    return Wrapper(function, way, wrapper_name(function, backend), wrapper_signature(function, backend))
+
+
+def wrapper_name(function: NativeFunction, backend: Backend) -> str:
+    """The wrapper's name; the overload is part of it, so that no two are the same."""
+    return f"wrapper_{backend.key.name}_{function.name.overload}_{dispatcher.name(function.schema)}"
+
+
+def wrapper_signature(function: NativeFunction, backend: Backend) -> Signature:
+    """The wrapper's signature under the dispatcher's convention."""
+    return dispatcher.signature(function) if backend.symint else dispatcher.concrete_signature(function)
+
+
+def kernel_signature(function: NativeFunction, kernel: Kernel, backend: Backend) -> Signature:
+    """The signature of a kernel: native in PyTorch, the dispatcher's outside of it."""
+    if backend.external:
+        return dispatcher.signature(function) if kernel.symint else dispatcher.concrete_signature(function)
+    return native.symint_signature(function) if kernel.symint else native.signature(function)
+
+
+def definition(wrapper: Wrapper, backend: Backend) -> str:
+    """The wrapper's definition."""
+    if wrapper.way is Way.kernel:
+        return _calling_kernel(wrapper, backend)
+    if wrapper.way is Way.refusal:
+        return _refusing(wrapper)
+    return _copying(wrapper, backend)
+
+
+def _calling_kernel(wrapper: Wrapper, backend: Backend) -> str:
+    function = wrapper.function
+    kernel = backend.kernels[function]
+    owner = kernel.namespace if backend.class_name is None else f"{kernel.namespace}::{backend.class_name}"
+    wanted = kernel_signature(function, kernel, backend).bindings
+    call = translated_call(f"{owner}::{kernel.name}", wrapper.signature.bindings, wanted)
+    return (
+        f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
+        f"{device_lines(function, wrapper.name, backend)}\n"
+        f"  return {call};\n"
+        "}\n} // anonymous namespace"
+    )
+
+
+def _refusing(wrapper: Wrapper) -> str:
+    """An in-place function without a kernel for meta tensors may only be called on them, where it does nothing."""
+    written = wrapper.function.arguments.self_arg
+    name = written.name if written is not None else "self"
+    return (
+        f"{wrapper.signature.definition(wrapper.name)} {{\n"
+        f"  TORCH_CHECK_NOT_IMPLEMENTED({name}.is_meta(),\n"
+        '    "Cannot inplace into non-meta tensor with meta tensor argument");\n'
+        f"  return {name};\n"
+        "}"
+    )
+
+
+#: How the result of the functional overload gets into what the wrapper writes to.
+_COPIES: Final = {SchemaKind.inplace: "at::_copy_from", SchemaKind.out: "at::_copy_from_and_resize"}
+
+
+def _copying(wrapper: Wrapper, backend: Backend) -> str:
+    function = wrapper.function
+    group = function.group
+    assert group is not None, "only overloads of a group are made from the functional one"
+    functional = plain_wrapper(group.functional, Way.kernel, backend)
+    call = translated_call(functional.name, wrapper.signature.bindings, functional.signature.bindings)
+    result = f"{wrapper.name}_tmp"
+    copies, returned = _copied_results(wrapper, result)
+    return (
+        f"{wrapper.signature.definition(wrapper.name)} {{\n"
+        f"  auto {result} = {call};\n"
+        f"  {copies}\n"
+        f"  return {returned};\n"
+        "}"
+    )
+
+
+def _copied_results(wrapper: Wrapper, result: str) -> tuple[str, str]:
+    """The copies of all results, and what the wrapper returns."""
+    function = wrapper.function
+    copy = _COPIES[function.kind]
+    names = cpp.return_names(function)
+    if len(names) > 1:
+        lines = [f"{copy}(std::get<{place}>({result}), {name});" for place, name in enumerate(names)]
+        return "\n  ".join(lines), f"{wrapper.signature.returns.text}({', '.join(names)})"
+    if names:
+        return f"{copy}({result}, {names[0]});", names[0]
+    # What writes to lists returns nothing.
+    out = function.arguments.out[0]
+    if out.type.list_like is None:
+        return f"{copy}({result}, {out.name});", ""
+    loop = f"    for (int64_t i = 0; i < {result}.size(); ++i) {{\n        {copy}({result}[i], {out.name}[i]);\n    }}"
+    return loop, ""
