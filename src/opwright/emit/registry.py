@@ -38,6 +38,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.functionalization",
         "aten.composite_kernels",
         "aten.register.files",
+        "aten.ufunc",
     ),
     "declarations_yaml": ("aten.declarations",),
     "python": ("aten.view_meta",),

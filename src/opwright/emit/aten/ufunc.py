@@ -1,0 +1,259 @@
+"""Kernels of ufuncs: `UfuncCPU_{op}.cpp`, `UfuncCPUKernel_{op}.cpp`, which is compiled per instruction set, and
+`UfuncCUDA_{op}.cu`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from opwright.convention import structured, ufunc
+from opwright.cpp import types as ctypes
+from opwright.cpp.binding import Binding, Given
+from opwright.cpp.translation import Source, translate, translated_call
+from opwright.cpp.types import CType
+from opwright.emit.aten.backend import backends
+from opwright.emit.aten.meta_headers import meta_class
+from opwright.emit.aten.native_headers import structured_class
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
+from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
+from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
+from opwright.schema.types import SCALAR
+
+Loops = Mapping[UfuncKey, UfuncLoop]
+
+
+def ufunc_groups(job: Job) -> list[NativeFunctionsGroup]:
+    """The groups whose kernels are made from a scalar function."""
+    return [group for group in job.catalog.structured_groups if group.out.ufunc]
+
+
+def _name(group: NativeFunctionsGroup) -> str:
+    return group.functional.schema.name.name
+
+
+def _typed(bindings: Iterable[Binding]) -> str:
+    return ", ".join([binding.definition for binding in bindings])
+
+
+# The stub, through which the kernel is reached.
+
+
+def _stub(group: NativeFunctionsGroup) -> str:
+    """The type of the kernel function and the declaration of its stub."""
+    name = _name(group)
+    types = ", ".join([binding.type.text for binding in ufunc.stub_arguments(group)])
+    return f"using {name}_fn = void(*)(TensorIteratorBase&, {types});\nDECLARE_DISPATCH({name}_fn, {name}_stub)"
+
+
+def _kernel(group: NativeFunctionsGroup, switch_name: str, cases: Sequence[str]) -> str:
+    """The kernel function: a switch over the dtypes."""
+    head = f"void {_name(group)}_kernel(TensorIteratorBase& iter, {_typed(ufunc.stub_arguments(group))})"
+    return f'{head} {{\n  AT_DISPATCH_SWITCH(iter.common_dtype(), "{switch_name}",\n{"".join(cases)}  );\n}}'
+
+
+def _case(dtype: str, body: str) -> str:
+    return f"\nAT_DISPATCH_CASE(at::ScalarType::{dtype},\n  [&]() {{\n{body}\n  }}\n)\n\n"
+
+
+def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
+    """The structured kernel's `impl`, which calls a function with what the stub takes."""
+    given = structured.impl_arguments(group)
+    call = f"{function}, {', '.join(translate(given, ufunc.stub_arguments(group)))})"
+    return f"TORCH_IMPL_FUNC({ufunc.kernel_name(group, key)})({_typed(given)}) {{\n  {call};\n}}"
+
+
+# CPU.
+
+
+def cpu_definitions(group: NativeFunctionsGroup) -> str:
+    """The stub and the kernel that goes through it."""
+    name = _name(group)
+    body = _implementation(group, CPU, f"{name}_stub(device_type(), *this")
+    return f"\n{_stub(group)}\nDEFINE_DISPATCH({name}_stub);\n\n{body}\n"
+
+
+#: Where a loop over scalars or vectors takes its scalar function from, the first choice first.
+_CHOICES: Final = {
+    UfuncKey.CPUScalar: (UfuncKey.CPUScalar, UfuncKey.ScalarOnly, UfuncKey.Generic),
+    UfuncKey.CPUVector: (UfuncKey.CPUVector, UfuncKey.Generic),
+}
+_VECTOR: Final = ctypes.vectorized(ctypes.SCALAR_T)
+
+
+def _by_dtype(loops: Loops, choices: Iterable[UfuncKey]) -> dict[str, str]:
+    """The scalar function for each dtype; the first choice that has the dtype holds."""
+    found: dict[str, str] = {}
+    for choice in choices:
+        if choice in loops:
+            for dtype in loops[choice].dtypes:
+                found.setdefault(dtype, loops[choice].name)
+    return found
+
+
+def cpu_kernel(group: NativeFunctionsGroup) -> str:
+    """The kernel function with its loops, for scalars and, where there is one, for vectors."""
+    name = _name(group)
+    scalars = _by_dtype(group.out.ufunc, _CHOICES[UfuncKey.CPUScalar])
+    vectors = _by_dtype(group.out.ufunc, _CHOICES[UfuncKey.CPUVector])
+    cases = [_case(dtype, _cpu_loop(group, scalar, vectors.get(dtype))) for dtype, scalar in scalars.items()]
+    return (
+        f"\nnamespace {{\n\n{_kernel(group, f'{name}_stub', cases)}\n\n}} // anonymous namespace\n\n"
+        f"{_stub(group)}\nREGISTER_DISPATCH({name}_stub, &{name}_kernel)\n"
+    )
+
+
+def _cpu_loop(group: NativeFunctionsGroup, scalar: str, vector: str | None) -> str:
+    scalars = [binding.name for binding in ufunc.stub_arguments(group) if _is_scalar(binding)]
+    lines = [f"auto _s_{name} = {name}.to<scalar_t>();" for name in scalars]
+    given: list[Source] = [Given(f"_s_{name}", name, ctypes.SCALAR_T) for name in scalars]
+    if vector is None:
+        loops, function = [_lambda(group, scalar, ctypes.SCALAR_T, given)], "cpu_kernel"
+    else:
+        lines += [f"auto _v_{name} = at::vec::Vectorized<scalar_t>(_s_{name});" for name in scalars]
+        given += [Given(f"_v_{name}", name, _VECTOR) for name in scalars]
+        loops = [_lambda(group, scalar, ctypes.SCALAR_T, given), _lambda(group, vector, _VECTOR, given)]
+        function = "cpu_kernel_vec"
+    passed = ",\n".join([f"  {loop}" for loop in loops])
+    return "\n".join(["", *(lines or [""]), f"{function}(iter,", passed, ");", ""])
+
+
+def _is_scalar(binding: Binding) -> bool:
+    return binding.type is structured.argument_type(SCALAR)
+
+
+def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, given: Sequence[Source]) -> str:
+    elements = ufunc.tensor_elements(group, computed)
+    wanted = ufunc.scalar_arguments(group, computed)
+    return f"[=]({_typed(elements)}) {{ return {translated_call(f'ufunc::{function}', (*given, *elements), wanted)}; }}"
+
+
+# CUDA.
+
+
+def _functor_keys(group: NativeFunctionsGroup) -> tuple[UfuncKey, ...]:
+    """The functors of a kernel; for two tensors either of them may be a scalar in memory of the CPU."""
+    if len(ufunc.tensors(group)) == 2:
+        return (UfuncKey.CUDAFunctorOnSelf, UfuncKey.CUDAFunctorOnOther, UfuncKey.CUDAFunctor)
+    return (UfuncKey.CUDAFunctor,)
+
+
+_SHARED_LOOPS: Final = (UfuncKey.ScalarOnly, UfuncKey.Generic)
+
+
+def cuda_definitions(group: NativeFunctionsGroup) -> str:
+    """The functors, the kernel function with its choice among them, and the kernel that calls it."""
+    name = _name(group)
+    loops = group.out.ufunc
+    functors: list[str] = []
+    by_dtype: dict[str, dict[UfuncKey, str]] = {}
+    shared = _by_dtype(loops, _SHARED_LOOPS)
+    for key in _functor_keys(group):
+        # A loop named for this very place is a functor that is written by hand.
+        names = _by_dtype(loops, [key]) if key in loops else {one: f"{key.value}_{shared[one]}" for one in shared}
+        if key not in loops:
+            functors.append(_functor(group, key, next(iter(shared.values()))))
+        for dtype, functor in names.items():
+            by_dtype.setdefault(dtype, {})[key] = functor
+    cases = [_case(dtype, _cuda_choice(group, chosen)) for dtype, chosen in by_dtype.items()]
+    kernel = _kernel(group, ufunc.kernel_name(group, CUDA), cases)
+    body = _implementation(group, CUDA, f"{name}_kernel(*this")
+    return (
+        "\n" + "\n".join(functors) + f"\n\n{_stub(group)}\n\n{kernel}\n"
+        f"REGISTER_DISPATCH({name}_stub, &{name}_kernel)\n\n{body}\n"
+    )
+
+
+def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
+    """A class template that holds what all elements share, and computes one element when it is called."""
+    name = f"{key.value}_{function}"
+    held, passed = ufunc.functor_arguments(group, key)
+    fields = tuple([Binding(f"{one.name}_", one.role, one.type, one.argument) for one in held])
+    members = "\n".join([f"{field.definition};" for field in fields])
+    initial = ", ".join([f"{one.name}_({one.name})" for one in held])
+    call = translated_call(f"ufunc::{function}", fields + passed, ufunc.scalar_arguments(group, ctypes.OPMATH_T))
+    return (
+        "\ntemplate <typename scalar_t>\n"
+        f"struct {name} {{\n"
+        "  using opmath_t = at::opmath_type<scalar_t>;\n"
+        f"  {members}\n"
+        f"  {name}({_typed(held)}) : {initial} {{}}\n"
+        f"  __device__ scalar_t operator()({_typed(passed)}) const {{\n"
+        f"    return {call};\n"
+        "  }\n"
+        "};\n"
+    )
+
+
+def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) -> str:
+    """The call of the functor for the tensors at hand: one may be a scalar in memory of the CPU."""
+    given: tuple[Source, ...] = structured.impl_arguments(group)
+    # The operand of a functor is counted with the output before it.
+    special = [(key, ufunc.HELD_TENSOR[key]) for key in (UfuncKey.CUDAFunctorOnOther, UfuncKey.CUDAFunctorOnSelf)]
+    text = "    using opmath_t = at::opmath_type<scalar_t>;if (false) {}\n"
+    for key, place in special:
+        if key in functors:
+            tensor = ufunc.tensors(group)[place].name
+            value = Given(f"iter.scalar_value<opmath_t>({place + 1})", tensor, ctypes.OPMATH_T)
+            made = ", ".join(translate((*given, value), ufunc.functor_arguments(group, key).held))
+            text += (
+                f"else if (iter.is_cpu_scalar({place + 1})) {{\n"
+                f"  {functors[key]}<scalar_t> ufunctor({made});\n"
+                f"  iter.remove_operand({place + 1});\n"
+                "  gpu_kernel(iter, ufunctor);\n"
+                "}"
+            )
+    made = ", ".join(translate(given, ufunc.functor_arguments(group, UfuncKey.CUDAFunctor).held))
+    return f"{text}\nelse {{\n  gpu_kernel(iter, {functors[UfuncKey.CUDAFunctor]}<scalar_t>({made}));\n}}\n"
+
+
+# Files.
+
+
+def _declared(group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> dict[str, str]:
+    """The classes that the definitions need, copied so that a change of other operators changes no such file."""
+    return {
+        "meta_declaration": meta_class(group),
+        "native_declaration": structured_class(group, group.out.kernels[key], job),
+    }
+
+
+def _cpu_file(group: NativeFunctionsGroup, job: Job) -> Slots:
+    return {**_declared(group, CPU, job), "native_definitions": cpu_definitions(group)}
+
+
+def _cpu_kernel_file(group: NativeFunctionsGroup, job: Job) -> Slots:
+    return {"name": _name(group), "native_definitions": cpu_kernel(group)}
+
+
+def _cuda_file(group: NativeFunctionsGroup, job: Job) -> Slots:
+    folder = "hip" if job.options.rocm else "cuda"
+    return {
+        **_declared(group, CUDA, job),
+        "name": _name(group),
+        "cuda_headers": f"#include <ATen/native/{folder}/Loops.cuh>",
+        "native_definitions": cuda_definitions(group),
+    }
+
+
+def _emitter(
+    template: str, ending: str, fragment: Callable[[NativeFunctionsGroup, Job], Slots]
+) -> Emitter[NativeFunctionsGroup]:
+    return Emitter(
+        name=f"{template.lower()}_files",
+        family="sources",
+        template=f"{template}{ending}",
+        units=ufunc_groups,
+        fragment=fragment,
+        layout=FilePerUnit(lambda group: f"{template}_{_name(group)}{ending}"),
+    )
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The kernels of ufuncs for the backends of the run."""
+    keys = [backend.key for backend in backends(job)]
+    made: list[AnyEmitter] = []
+    if CPU in keys:
+        made += [_emitter("UfuncCPU", ".cpp", _cpu_file), _emitter("UfuncCPUKernel", ".cpp", _cpu_kernel_file)]
+    if CUDA in keys:
+        made.append(_emitter("UfuncCUDA", ".cu", _cuda_file))
+    return made
