@@ -37,6 +37,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.view_meta",
         "aten.functionalization",
         "aten.composite_kernels",
+        "aten.c_shim",
         "aten.register.files",
         "aten.ufunc",
     ),

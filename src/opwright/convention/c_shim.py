@@ -1,0 +1,194 @@
+"""The convention of C shims: operators as C functions, for code that AOTInductor compiled ahead of time.
+
+Tensors are handles, optional values are pointers that may be null, lists are a pointer with a length, a device is
+its type with an index, enumerations and truth values are `int32_t`. Results are written through pointers, for the
+function itself returns an error code.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.convention.defaults import default_expression
+from opwright.schema.function import Argument, FunctionSchema, Return
+from opwright.schema.types import BaseType, ListType, OptionalType, Type
+
+
+class NoCForm(Exception):
+    """An argument, or a return, of a type that has no form in C: `what` it is, and the `type`."""
+
+    def __init__(self, what: str, type: Type) -> None:
+        super().__init__(what, type)
+        self.what: Final = what
+        self.type: Final = type
+
+
+class CParameters(NamedTuple):
+    """The C parameters that stand for one argument, and what is passed on for them.
+
+    `declarations` are one or two parameters; `value` is the C++ type of the `expression`.
+    """
+
+    types: tuple[str, ...]
+    names: tuple[str, ...]
+    value: str
+    expression: str
+
+    @property
+    def declarations(self) -> list[str]:
+        """The parameters with their types."""
+        return [f"{type} {name}" for type, name in zip(self.types, self.names, strict=True)]
+
+
+#: Base type -> its C type, its C++ type, and the C++ expression of a C value.
+_BASES: Final = {
+    "Tensor": ("AtenTensorHandle", "at::Tensor", "resolve_tensor_dispatch_flags({})"),
+    "Generator": ("AtenGeneratorHandle", "at::Generator", "*generator_handle_to_generator_pointer({})"),
+    "bool": ("int32_t", "bool", "{}"),
+    "int": ("int64_t", "int64_t", "{}"),
+    "SymInt": ("int64_t", "c10::SymInt", "{}"),
+    "float": ("double", "double", "{}"),
+    "Scalar": ("double", "c10::Scalar", "{}"),
+    "str": ("const char*", "::std::string_view", "{}"),
+    "DeviceIndex": ("int32_t", "c10::DeviceIndex", "static_cast<c10::DeviceIndex>({})"),
+    "Layout": ("int32_t", "c10::Layout", "static_cast<c10::Layout>({})"),
+    "MemoryFormat": ("int32_t", "c10::MemoryFormat", "static_cast<c10::MemoryFormat>({})"),
+    "ScalarType": ("int32_t", "c10::ScalarType", "static_cast<c10::ScalarType>({})"),
+}
+
+_DEVICE: Final = "c10::Device"
+_TENSOR: Final = "at::Tensor"
+_OPTIONAL_TENSOR: Final = "::std::optional<at::Tensor>"
+
+
+def parameters(argument: Argument) -> CParameters:
+    """The C parameters of an argument; NoCForm where its type has none.
+
+    >>> from opwright.schema import parse_schema
+    >>> schema = parse_schema("f(Tensor self, SymInt[] size, Device? device=None) -> Tensor")
+    >>> parameters(schema.arguments.all[1]).declarations
+    ['const int64_t* size', 'int64_t size_len_']
+    >>> parameters(schema.arguments.all[2]).expression
+    'pointer_to_optional_device(device, device_index_)'
+    """
+    found = _PARAMETERS.get(argument)
+    if found is None:
+        made = _parameters(argument.type, argument.name, argument.is_write)
+        if made is None:
+            raise NoCForm(f"argument `{argument.name}`", argument.type)
+        found = _PARAMETERS[argument] = made
+    return found
+
+
+_PARAMETERS: Final[dict[Argument, CParameters]] = {}
+
+
+def _parameters(type: Type, name: str, writes: bool) -> CParameters | None:
+    if isinstance(type, OptionalType):
+        return _optional(_parameters(type.elem, name, False))
+    if isinstance(type, ListType):
+        return _list(type, _parameters(type.elem, name, False), writes)
+    if not isinstance(type, BaseType):
+        return None
+    if type.name == "Device":
+        index = f"{name}_index_"
+        made = f"c10::Device(static_cast<c10::DeviceType>({name}), static_cast<c10::DeviceIndex>({index}))"
+        return CParameters(("int32_t", "int32_t"), (name, index), _DEVICE, made)
+    if type.name not in _BASES:
+        return None
+    c_type, value, expression = _BASES[type.name]
+    if writes and value == _TENSOR:
+        # What is written to must be the caller's tensor itself, not one with its dispatch flags resolved.
+        expression = "*tensor_handle_to_tensor_pointer({})"
+    return CParameters((c_type,), (name,), value, expression.format(name))
+
+
+def _optional(inner: CParameters | None) -> CParameters | None:
+    if inner is None:
+        return None
+    value = inner.value
+    passed = ", ".join(inner.names)
+    if value == _TENSOR:
+        expression = f"resolve_tensor_dispatch_flags({passed})"
+    elif value == _DEVICE:
+        expression = f"pointer_to_optional_device({passed})"
+    elif value.startswith("c10::ArrayRef<"):
+        expression = f"pointer_to_optional_list<{value[len('c10::ArrayRef<') : -1]}>({passed})"
+    else:
+        expression = f"pointer_to_optional<{value}>({passed})"
+    types = (f"{inner.types[0]}*", *inner.types[1:])
+    return CParameters(types, inner.names, f"::std::optional<{value}>", expression)
+
+
+def _list(type: ListType, elem: CParameters | None, writes: bool) -> CParameters | None:
+    if elem is None or len(elem.types) != 1:
+        return None
+    name, value = elem.names[0], elem.value
+    length = f"{name}_len_"
+    if value == "bool":
+        # A vector of bool is no array, so it has to become one whose size is known.
+        if type.size is None:
+            return None
+        expression = f"pointer_to_list<{type.size}>({name})"
+    elif value == _TENSOR and not writes:
+        expression = f"resolve_tensor_list_dispatch_flags({name}, {length})"
+    elif value == _OPTIONAL_TENSOR:
+        resolved = f"resolve_tensor_list_dispatch_flags({name}, {length})"
+        expression = f"c10::List<{value}>(c10::ArrayRef<{value}>({resolved}))"
+    else:
+        expression = f"pointer_to_list<{value}>({name}, {length})"
+    types = (f"const {elem.types[0]}*", "int64_t")
+    return CParameters(types, (name, length), f"c10::ArrayRef<{value}>", expression)
+
+
+def left_out(argument: Argument) -> str:
+    """What is passed on for an argument that an earlier version of a shim does not have."""
+    if argument.default is None:
+        return "std::nullopt"
+    return default_expression(argument.default, argument.type, symint=False)
+
+
+#: Base type -> how a C++ result is written as a C value, where it is not one already.
+_RESULTS: Final = {"Tensor": "new_tensor_handle(std::move({}))", "SymInt": "{}.expect_int()", "Scalar": "{}.toDouble()"}
+
+#: Operators, by a part of their name, whose callers may pass null for a result they do not want.
+_NULL_RESULTS: Final = (
+    "_functional_sym_constrain_range", "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_fused_attention_overrideable", "_thhn_fused_lstm_cell_backward_impl", "convolution_backward",
+    "grid_sampler_2d_backward", "grid_sampler_3d_backward", "linear_backward",
+)  # fmt: skip
+
+
+class CResult(NamedTuple):
+    """The C parameter through which one return leaves, and the statement that writes it."""
+
+    declaration: str
+    statement: str
+
+
+def results(schema: FunctionSchema) -> list[CResult]:
+    """The ways of the returns; NoCForm where one is of a type without C form.
+
+    What is written to is passed by the caller, so operators in place and with outs return nothing more.
+    """
+    if schema.arguments.out or schema.name.inplace:
+        return []
+    name = schema.name.unambiguous
+    may_be_null = any(part in name for part in _NULL_RESULTS)
+    single = len(schema.returns) == 1
+    made = []
+    for index, one in enumerate(schema.returns):
+        result = "tmp_result" if single else f"std::get<{index}>(tmp_result)"
+        made.append(_result(one, f"ret{index}", result, may_be_null))
+    return made
+
+
+def _result(one: Return, pointer: str, result: str, may_be_null: bool) -> CResult:
+    if not isinstance(one.type, BaseType) or one.type.name not in _BASES:
+        raise NoCForm(f"return `{one.text}`", one.type)
+    value = _RESULTS.get(one.type.name, "{}").format(result)
+    statement = f"*{pointer} = {value};"
+    if may_be_null:
+        statement = f"if ({pointer}) {{ {statement} }}"
+    return CResult(f"{_BASES[one.type.name][0]}* {pointer}", statement)
