@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright.build.engine import Engine, Summary
 from opwright.build.outputs import emitted
@@ -14,10 +14,13 @@ from opwright.emit.registry import FAMILIES, emitters
 from opwright.load import load_catalog
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, key_named
-from opwright.release.inputs import AskWhole, Inputs, from_source_path, resolve
+from opwright.release.inputs import Inputs, from_source_path, resolve
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
 from opwright.source.diagnostic import Diagnostics
+
+if TYPE_CHECKING:
+    from opwright.release.inputs import AskWhole
 
 __all__ = ["BUILD_FOLDERS", "Generation", "Request", "build_folders", "ignored_keys", "load", "open_inputs"]
 
