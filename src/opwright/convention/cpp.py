@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from opwright.convention import types
 from opwright.convention.defaults import default_expression
-from opwright.convention.derived import per_function
+from opwright.convention.derived import Bindings, per_function
 from opwright.cpp import types as ctypes
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding
 from opwright.cpp.signature import Signature
@@ -38,26 +38,34 @@ def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False
     return text
 
 
-_BINDINGS: Final[dict[tuple[Argument, bool, int, bool, bool], Binding]] = {}
-
-
 def argument_type(one: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument."""
     return types.argument_type(one.type, mutable=one.is_write, symint=symint, style=style)
 
 
-def binding(one: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Binding:
-    """The parameter for one argument; `beside_options` tells that the schema has tensor options too."""
-    key = (one, symint, int(style), keeps_default, beside_options)
+_BINDINGS: Final[dict[tuple[bool, int, bool, bool], Bindings]] = {}
+
+
+def _bound(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
+    key = (symint, int(style), keeps_default, beside_options)
     found = _BINDINGS.get(key)
     if found is None:
-        default = None
-        if keeps_default and one.default is not None:
-            default = default_expression(one.default, one.type, symint=symint)
-        redundant = beside_options and one.name == "memory_format"
-        role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else one.name
-        found = _BINDINGS[key] = Binding(one.name, role, argument_type(one, symint=symint, style=style), one, default)
+
+        def make(one: Argument) -> Binding:
+            default = None
+            if keeps_default and one.default is not None:
+                default = default_expression(one.default, one.type, symint=symint)
+            redundant = beside_options and one.name == "memory_format"
+            role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else one.name
+            return Binding(one.name, role, argument_type(one, symint=symint, style=style), one, default)
+
+        found = _BINDINGS[key] = Bindings(make)
     return found
+
+
+def binding(one: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Binding:
+    """The parameter for one argument; `beside_options` tells that the schema has tensor options too."""
+    return _bound(symint, style, keeps_default, beside_options)[one]
 
 
 _OPTIONS: Final[dict[tuple[Argument, ...], Binding]] = {}
@@ -81,26 +89,22 @@ def bindings(
 ) -> tuple[Binding, ...]:
     """The parameters of one signature; by default the friendly one keeps defaults and the faithful one does not."""
     arguments = function.arguments
-    style = function.style
     keep = not faithful if keeps_defaults is None else keeps_defaults
+    options = arguments.options
+    bound = usual = _bound(symint, function.style, keep, options is not None)
     without = function.cpp_no_default_args
-    beside = arguments.options is not None
-
-    def bound(one: Argument) -> Binding:
-        kept = keep and one.name not in without
-        return binding(one, symint=symint, style=style, keeps_default=kept, beside_options=beside)
-
+    if keep and without:
+        plain = _bound(symint, function.style, False, options is not None)
+        bound = Bindings(lambda one: plain[one] if one.name in without else usual[one])
     positional = arguments.positional
     if method and arguments.self_arg is not None:
         positional = arguments.pre_self + arguments.post_self
     if faithful:
-        return tuple([bound(one) for one in (*positional, *arguments.keyword_only, *arguments.out)])
-    made = [bound(one) for one in arguments.out]
-    made += [bound(one) for one in positional]
-    made += [bound(one) for one in arguments.pre_options]
-    if arguments.options is not None:
-        made.append(options_binding(arguments.options))
-        made += [bound(one) for one in arguments.post_options]
+        return tuple([bound[one] for one in positional + arguments.keyword_only + arguments.out])
+    made = [bound[one] for one in arguments.out + positional + arguments.pre_options]
+    if options is not None:
+        made.append(options_binding(options))
+        made += [bound[one] for one in arguments.post_options]
     return tuple(made)
 
 

@@ -1,11 +1,13 @@
-"""Facts derived from one native function, worked out once and kept with it."""
+"""Facts that are worked out once: those of one native function, kept with it, and the parameters for arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from opwright.cpp.binding import Binding
 from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
 
 Fact = TypeVar("Fact")
 
@@ -23,3 +25,18 @@ def per_function(make: Callable[[NativeFunction], Fact]) -> Callable[[NativeFunc
     look_up.__doc__ = make.__doc__
     look_up.__name__ = make.__name__
     return look_up
+
+
+class Bindings(dict[Argument, Binding]):
+    """The parameters for arguments under one convention and its choices, each made when it is first asked for.
+
+    A look-up costs no more than that of a dictionary, which counts: arguments are few, their occurrences are many.
+    """
+
+    def __init__(self, make: Callable[[Argument], Binding]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, one: Argument) -> Binding:
+        found = self[one] = self._make(one)
+        return found

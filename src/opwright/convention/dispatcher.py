@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import cpp, types
-from opwright.convention.derived import per_function
+from opwright.convention.derived import Bindings, per_function
 from opwright.cpp.binding import Binding
 from opwright.cpp.signature import Signature
 from opwright.cpp.types import CType
@@ -27,23 +27,32 @@ def argument_type(one: Argument, *, symint: bool = True, style: TypeStyle = Type
     return types.argument_type(one.type, mutable=one.is_write, symint=symint, style=style)
 
 
-_BINDINGS: Final[dict[tuple[Argument, bool, int], Binding]] = {}
+_BINDINGS: Final[dict[tuple[bool, int], Bindings]] = {}
+
+
+def _bindings(symint: bool, style: TypeStyle) -> Bindings:
+    key = (symint, int(style))
+    found = _BINDINGS.get(key)
+    if found is None:
+
+        def make(one: Argument) -> Binding:
+            return Binding(one.name, one.name, argument_type(one, symint=symint, style=style), one)
+
+        found = _BINDINGS[key] = Bindings(make)
+    return found
 
 
 def binding(one: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> Binding:
     """The parameter for one argument."""
-    key = (one, symint, int(style))
-    found = _BINDINGS.get(key)
-    if found is None:
-        found = _BINDINGS[key] = Binding(one.name, one.name, argument_type(one, symint=symint, style=style), one)
-    return found
+    return _bindings(symint, style)[one]
 
 
 def arguments(
     schema: FunctionSchema, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN
 ) -> tuple[Binding, ...]:
     """The parameters for all arguments."""
-    return tuple([binding(one, symint=symint, style=style) for one in schema.arguments.all])
+    bound = _bindings(symint, style)
+    return tuple([bound[one] for one in schema.arguments.all])
 
 
 @per_function

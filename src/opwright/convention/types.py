@@ -129,6 +129,9 @@ def _list_argument(type: ListType, mutable: bool, symint: bool, style: TypeStyle
     return cpp.array_ref(argument_type(type.elem, mutable=mutable, symint=symint, style=style))
 
 
+#: The only part of a style that return types depend on.
+_CONST_REF_MUTABLES: Final = int(TypeStyle.CONST_REF_MUTABLES)
+
 _RETURN: Final[dict[tuple[Type, bool, int], CType]] = {}
 
 
@@ -138,7 +141,7 @@ def return_type(one: Return, style: TypeStyle) -> CType:
 
 
 def _return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
-    key = (type, mutable, int(style & TypeStyle.CONST_REF_MUTABLES))
+    key = (type, mutable, int(style) & _CONST_REF_MUTABLES)
     found = _RETURN.get(key)
     if found is None:
         found = _RETURN[key] = _fresh_return_type(type, mutable, style)
@@ -167,7 +170,7 @@ _RETURNS: Final[dict[tuple[tuple[Return, ...], int], CType]] = {}
 
 def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of all returns: `void`, the single type, or a tuple."""
-    key = (returns, int(style & TypeStyle.CONST_REF_MUTABLES))
+    key = (returns, int(style) & _CONST_REF_MUTABLES)
     found = _RETURNS.get(key)
     if found is None:
         if not returns:
