@@ -36,7 +36,9 @@ _TOGETHER: Final = (
 
 
 def read_dispatch(node: Node, draft: Draft) -> None:
-    """Reads the table; kernels of ignored keys are checked and left out."""
+    """Reads the table; kernels of ignored keys are checked and left out. An empty value is no table."""
+    if isinstance(node, Scalar) and node.kind == "null":
+        return
     kernels: dict[DispatchKey, Kernel] = {}
     draft.kernels = kernels
     if not isinstance(node, Mapping):
