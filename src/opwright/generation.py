@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 from opwright.build.engine import Engine, Summary
 from opwright.build.outputs import emitted
 from opwright.build.plan import Emitted, Plan, Planned
-from opwright.emit.emitter import Job, Options, Selection
+from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import FAMILIES, emitters
 from opwright.load import load_catalog
+from opwright.load.selection import check_selection
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, key_named
+from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs, from_source_path, resolve
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
@@ -50,6 +52,16 @@ BUILD_FOLDERS: Final[Mapping[str, str]] = {
 def build_folders(out: str) -> dict[str, str]:
     """The output folders below `out`, laid out as PyTorch's own build does."""
     return {name: f"{out}/{place}" for name, place in BUILD_FOLDERS.items()}
+
+
+def template_path(name: str) -> str:
+    """The input that is the template of a name: ATen's by its file name, others with their folder.
+
+    >>> template_path("Functions.h"), template_path("autograd/Functions.h")
+    ('templates/Functions.h', 'autograd/templates/Functions.h')
+    """
+    folder, slash, file = name.rpartition("/")
+    return f"{folder}{slash}templates/{file}"
 
 
 def ignored_keys(rules: Rules, *, mps: bool = False, xpu: bool = False, mtia: bool = False) -> frozenset[DispatchKey]:
@@ -112,13 +124,17 @@ def _loaded(inputs: Inputs, rules: Rules, sink: Diagnostics, ignored: frozenset[
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a run is asked for: inputs, output folders by name, families of emitters, flags."""
+    """What a run is asked for: inputs, output folders by name, families of emitters, flags.
+
+    `tolerant` makes warnings of what PyTorch's own generator lets pass (operators that are selected but do not exist).
+    """
 
     inputs: Inputs
     folders: Mapping[str, str]
     families: tuple[str, ...] = tuple(FAMILIES)
     options: Options = field(default_factory=Options)
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = EVERYTHING
+    tolerant: bool = False
     mps: bool = False
     xpu: bool = False
     mtia: bool = False
@@ -139,9 +155,11 @@ class Generation:
         ignored = ignored_keys(rules, mps=request.mps, xpu=request.xpu, mtia=request.mtia)
         catalog = _loaded(request.inputs, rules, self.sink, ignored)
         self.sink.raise_if_errors()
+        check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant)
+        self.sink.raise_if_errors()
         self.job: Final = Job(catalog, rules, request.options, request.selection)
         inputs = request.inputs
-        self._engine: Final = Engine(request.folders, lambda name: inputs.read_text(f"templates/{name}"))
+        self._engine: Final = Engine(request.folders, lambda name: inputs.read_text(template_path(name)))
 
     def _emitted(self) -> Iterable[Emitted]:
         return emitted(emitters(self.job, self.request.families), self.job)

@@ -5,8 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["add_backend_arguments", "add_input_arguments", "ask_whole_download"]
+from opwright.emit.emitter import Options
+from opwright.load.selection import load_backends, load_selection, selection_of_names
+from opwright.load.selection_codes import TWO_SELECTIONS
+from opwright.model.selection import EVERYTHING, Selection
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+
+__all__ = [
+    "add_backend_arguments",
+    "add_input_arguments",
+    "add_selection_arguments",
+    "ask_whole_download",
+    "options",
+    "selection",
+]
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,3 +70,46 @@ def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | No
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     return answer
+
+
+def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what a selective build chooses; with the underscore spellings of PyTorch's generator."""
+    group = parser.add_argument_group("selective builds")
+
+    def add(name: str, **more: Any) -> None:
+        group.add_argument(f"--{name}", f"--{name.replace('-', '_')}", **more)
+
+    operators = "register these operators only; each is `namespace::name` without overload"
+    add("op-registration-whitelist", nargs="*", metavar="NAME", help=operators)
+    add("op-selection-yaml-path", metavar="FILE", help="a file that says which operators are wanted, and for what")
+    add("backend-whitelist", nargs="*", metavar="KEY", help="register kernels of these backends (and composite) only")
+    add("static-dispatch-backend", nargs="*", metavar="KEY", help="call kernels of these backends directly")
+    add("skip-dispatcher-op-registration", action="store_true", help="register nothing with the dispatcher")
+    add("force-schema-registration", action="store_true", help="register the schemas of all operators all the same")
+    group.add_argument("--update-aoti-c-shim", action="store_true", help="write the headers of the C shims anew")
+    group.add_argument("--extend-aoti-c-shim", action="store_true", help="make C shims of out-of-tree operators")
+
+
+def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
+    """What the flags choose, as the emitters take it."""
+    backends = arguments.backend_whitelist
+    return Options(
+        per_operator_headers=arguments.per_operator_headers,
+        rocm=arguments.rocm,
+        skip_dispatcher_registration=arguments.skip_dispatcher_op_registration,
+        force_schema_registration=arguments.force_schema_registration,
+        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, tolerant=tolerant),
+        backends=frozenset(load_backends(backends, sink, tolerant=tolerant)) if backends else None,
+        update_c_shim=arguments.update_aoti_c_shim,
+        extend_c_shim=arguments.extend_aoti_c_shim,
+    )
+
+
+def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
+    """The operators that the flags choose; all, where no flag does. Faults of a selection file go to `sink`."""
+    names, path = arguments.op_registration_whitelist, arguments.op_selection_yaml_path
+    if names is not None and path is not None:
+        sink.error(TWO_SELECTIONS, "both a list of operators and a selection file are given")
+    if path is not None:
+        return load_selection(SourceFile.read(path), sink)
+    return EVERYTHING if names is None else selection_of_names(names)

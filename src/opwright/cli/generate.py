@@ -13,9 +13,15 @@ import sys
 import time
 
 from opwright.cli import console
-from opwright.cli.arguments import add_backend_arguments, add_input_arguments, ask_whole_download
+from opwright.cli.arguments import (
+    add_backend_arguments,
+    add_input_arguments,
+    add_selection_arguments,
+    ask_whole_download,
+    options,
+    selection,
+)
 from opwright.cli.progress import progress
-from opwright.emit.emitter import Options
 from opwright.emit.registry import FAMILIES
 from opwright.generation import Generation, Request, build_folders, open_inputs
 from opwright.source.diagnostic import Diagnostics
@@ -41,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--dry-run", action="store_true", help="list the files that would be made; write nothing")
     add_backend_arguments(parser)
+    add_selection_arguments(parser)
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
@@ -51,7 +58,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         inputs=inputs,
         folders=build_folders(arguments.out),
         families=tuple(arguments.only or FAMILIES),
-        options=Options(per_operator_headers=arguments.per_operator_headers, rocm=arguments.rocm),
+        options=options(arguments, sink),
+        selection=selection(arguments, sink),
         mps=arguments.mps,
         xpu=arguments.xpu,
         mtia=arguments.mtia,

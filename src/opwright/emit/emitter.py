@@ -7,12 +7,13 @@ and writes. Emitters read and write nothing themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction
+from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
@@ -27,6 +28,8 @@ class Options:
     """What the flags of a run choose, as far as it changes the text of files.
 
     `backends` are the dispatch keys whose registrations are wanted (`--backend-whitelist`), None for all.
+    `autograd_templates` is what the comments of autograd's files call the folder of their templates, as seen from the
+    reference's package: the default is where a source tree has it.
     """
 
     per_operator_headers: bool = True
@@ -37,6 +40,7 @@ class Options:
     backends: frozenset[DispatchKey] | None = None
     update_c_shim: bool = False
     extend_c_shim: bool = False
+    autograd_templates: str = "../tools/autograd/templates"
 
 
 class Job:
@@ -48,11 +52,11 @@ class Job:
 
     __slots__ = ("by_root", "catalog", "derived", "options", "rules", "selection")
 
-    def __init__(self, catalog: Catalog, rules: Rules, options: Options, selection: Selection | None = None) -> None:
+    def __init__(self, catalog: Catalog, rules: Rules, options: Options, selection: Selection = EVERYTHING) -> None:
         self.catalog: Final = catalog
         self.rules: Final = rules
         self.options: Final = options
-        self.selection: Final = selection if selection is not None else Selection()
+        self.selection: Final = selection
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
@@ -128,19 +132,3 @@ AnyEmitter = Emitter[Any]
 #: What each module of a family exports: its emitters for a job.
 EmitterSource = Callable[[Job], Iterable[AnyEmitter]]
 
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The operators that a selective build keeps; by default all.
-
-    `roots` are the selected overloads by full name (`aten::add.Tensor`) or base name, `training` those of them that
-    are wanted for training.
-    """
-
-    everything: bool = True
-    operators: frozenset[str] = frozenset()
-    extra: Mapping[str, str] = field(default_factory=dict)
-
-    def selects(self, function: NativeFunction) -> bool:
-        """Whether the overload is kept."""
-        return self.everything or f"{function.namespace}::{function.name.text}" in self.operators

@@ -9,7 +9,7 @@ from typing import Final
 
 from opwright.build.depfile import write_dependency_lists
 from opwright.cli import console
-from opwright.emit.emitter import Options
+from opwright.cli.arguments import add_backend_arguments, add_selection_arguments, options, selection
 from opwright.generation import Generation, Request
 from opwright.release.inputs import from_source_path
 from opwright.source.diagnostic import Diagnostics
@@ -34,11 +34,9 @@ def _parser() -> argparse.ArgumentParser:
         help="output folder for AOTInductor's C shims",
     )
     add("--headeronly-install-dir", "--headeronly_install_dir", metavar="DIR", help="output folder of enum_tag.h")
-    add("--rocm", action="store_true", help="read CUDA as ROCm")
-    add("--mps", action="store_true", help="with registrations for MPS")
-    add("--xpu", action="store_true", help="with registrations for XPU")
-    add("--mtia", action="store_true", help="with registrations for MTIA")
     add("--generate", nargs="*", choices=_FAMILIES, default=list(_FAMILIES), help="which kinds of files")
+    add_backend_arguments(parser)
+    add_selection_arguments(parser)
     return parser
 
 
@@ -61,7 +59,9 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         inputs=from_source_path(arguments.source_path),
         folders=_folders(arguments),
         families=tuple(family for family in _FAMILIES if family in arguments.generate),
-        options=Options(per_operator_headers=arguments.per_operator_headers, rocm=arguments.rocm),
+        options=options(arguments, sink, tolerant=True),
+        selection=selection(arguments, sink),
+        tolerant=True,
         mps=arguments.mps,
         xpu=arguments.xpu,
         mtia=arguments.mtia,

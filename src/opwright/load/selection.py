@@ -1,0 +1,149 @@
+"""Selections of operators: from a file, and from names on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from opwright.load import selection_codes as codes
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey, key_named
+from opwright.model.selection import SelectedOperator, Selection, qualified_name
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
+
+__all__ = ["check_selection", "load_backends", "load_selection", "selection_of_names"]
+
+_FIELDS: Final = (
+    "include_all_operators",
+    "include_all_non_op_selectives",
+    "operators",
+    "kernel_metadata",
+    "et_kernel_metadata",
+    "custom_classes",
+    "build_features",
+    "debug_info",
+)
+_OPERATOR_FIELDS: Final = ("is_root_operator", "is_used_for_training", "include_all_overloads", "debug_info", "name")
+
+
+def selection_of_names(names: Iterable[str]) -> Selection:
+    """The selection of base names such as `aten::add`: all their overloads, as roots, not for training."""
+    operators = {name: SelectedOperator(name, for_training=False) for name in names}
+    return Selection(everything=False, operators=operators)
+
+
+def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
+    """The selection that a file describes; faults go to `sink`."""
+    root = load_yaml(file)
+    if not isinstance(root, Mapping):
+        sink.error(codes.SELECTION_SHAPE, f"a selection is a mapping, this file is {root.described}", root.span)
+        return Selection(everything=False)
+    _check_fields(root, _FIELDS, "a selection", sink)
+    return Selection(
+        everything=_flag(root, "include_all_operators", False, sink),
+        everything_else=_flag(root, "include_all_non_op_selectives", False, sink),
+        operators=_operators(root.get("operators"), sink),
+        kernel_dtypes=_lists(root.get("kernel_metadata"), "`kernel_metadata`", sink),
+        edge_kernels=_lists(root.get("et_kernel_metadata"), "`et_kernel_metadata`", sink),
+        custom_classes=frozenset(_texts(root.get("custom_classes"), "`custom_classes`", sink)),
+        build_features=frozenset(_texts(root.get("build_features"), "`build_features`", sink)),
+        debug_info=_texts(root.get("debug_info"), "`debug_info`", sink),
+    )
+
+
+def _check_fields(mapping: Mapping, known: tuple[str, ...], what: str, sink: Diagnostics) -> None:
+    check_unique_keys(mapping, sink)
+    for key, _ in mapping.entries:
+        if key.value not in known:
+            message = f"{what} has no field `{key.value}`"
+            sink.error(codes.SELECTION_FIELD, message, key.span, help=did_you_mean(key.value, known))
+
+
+def _flag(mapping: Mapping, field: str, default: bool, sink: Diagnostics) -> bool:
+    node = mapping.get(field)
+    found = None if node is None else expect_boolean(node, f"`{field}`", sink)
+    return default if found is None else found
+
+
+def _operators(node: Node | None, sink: Diagnostics) -> dict[str, SelectedOperator]:
+    mapping = None if node is None else expect_mapping(node, "`operators`", sink)
+    if mapping is None:
+        return {}
+    check_unique_keys(mapping, sink)
+    operators: dict[str, SelectedOperator] = {}
+    for name, value in mapping.entries:
+        fields = expect_mapping(value, f"operator `{name.value}`", sink)
+        if fields is not None:
+            operators[name.value] = _operator(name, fields, sink)
+    return operators
+
+
+def _operator(name: Scalar, fields: Mapping, sink: Diagnostics) -> SelectedOperator:
+    _check_fields(fields, _OPERATOR_FIELDS, "a selected operator", sink)
+    return SelectedOperator(
+        name.value,
+        is_root=_flag(fields, "is_root_operator", True, sink),
+        for_training=_flag(fields, "is_used_for_training", True, sink),
+        all_overloads=_flag(fields, "include_all_overloads", True, sink),
+        debug_info=_texts(fields.get("debug_info"), "`debug_info`", sink),
+        place=name.span,
+    )
+
+
+def _lists(node: Node | None, what: str, sink: Diagnostics) -> dict[str, tuple[str, ...]]:
+    mapping = None if node is None else expect_mapping(node, what, sink)
+    if mapping is None:
+        return {}
+    return {key.value: _texts(value, f"{what} of `{key.value}`", sink) for key, value in mapping.entries}
+
+
+def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
+    """The items of a list as texts; numbers and such are taken as they are written."""
+    sequence = None if node is None else expect_sequence(node, what, sink)
+    if sequence is None:
+        return ()
+    for item in sequence.items:
+        if not isinstance(item, Scalar):
+            sink.error(codes.SELECTION_SHAPE, f"an item of {what} is {item.described}, not a text", item.span)
+    return tuple(item.value for item in sequence.items if isinstance(item, Scalar))
+
+
+def check_selection(selection: Selection, catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False) -> None:
+    """Report selected operators that do not exist: errors, or warnings where `tolerant`.
+
+    Names of namespaces that no loaded operator has are only noted, all together.
+    """
+    if selection.everything and not selection.operators:
+        return
+    known = {qualified_name(function) for function in catalog.functions}
+    known |= {name.partition(".")[0] for name in known}
+    namespaces = {name.partition("::")[0] for name in known}
+    report = sink.warning if tolerant else sink.error
+    elsewhere = 0
+    for operator in selection.operators.values():
+        namespace, colons, _ = operator.name.partition("::")
+        if colons and namespace not in namespaces:
+            elsewhere += 1
+        elif operator.name not in known:
+            near = did_you_mean(operator.name if colons else f"aten::{operator.name}", known)
+            report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=near)
+    if elsewhere:
+        message = f"{elsewhere} selected operator(s) are of namespaces that are not loaded; nothing is made for them"
+        sink.note(codes.SELECTED_ELSEWHERE, message)
+
+
+def load_backends(names: Iterable[str], sink: Diagnostics, *, tolerant: bool = False) -> tuple[DispatchKey, ...]:
+    """The dispatch keys of those names; unknown ones are errors, or warnings where `tolerant`."""
+    known = [key.name for key in DISPATCH_KEYS]
+    report = sink.warning if tolerant else sink.error
+    found = []
+    for name in names:
+        if name in known:
+            found.append(key_named(name))
+        else:
+            report(codes.UNKNOWN_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, known))
+    return tuple(found)

@@ -1,0 +1,76 @@
+"""The codes of mistakes in selections: E07xx."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.source.codes import Code, register
+
+
+def _code(number: int, title: str, explanation: str, letter: str = "E") -> str:
+    return register(Code(f"{letter}07{number:02}", title, explanation))
+
+
+SELECTION_SHAPE: Final = _code(
+    1,
+    "a selection of the wrong shape",
+    """
+A selection file is a mapping with the keys include_all_operators, include_all_non_op_selectives, operators,
+kernel_metadata, et_kernel_metadata, custom_classes, build_features and debug_info. Each operator has a mapping of its
+own:
+
+    operators:
+      aten::add.Tensor:
+        is_root_operator: true
+        is_used_for_training: false
+        include_all_overloads: false
+""",
+)
+SELECTION_FIELD: Final = _code(
+    2,
+    "unknown field in a selection",
+    """
+A field that the selection format does not have would have no effect.
+
+    operators:
+      aten::add.Tensor:
+        is_root: true
+        ^^^^^^^ did you mean `is_root_operator`?
+""",
+)
+SELECTED_UNKNOWN: Final = _code(
+    3,
+    "a selected operator does not exist",
+    """
+The selection names an operator of a namespace whose operators are loaded, but there is none of that name. PyTorch's
+own generator keeps silent and leaves the operator's code out, so that the program fails when it first calls it.
+
+    operators:
+      aten::adddd.Tensor: {}
+      ^^^^^^^^^^^^^^^^^^ did you mean `aten::add.Tensor`?
+""",
+)
+SELECTED_ELSEWHERE: Final = _code(
+    4,
+    "selected operators of other namespaces",
+    """
+The selection names operators of namespaces that no loaded file declares, such as `prim::`. They are implemented
+elsewhere, so that nothing is generated for them; this is a note, not a fault.
+""",
+    "W",
+)
+UNKNOWN_BACKEND: Final = _code(
+    5,
+    "a backend that does not exist",
+    """
+A flag names a dispatch key that no entry of `native_functions.yaml` can have a kernel for, or one that the run leaves
+out: MPS, XPU and MTIA are there with their own flags only.
+""",
+)
+TWO_SELECTIONS: Final = _code(
+    6,
+    "two selections at once",
+    """
+`--op-registration-whitelist` and `--op-selection-yaml-path` both choose the operators; give one of them.
+""",
+)

@@ -1,0 +1,156 @@
+"""Which operators a selective build keeps, and what else its file says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from opwright.model.native_function import NativeFunction
+from opwright.source.span import Span
+
+__all__ = ["EVERYTHING", "SelectedOperator", "Selection", "merged", "qualified_name"]
+
+
+def qualified_name(function: NativeFunction) -> str:
+    """The name by which a selection knows an overload: `aten::add.Tensor`."""
+    return f"{function.namespace}::{function.name.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedOperator:
+    """One operator that is kept.
+
+    `name` is `namespace::name`, with `.overload` or without; `is_root` tells that models call it (others are kept
+    because roots need them), `for_training` that its derivative is wanted, `all_overloads` that a name without
+    overload stands for all of them. `place` is where the selection names it, None for one from the command line.
+    """
+
+    name: str
+    is_root: bool = True
+    for_training: bool = True
+    all_overloads: bool = True
+    debug_info: tuple[str, ...] = ()
+    place: Span | None = None
+
+
+_NOT_SELECTED: Final = SelectedOperator("", is_root=False, for_training=False, all_overloads=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a selective build keeps.
+
+    `everything` keeps all operators. `kernel_dtypes` maps kernels to the dtypes they are wanted for,
+    `edge_kernels` operators to the kernel keys wanted of them; `custom_classes` and `build_features` are for other
+    tools and pass through.
+
+    >>> chosen = Selection(everything=False, operators={"aten::add": SelectedOperator("aten::add")})
+    >>> chosen.names("aten::add.Tensor"), chosen.names("aten::sub.Tensor")
+    (True, False)
+    """
+
+    everything: bool = True
+    everything_else: bool = False
+    operators: Mapping[str, SelectedOperator] = field(default_factory=dict)
+    kernel_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    edge_kernels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    custom_classes: frozenset[str] = frozenset()
+    build_features: frozenset[str] = frozenset()
+    debug_info: tuple[str, ...] = ()
+
+    def names(self, name: str) -> bool:
+        """Whether the operator of that qualified name is kept."""
+        if self.everything or name in self.operators:
+            return True
+        return self._base(name).all_overloads
+
+    def selects(self, function: NativeFunction) -> bool:
+        """Whether the overload is kept."""
+        return self.everything or self.names(qualified_name(function))
+
+    def selects_for_training(self, function: NativeFunction) -> bool:
+        """Whether the overload is kept together with its derivative."""
+        name = qualified_name(function)
+        if self.everything or not self.names(name):
+            return self.everything
+        base = self._base(name)
+        return self._own(name).for_training or (base.all_overloads and base.for_training)
+
+    def is_root(self, function: NativeFunction) -> bool:
+        """Whether models call the overload themselves."""
+        name = qualified_name(function)
+        if self.everything:
+            return True
+        if name in self.operators:
+            return self.operators[name].is_root
+        base = self._base(name)
+        return base.all_overloads and base.is_root
+
+    def _own(self, name: str) -> SelectedOperator:
+        return self.operators.get(name, _NOT_SELECTED)
+
+    def _base(self, name: str) -> SelectedOperator:
+        """What is said of the name without its overload."""
+        return self.operators.get(name.partition(".")[0], _NOT_SELECTED)
+
+
+#: The selection that keeps all.
+EVERYTHING: Final = Selection(everything_else=True)
+
+#: The dtype that stands for all of them.
+_ALL_DTYPES: Final = "all"
+
+
+def merged(one: Selection, other: Selection) -> Selection:
+    """The selection that keeps what either keeps.
+
+    >>> merged(Selection(everything=False), EVERYTHING).everything
+    True
+    """
+    return Selection(
+        everything=one.everything or other.everything,
+        everything_else=one.everything_else or other.everything_else,
+        operators=_merged_operators(one.operators, other.operators),
+        kernel_dtypes=_merged_dtypes(one.kernel_dtypes, other.kernel_dtypes),
+        edge_kernels=_united(one.edge_kernels, other.edge_kernels),
+        custom_classes=one.custom_classes | other.custom_classes,
+        build_features=one.build_features | other.build_features,
+        debug_info=_distinct((*one.debug_info, *other.debug_info)),
+    )
+
+
+def _merged_operators(
+    one: Mapping[str, SelectedOperator], other: Mapping[str, SelectedOperator]
+) -> dict[str, SelectedOperator]:
+    operators = dict(one)
+    for name, operator in other.items():
+        known = operators.get(name)
+        operators[name] = operator if known is None else _merged_operator(known, operator)
+    return operators
+
+
+def _merged_operator(one: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
+    return replace(
+        one,
+        is_root=one.is_root or other.is_root,
+        for_training=one.for_training or other.for_training,
+        all_overloads=one.all_overloads or other.all_overloads,
+        debug_info=_distinct((*one.debug_info, *other.debug_info)),
+    )
+
+
+def _merged_dtypes(
+    one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    return {
+        kernel: (_ALL_DTYPES,) if _ALL_DTYPES in dtypes else dtypes for kernel, dtypes in _united(one, other).items()
+    }
+
+
+def _united(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    return {key: _distinct((*one.get(key, ()), *other.get(key, ()))) for key in (*one, *other)}
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(texts)))
