@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 
 def opening(namespace: str) -> str:
     """The lines that open a namespace, each level on its own line.
@@ -24,3 +26,21 @@ def closing(namespace: str) -> str:
 def enclosed(namespace: str, text: str) -> str:
     """The text inside a namespace."""
     return "\n".join([opening(namespace), *([text] if text else ()), closing(namespace)])
+
+
+def blocks(texts: Mapping[str, Iterable[str]]) -> str:
+    """The lines of each namespace inside of it, with an empty line between one namespace and the next.
+
+    >>> print(blocks({"at": ["int f();"], "at::cpu": ["int g();", "int h();"]}))
+    namespace at {
+    int f();
+    } // namespace at
+    <BLANKLINE>
+    namespace at {
+    namespace cpu {
+    int g();
+    int h();
+    } // namespace cpu
+    } // namespace at
+    """
+    return "\n\n".join([enclosed(namespace, "\n".join(lines)) for namespace, lines in texts.items()])

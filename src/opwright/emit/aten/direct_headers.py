@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from opwright.cpp.namespaces import enclosed
+from opwright.cpp import namespaces
 from opwright.emit.aten import direct
 from opwright.emit.aten.backend import Backend, Wrapped, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import no_fragment, no_units
@@ -50,7 +50,7 @@ def _all_headers(backend: Backend, job: Job) -> Slots:
     }
 
 
-def _in_namespaces(backend: Backend, job: Job) -> list[str]:
+def _in_namespaces(backend: Backend, job: Job) -> str:
     """The declarations, each once, in namespaces beside those of the kernels: `at::native` goes with `at::cpu`."""
     blocks: dict[str, dict[str, None]] = {}
     for unit, ways in wrapped_units(job)[backend.key]:
@@ -59,7 +59,7 @@ def _in_namespaces(backend: Backend, job: Job) -> list[str]:
         blocks.setdefault(namespace.replace("native", backend.key.lower), {}).update(
             dict.fromkeys(declarations([(unit, ways)]))
         )
-    return [enclosed(namespace, "\n".join(lines)) for namespace, lines in blocks.items()]
+    return namespaces.blocks(blocks)
 
 
 def _plain_frame(backend: Backend, job: Job) -> Slots:

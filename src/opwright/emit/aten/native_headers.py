@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from opwright.convention import native, structured
-from opwright.cpp.namespaces import enclosed
+from opwright.cpp import namespaces
 from opwright.emit.aten.backend import Unit, members, units_by_root
 from opwright.emit.aten.units import includes, no_fragment, no_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots, per_job
@@ -26,12 +26,12 @@ def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
     return {key: rank for rank, key in enumerate(keys)}
 
 
-def declarations(units: Iterable[Unit], job: Job) -> list[str]:
+def declarations(units: Iterable[Unit], job: Job) -> str:
     """The kernels of the units, each declared once, in their namespaces."""
     blocks: dict[str, dict[str, None]] = {}
     for unit in units:
         _declare(unit, blocks, job)
-    return [enclosed(namespace, "\n".join(kernels)) for namespace, kernels in blocks.items()]
+    return namespaces.blocks(blocks)
 
 
 def _declare(unit: Unit, blocks: dict[str, dict[str, None]], job: Job) -> None:
