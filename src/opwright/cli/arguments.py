@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from opwright.emit.emitter import Options
 from opwright.load.selection import load_backends, load_selection, selection_of_names
@@ -76,18 +75,47 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what a selective build chooses; with the underscore spellings of PyTorch's generator."""
     group = parser.add_argument_group("selective builds")
 
-    def add(name: str, **more: Any) -> None:
-        group.add_argument(f"--{name}", f"--{name.replace('-', '_')}", **more)
+    add = group.add_argument
+    add(
+        *_spellings("op-registration-whitelist"),
+        nargs="*",
+        metavar="NAME",
+        help="register these operators only; each is `namespace::name` without overload",
+    )
+    add(
+        *_spellings("op-selection-yaml-path"),
+        metavar="FILE",
+        help="a file that says which operators are wanted, and for what",
+    )
+    add(
+        *_spellings("backend-whitelist"),
+        nargs="*",
+        metavar="KEY",
+        help="register kernels of these backends (and composite ones) only",
+    )
+    add(
+        *_spellings("static-dispatch-backend"),
+        nargs="*",
+        metavar="KEY",
+        help="call the kernels of these backends directly",
+    )
+    add(
+        *_spellings("skip-dispatcher-op-registration"),
+        action="store_true",
+        help="register nothing with the dispatcher",
+    )
+    add(
+        *_spellings("force-schema-registration"),
+        action="store_true",
+        help="register the schemas of all operators all the same",
+    )
+    add("--update-aoti-c-shim", action="store_true", help="write the headers of the C shims anew")
+    add("--extend-aoti-c-shim", action="store_true", help="make C shims of out-of-tree operators")
 
-    operators = "register these operators only; each is `namespace::name` without overload"
-    add("op-registration-whitelist", nargs="*", metavar="NAME", help=operators)
-    add("op-selection-yaml-path", metavar="FILE", help="a file that says which operators are wanted, and for what")
-    add("backend-whitelist", nargs="*", metavar="KEY", help="register kernels of these backends (and composite) only")
-    add("static-dispatch-backend", nargs="*", metavar="KEY", help="call kernels of these backends directly")
-    add("skip-dispatcher-op-registration", action="store_true", help="register nothing with the dispatcher")
-    add("force-schema-registration", action="store_true", help="register the schemas of all operators all the same")
-    group.add_argument("--update-aoti-c-shim", action="store_true", help="write the headers of the C shims anew")
-    group.add_argument("--extend-aoti-c-shim", action="store_true", help="make C shims of out-of-tree operators")
+
+def _spellings(name: str) -> tuple[str, str]:
+    """A flag as it is, and with the underscores that PyTorch's generator takes as well."""
+    return f"--{name}", f"--{name.replace('-', '_')}"
 
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
