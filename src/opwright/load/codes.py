@@ -489,8 +489,10 @@ VARIANT_MISFIT: Final = _cross(
     17,
     "an overload that cannot be made",
     """
-From the entry another overload would be made, but its schema would not fit to the entry's. The cause is usually in
-the alias sets: arguments that are written to are named `a!`, `b!`, `c!` in their order.
+From the entry another overload would be made, as its `autogen` asks, but its schema would not fit to the entry's:
+
+- alias sets out of order: arguments that are written to are named `a!`, `b!`, `c!` in their order;
+- tensors and other values in the returns: an out overload could return neither rightly.
 """,
 )
 LONE_OUT: Final = _cross(

@@ -24,7 +24,9 @@ def without_repetitions(functions: list[NativeFunction], report: CrossReport) ->
         earlier = first.setdefault(text, function)
         if earlier is function:
             kept.append(function)
-        elif earlier.namespace == function.namespace:
+            continue
+        report.repeat(function)
+        if earlier.namespace == function.namespace:
             also = report.other(earlier, "first entry")
             report.error(codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
         else:
@@ -56,12 +58,14 @@ def _check_delegate(
     function: NativeFunction, delegate: OperatorName, by_name: dict[str, NativeFunction], report: CrossReport
 ) -> None:
     target = by_name.get(delegate.text)
+    if report.concerns_absent(delegate.base):
+        return
     if target is not None:
         if not target.structured:
             message = f"`{function.name}` delegates to `{delegate}`, which is not `structured: True`"
             at = report.value(function, "structured_delegate")
             report.error(codes.DELEGATE_PLAIN, message, at, also=report.other(target, "not structured"))
-    elif not report.concerns_absent(delegate.base):
+    else:
         help = did_you_mean(delegate.text, (name for name, one in by_name.items() if one.structured))
         message = f"`{function.name}` delegates to `{delegate}`, for which there is no entry"
         report.error(codes.DELEGATE_MISSING, message, report.value(function, "structured_delegate"), help=help)

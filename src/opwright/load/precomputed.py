@@ -19,6 +19,8 @@ _FORM: Final = "write `argument -> type name, ...`; the last line may be `type n
 
 def read_precomputed(node: Node, draft: Draft) -> None:
     """Reads the lines `argument -> type name, ...` and the last one, which may have no arrow."""
+    if isinstance(node, Scalar) and node.kind == "null":
+        return
     if not isinstance(node, Sequence):
         draft.wrong_type(node, "precomputed", "a list of lines")
         return

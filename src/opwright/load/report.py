@@ -46,6 +46,10 @@ class CrossReport:
         if found is not None:
             self._absent.add(view_base_name(parsed_operator_name(found.group(1), "").base))
 
+    def repeat(self, function: NativeFunction) -> None:
+        """Takes down that a function has two entries, of which either may be the right one."""
+        self._absent.add(view_base_name(function.name.base))
+
     def concerns_absent(self, base: str) -> bool:
         """Whether an entry that is left out has that base name, or is a copying form of it."""
         return bool(self._absent) and view_base_name(base) in self._absent

@@ -61,8 +61,9 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
     if not has_out and not _can_have_out(base):
         _check_has_tensor(base, report)
     elif not has_out and any("out" in name.text for name in base.autogen):
-        has_out = True
         made += _out_form(base, tag_by_kind, report)
+        has_out = bool(made)
+        operation.is_left_alone = not made
     if has_out and SchemaKind.functional not in members:
         made.append(_synthesized(base, _functional_schema(base.schema), False))
     for function in made:
@@ -108,8 +109,7 @@ def _check_has_tensor(base: NativeFunction, report: CrossReport) -> None:
 
 def _report_misfit(base: NativeFunction, reason: str, report: CrossReport) -> None:
     message = f"no overload that fits can be made from `{base.name}`: {reason}"
-    help = "name the alias sets of the arguments a, b, c, ... in their order"
-    report.error(codes.VARIANT_MISFIT, message, report.name(base), help=help)
+    report.error(codes.VARIANT_MISFIT, message, report.name(base))
 
 
 def _can_have_out(base: NativeFunction) -> bool:
@@ -121,6 +121,9 @@ def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> l
     schema = base.schema
     if base.kind is SchemaKind.inplace:
         return [_synthesized(base, _inplace_to_out(schema), tag_by_kind)]
+    if not all(one.type.is_tensor_like for one in schema.returns):
+        _report_misfit(base, "it returns tensors and other values", report)
+        return []
     letters = _free_letters(schema)
     if len(letters) < len(schema.returns):
         _report_misfit(base, "it returns more than there are letters for alias sets", report)
@@ -158,15 +161,12 @@ def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annota
 def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
     """The out arguments for what a schema returns, and the returns that go with them.
 
-    Tensors are returned again only where all returns are tensors; other values are returned as they were.
+    They are returned again only where all of them are tensors, and none is a list.
     """
     all_tensors = all(one.type is TENSOR for one in schema.returns)
     outs: list[Argument] = []
     returns: list[Return] = []
     for index, one in enumerate(schema.returns):
-        if not one.type.is_tensor_like:
-            returns.append(one)
-            continue
         alias = annotation((letters[index],), True)
         outs.append(argument("out" if len(schema.returns) == 1 else f"out{index}", one.type, None, alias))
         if all_tensors:

@@ -1,0 +1,63 @@
+"""Where faults of `derivatives.yaml` are put: places of entries, fields and words of formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence as Row
+from typing import Final
+
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.nodes import Mapping, Scalar
+from opwright.source.span import Span
+
+
+class FormulaReport:
+    """The sink of one formula's faults; remembers whether there was any."""
+
+    __slots__ = ("_scalar", "_sink", "failed")
+
+    def __init__(self, scalar: Scalar, sink: Diagnostics) -> None:
+        self._scalar: Final = scalar
+        self._sink: Final = sink
+        self.failed = False
+
+    def error(self, code: str, message: str, part: str = "", *, label: str = "", help: str = "") -> None:
+        """Reports a fault at the first place of a part of the formula, else at all of it."""
+        self.failed = True
+        self._sink.error(code, message, part_span(self._scalar, part), label=label, help=help)
+
+
+class EntryReport:
+    """The sink of one entry's faults; remembers whether there was any."""
+
+    __slots__ = ("_sink", "failed", "node")
+
+    def __init__(self, node: Mapping, sink: Diagnostics) -> None:
+        self.node: Final = node
+        self._sink: Final = sink
+        self.failed = False
+
+    def error(
+        self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()
+    ) -> None:
+        """Reports a fault; the entry is then left out."""
+        self.failed = True
+        self._sink.error(code, message, at, label=label, help=help, also=also)
+
+    def formula(self, scalar: Scalar) -> FormulaReport:
+        """The sink for the faults of one formula."""
+        return FormulaReport(scalar, self._sink)
+
+    @property
+    def sink(self) -> Diagnostics:
+        """Where the faults go."""
+        return self._sink
+
+
+def part_span(scalar: Scalar, part: str) -> Span:
+    """Where a part of a scalar's value stands, as a word of its own where it is one; all of the scalar without it."""
+    if not part:
+        return scalar.span
+    edge = r"\b" if part.isidentifier() else ""
+    found = re.search(edge + re.escape(part) + edge, scalar.value)
+    return scalar.span if found is None else scalar.span_of(found.start(), found.end())
