@@ -42,6 +42,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.ufunc",
     ),
     "declarations_yaml": ("aten.declarations",),
+    "autograd": ("autograd.trace_type",),
     "python": ("aten.view_meta",),
 }
 

@@ -1,0 +1,3 @@
+"""Emitters of autograd's files."""
+
+from __future__ import annotations

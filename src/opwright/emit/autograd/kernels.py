@@ -1,0 +1,82 @@
+"""What the kernels of autograd's files have in common: names, parameters, registration, how results are returned.
+
+Each is a function of an operator that does its part (tracing, counting versions, recording gradients) and calls the
+operator again for the dispatch keys after its own. `ks` is the set of keys that it was called with.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention import cpp, dispatcher
+from opwright.convention.derived import per_function
+from opwright.emit.emitter import Job
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import SchemaKind
+
+#: The operators whose kernels for Autograd and Tracer are written and registered by hand, by C++ name.
+HAND_WRITTEN: Final = frozenset(
+    (
+        # These have hand-written kernels for the backends' keys as well.
+        "options", "data", "set_data", "is_leaf", "output_nr", "_version", "retain_grad", "_backward", "requires_grad_",
+        # These only for Autograd and Tracer.
+        "resize_", "resize_as_", "detach", "detach_", "copy_", "_fw_primal", "_make_dual",
+    )
+)  # fmt: skip
+
+
+def generated_comment(file: str, job: Job) -> str:
+    """The comment that names the template of one of autograd's files."""
+    # In two pieces, so that no tool takes this file for a generated one.
+    return "@" + f"generated from {job.options.autograd_templates}/{file}"
+
+
+def is_hand_written(function: NativeFunction) -> bool:
+    """Whether the kernel of the overload is written by hand."""
+    return cpp.name(function.schema) in HAND_WRITTEN
+
+
+def operator_header(function: NativeFunction) -> str:
+    """The `#include` of the header that declares the operator."""
+    return f"#include <ATen/ops/{function.root_name}_ops.h>"
+
+
+def kernel_name(function: NativeFunction) -> str:
+    """The C++ name of the overload's kernel, such as `add_out_out`."""
+    name, overload = cpp.name(function.schema), function.name.overload
+    return f"{name}_{overload}" if overload else name
+
+
+@per_function
+def kernel_head(function: NativeFunction) -> str:
+    """The first line of the kernel: return type, name and parameters."""
+    return dispatcher.signature(function).definition(kernel_name(function), first="c10::DispatchKeySet ks")
+
+
+def registration(function: NativeFunction, namespace: str) -> str:
+    """The statement that registers the kernel, which stands in a C++ namespace."""
+    return f'm.impl("{function.name.text}",\n       TORCH_FN({namespace}::{kernel_name(function)})\n);\n'
+
+
+def redispatch(function: NativeFunction, keys: str) -> str:
+    """The call of the operator for some dispatch keys, with the kernel's own parameters."""
+    names = [keys, *[one.name for one in function.arguments.all]]
+    return f"at::_ops::{function.name.unambiguous}::redispatch({', '.join(names)})"
+
+
+def declared_results(function: NativeFunction) -> str:
+    """The variables that take what the operator returns, as they are declared: `auto result`."""
+    returns = function.schema.returns
+    if len(returns) == 1:
+        return f"auto {returns[0].name or 'result'}"
+    return f"auto [{', '.join(cpp.return_names(function))}]"
+
+
+def returned_value(function: NativeFunction) -> str:
+    """The expression that a kernel returns: the only result, references to outs, or all results moved into a tuple."""
+    names = cpp.return_names(function)
+    if len(names) == 1:
+        return names[0]
+    if function.kind is SchemaKind.out:
+        return f"std::forward_as_tuple({', '.join(names)})"
+    return f"std::make_tuple({', '.join([f'std::move({name})' for name in names])})"

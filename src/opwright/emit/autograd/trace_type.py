@@ -1,0 +1,220 @@
+"""`TraceType_N.cpp`: the kernels that record calls in the graph that `torch.jit.trace` builds.
+
+A kernel makes a node before the call and gives it the call's results after it. Operators that change their arguments
+are recorded as they are, or, where the trace is to have no side effects, as their functional form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from opwright.convention import cpp
+from opwright.emit.autograd.kernels import (
+    declared_results,
+    generated_comment,
+    is_hand_written,
+    kernel_head,
+    operator_header,
+    redispatch,
+    registration,
+    returned_value,
+)
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument, SchemaKind
+
+_KEYS: Final = "ks & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Tracer)"
+
+#: These are seen in the trace as the operators that they call.
+_SEEN_THROUGH: Final = frozenset(
+    (
+        "convolution", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+        "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "_coalesced",
+    )
+)  # fmt: skip
+
+#: Types of arguments that a graph has no values for.
+_UNTRACEABLE: Final = frozenset(("Storage", "Type"))
+
+#: Operators without functional form, and the one that takes its place in a trace without side effects.
+_RECORDED_AS: Final = {"zero": "zeros_like", "fill": "full_like"}
+
+#: The inputs that the one in place has in addition.
+_MORE_INPUTS: Final = tuple(
+    "          " + line
+    for line in (
+        'jit::tracer::addInputs(node, "options", ::std::optional<ScalarType>());',
+        'jit::tracer::addInputs(node, "options", layout_or_default(::std::nullopt));',
+        'jit::tracer::addInputs(node, "options", device_or_default(::std::nullopt));',
+        'jit::tracer::addInputs(node, "options", pinned_memory_or_default(::std::nullopt));',
+        "::std::optional<MemoryFormat> memory_format = c10::MemoryFormat::Preserve;",
+        'jit::tracer::addInputs(node, "memory_format", memory_format);',
+    )
+)
+
+#: A factory that writes to `out` is recorded as the one that makes a tensor with the options of `out`.
+_OPTIONS_OF_OUT: Final = tuple(
+    f'      jit::tracer::addInputs(node, "out", {value});'
+    for value in (
+        "c10::optTypeMetaToScalarType(out.options().dtype_opt())",
+        "out.options().layout()",
+        "out.options().device()",
+        "out.options().pinned_memory()",
+    )
+)
+
+
+def is_traced(function: NativeFunction) -> bool:
+    """Whether calls are recorded: there is a tensor among the results, and the graph can hold all arguments."""
+    return (
+        function.root_name not in _SEEN_THROUGH
+        and any(one.type.is_tensor_like for one in function.schema.returns)
+        and not any(one.type.text in _UNTRACEABLE for one in function.arguments.all)
+    )
+
+
+def _changes_argument(function: NativeFunction) -> bool:
+    return function.kind in (SchemaKind.inplace, SchemaKind.out) and not function.name.dunder
+
+
+def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> list[str]:
+    """The lines of an if statement; a branch without lines is an empty line."""
+    return [f"    if ({condition}) {{", *(then or ("",)), "    } else {", *(otherwise or ("",)), "    }"]
+
+
+def _named(name: str) -> str:
+    return f'op_name = c10::Symbol::fromQualString("aten::{_RECORDED_AS.get(name, name)}");'
+
+
+def _name_lines(function: NativeFunction) -> list[str]:
+    """The lines that say which operator is recorded."""
+    name = function.name
+    if name.dunder or function.kind in (SchemaKind.functional, SchemaKind.out):
+        return [f"    {_named(name.name)}"]
+    functional, itself = _named(name.base), _named(cpp.name(function.schema))
+    return ["", *_choice("tracer_state->force_outplace", [f"      {functional}"], [f"      {itself}"])]
+
+
+_INPUTS: Final[dict[str, str]] = {}
+
+
+def _input(name: str) -> str:
+    """The line that records an argument."""
+    found = _INPUTS.get(name)
+    if found is None:
+        found = _INPUTS[name] = f'    jit::tracer::addInputs(node, "{name}", {name});'
+    return found
+
+
+def _is_factory(function: NativeFunction) -> bool:
+    """Whether an out form writes what its functional form makes from tensor options."""
+    # Of all overloads named `normal` some are factories; the others are recorded like them.
+    if function.category_override == "factory" or function.root_name == "normal":
+        return True
+    return not any(one.type.is_tensor_like for one in function.arguments.non_out)
+
+
+def _input_lines(function: NativeFunction) -> list[str]:
+    """The lines that record the arguments."""
+    arguments = function.arguments
+    lines = [_input(one.name) for one in arguments.non_out]
+    if arguments.out:
+        functional = _OPTIONS_OF_OUT if _is_factory(function) else ()
+        lines.append("")
+        lines += _choice("tracer_state->force_outplace", functional, ["  " + _input(one.name) for one in arguments.out])
+    if function.root_name in _RECORDED_AS and _changes_argument(function):
+        if arguments.out:
+            lines.append("")
+        lines += _choice("tracer_state->force_outplace", _MORE_INPUTS, ())
+    return lines
+
+
+def _guard(function: NativeFunction) -> str:
+    """The line that keeps a changed argument from being recorded under two names."""
+    if not _changes_argument(function):
+        return ""
+    changed = function.arguments.out[0].name if function.arguments.out else "self"
+    return f'    jit::tracer::ensureUniqueIfOutOfPlaced("{cpp.name(function.schema)}", {changed});'
+
+
+def _node(function: NativeFunction) -> str:
+    """The part before the call: makes a node, and stops tracing what the call calls."""
+    name = "\n".join(_name_lines(function))
+    inputs = "\n".join(_input_lines(function))
+    return f"""  torch::jit::Node* node = nullptr;
+  std::shared_ptr<jit::tracer::TracingState> tracer_state;
+  if (jit::tracer::isTracing()) {{
+    tracer_state = jit::tracer::getTracingState();
+    at::Symbol op_name;
+{name}
+    node = tracer_state->createNode(op_name, /*num_outputs=*/0);
+    jit::tracer::recordSourceLocation(node);
+{inputs}
+    tracer_state->insertNode(node);
+{_guard(function)}
+    jit::tracer::setTracingState(nullptr);
+  }}
+"""
+
+
+def _outputs(names: Iterable[str], indent: str = "    ") -> list[str]:
+    return [f"{indent}jit::tracer::addOutput(node, {name});" for name in names]
+
+
+def _recorded_results(out: tuple[Argument, ...], names: tuple[str, ...]) -> str:
+    """The part after the call: gives the node its results, and goes on tracing."""
+    written = tuple(one.name for one in out)
+    if not out or written == names:
+        lines = _outputs(names)
+    else:
+        lines = ["", *_choice("force_outplace", _outputs(written, "      "), _outputs(names, "      "))]
+    body = "\n".join(lines)
+    return f"""  if (tracer_state) {{
+    jit::tracer::setTracingState(std::move(tracer_state));
+{body}
+  }}
+"""
+
+
+def kernel(function: NativeFunction) -> str:
+    """The overload's kernel."""
+    before = after = ""
+    if is_traced(function):
+        before = _node(function)
+        after = _recorded_results(function.arguments.out, cpp.return_names(function))
+    returns = function.schema.returns
+    results = ""
+    if returns and function.kind in (SchemaKind.functional, SchemaKind.mutable):
+        results = f"{declared_results(function)} ="
+    returned = f"  return {returned_value(function)};\n" if returns else ""
+    return f"{kernel_head(function)} {{\n{before}  {results}{redispatch(function, _KEYS)};\n{after}{returned}}}\n"
+
+
+def _units(job: Job) -> Sequence[NativeFunction]:
+    # Selective builds leave the files out as a whole, so there is no selection among the operators.
+    return [function for function in job.catalog.functions if not is_hand_written(function)]
+
+
+def _fragment(function: NativeFunction, job: Job) -> Slots:
+    return {
+        "ops_headers": (operator_header(function),),
+        "trace_method_definitions": (kernel(function),),
+        "trace_wrapper_registrations": (registration(function, "TraceType"),),
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the tracing kernels."""
+    return [
+        Emitter(
+            name="TraceType",
+            family="autograd",
+            template="autograd/TraceType.cpp",
+            folder="autograd",
+            units=_units,
+            fragment=_fragment,
+            layout=Sharded("TraceType.cpp", job.rules.trace_type_shards, lambda function: function.root_name),
+            frame=lambda job: {"generated_comment": generated_comment("TraceType.cpp", job)},
+        )
+    ]
