@@ -70,6 +70,9 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.output_dependencies:
         devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
         write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)
+    # PyTorch's generator makes its folders in every run, even where it puts nothing there.
+    for folder in request.folders.values():
+        os.makedirs(folder, exist_ok=True)
     if not arguments.dry_run:
         generation.write()
     return console.SUCCESS
