@@ -42,7 +42,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.ufunc",
     ),
     "declarations_yaml": ("aten.declarations",),
-    "autograd": ("autograd.trace_type",),
+    "autograd": ("autograd.trace_type", "autograd.variable_factories"),
     "python": ("aten.view_meta",),
 }
 

@@ -1,0 +1,81 @@
+"""`variable_factories.h`: the factories of `at::` as functions of `torch::`, whose tensors may require gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright.convention import cpp
+from opwright.convention.cpp import CppSignature
+from opwright.cpp.binding import Binding
+from opwright.emit.aten.units import no_fragment
+from opwright.emit.autograd.kernels import generated_comment
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import TensorOptions
+
+
+def is_factory(function: NativeFunction) -> bool:
+    """Whether the overload is a function that takes tensor options, or is named like those that copy them."""
+    if not function.function:
+        return False
+    return function.arguments.options is not None or cpp.name(function.schema).endswith("_like")
+
+
+def _parameter(binding: Binding) -> str:
+    return f"{binding.definition} = {binding.default}" if binding.default else binding.definition
+
+
+def _defined(signature: CppSignature) -> str:
+    """One function, which calls its namesake without recording gradients and marks the tensor afterwards."""
+    passed, requires_grad = [], "false"
+    for binding in signature.bindings:
+        if isinstance(binding.argument, TensorOptions):
+            # The namesake knows nothing of gradients, and would refuse options that do.
+            passed.append(f"at::TensorOptions({binding.name}).requires_grad(::std::nullopt)")
+            requires_grad = f"{binding.name}.requires_grad()"
+        else:
+            passed.append(binding.name)
+    call = f"at::{signature.name}({', '.join(passed)})"
+    return f"""inline at::Tensor {signature.name}({', '.join(map(_parameter, signature.bindings))}) {{
+  at::AutoDispatchBelowADInplaceOrView guard;
+  return autograd::make_variable({call}, /*requires_grad=*/{requires_grad});
+}}
+"""
+
+
+def definition(function: NativeFunction) -> str:
+    """The functions of one overload: with integers and, where it has some, with symbolic ones."""
+    signatures = cpp.function_signatures(function)
+    made = _defined(signatures.friendly)
+    if signatures.friendly_symint is not None:
+        made += _defined(signatures.friendly_symint)
+    return made
+
+
+def _no_units(job: Job) -> Sequence[NativeFunction]:
+    return ()
+
+
+def _frame(job: Job) -> Slots:
+    factories = [function for function in job.catalog.functions if is_factory(function)]
+    return {
+        "generated_comment": generated_comment("variable_factories.h", job),
+        "ops_headers": [f"#include <ATen/ops/{function.root_name}.h>" for function in factories],
+        "function_definitions": [definition(function) for function in factories],
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the factories."""
+    return [
+        Emitter(
+            name="variable_factories.h",
+            family="autograd",
+            template="autograd/variable_factories.h",
+            folder="autograd",
+            units=_no_units,
+            fragment=no_fragment,
+            layout=OneFile("variable_factories.h"),
+            frame=_frame,
+        )
+    ]
