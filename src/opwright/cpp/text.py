@@ -25,4 +25,7 @@ def string_literal(text: str) -> str:
     >>> print(string_literal('str UPLO="L"'))
     "str UPLO=\\"L\\""
     """
-    return f'"{text.translate(_ESCAPES)}"'
+    # Translating is slow, and few texts need it.
+    if '"' in text or "\\" in text or not text.isprintable():
+        text = text.translate(_ESCAPES)
+    return f'"{text}"'
