@@ -44,10 +44,14 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
     "declarations_yaml": ("aten.declarations",),
     "autograd": ("autograd.trace_type", "autograd.variable_factories"),
     "python": ("aten.view_meta",),
+    "unboxing": ("aten.unboxing",),
 }
 
+#: What a run makes unless it is asked for more: boxed functions are for builds without the dispatcher only.
+DEFAULT_FAMILIES: Final = tuple(family for family in FAMILIES if family != "unboxing")
 
-def emitters(job: Job, families: Iterable[str] = tuple(FAMILIES)) -> Iterator[AnyEmitter]:
+
+def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[AnyEmitter]:
     """The emitters of the given families, in the order of the table.
 
     Modules are imported when a family of theirs is asked for: a run that needs only headers starts faster.

@@ -36,7 +36,7 @@ def _defined(signature: CppSignature) -> str:
         else:
             passed.append(binding.name)
     call = f"at::{signature.name}({', '.join(passed)})"
-    return f"""inline at::Tensor {signature.name}({', '.join(map(_parameter, signature.bindings))}) {{
+    return f"""inline at::Tensor {signature.name}({", ".join(map(_parameter, signature.bindings))}) {{
   at::AutoDispatchBelowADInplaceOrView guard;
   return autograd::make_variable({call}, /*requires_grad=*/{requires_grad});
 }}
