@@ -1,0 +1,59 @@
+"""The documentation speaks of what is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+# A name in backquotes that looks like a place below the package, such as `emit/registry.py` or `load/`.
+PLACE = re.compile(r"`((?:[a-z_]+/)+[\w.]*)`")
+TARGET = re.compile(r"(?m)(?:^|`)make ([a-z-]+)")
+
+
+def found_in(pattern: re.Pattern[str]) -> Iterator[tuple[Path, str]]:
+    """Every match of the pattern in every page."""
+    for page in PAGES:
+        for match in pattern.finditer(page.read_text(encoding="utf-8")):
+            yield page, match.group(1)
+
+
+def test_links_lead_somewhere() -> None:
+    """Every relative link in a page names a file that exists."""
+    broken = [
+        f"{page.name}: {target}"
+        for page, target in found_in(LINK)
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert not broken
+
+
+def test_modules_exist() -> None:
+    """Every module or folder that a page names stands in the package or in the project."""
+    roots = [ROOT, ROOT / "src" / "opwright"]
+    houses = {path.name for root in roots for path in root.iterdir() if path.is_dir()}
+    broken = [
+        f"{page.name}: {place}"
+        for page, place in found_in(PLACE)
+        if place.split("/")[0] in houses - {"torchgen", "build"} and not any((root / place).exists() for root in roots)
+    ]
+    assert not broken
+
+
+def test_make_targets_exist() -> None:
+    """Every `make` command that a page names is a target of the Makefile."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"(?m)^([a-z-]+):", makefile))
+    assert [f"{page.name}: make {word}" for page, word in found_in(TARGET) if word not in targets] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_are_short(page: Path) -> None:
+    """Prose is wrapped at 120 characters; rows of tables are as long as they must be."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
