@@ -10,7 +10,7 @@ from opwright.build.engine import Engine, Summary
 from opwright.build.outputs import emitted
 from opwright.build.plan import Emitted, Plan, Planned
 from opwright.emit.emitter import Job, Options
-from opwright.emit.registry import FAMILIES, emitters
+from opwright.emit.registry import DEFAULT_FAMILIES, emitters
 from opwright.load import load_catalog
 from opwright.load.selection import check_selection
 from opwright.model.catalog import Catalog
@@ -131,7 +131,7 @@ class Request:
 
     inputs: Inputs
     folders: Mapping[str, str]
-    families: tuple[str, ...] = tuple(FAMILIES)
+    families: tuple[str, ...] = DEFAULT_FAMILIES
     options: Options = field(default_factory=Options)
     selection: Selection = EVERYTHING
     tolerant: bool = False
@@ -152,7 +152,9 @@ class Generation:
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
         rules = Rules(self.version)
-        ignored = ignored_keys(rules, mps=request.mps, xpu=request.xpu, mtia=request.mtia)
+        # Shims are kept for all devices, so updating them needs the kernels of all.
+        all_shims = request.options.update_c_shim
+        ignored = ignored_keys(rules, mps=request.mps or all_shims, xpu=request.xpu or all_shims, mtia=request.mtia)
         catalog = _loaded(request.inputs, rules, self.sink, ignored)
         self.sink.raise_if_errors()
         check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant)
@@ -163,6 +165,22 @@ class Generation:
 
     def _emitted(self) -> Iterable[Emitted]:
         return emitted(emitters(self.job, self.request.families), self.job)
+
+    def check_shims(self, *, note_missing: bool = False) -> None:
+        """Compare the headers of C shims with those that are kept in their output folder, where they are not updated.
+
+        Notes operators that can have no shim, and, with `note_missing`, headers that are not there. Raises FaultsFound
+        where a header differs.
+        """
+        from opwright.build.kept_headers import check_kept_headers
+        from opwright.emit.aten.c_shim import check_c_forms, headers
+
+        if "sources" not in self.request.families:
+            return
+        check_c_forms(self.job, self.sink)
+        if not self.request.options.update_c_shim:
+            check_kept_headers(headers(self.job), self.request.folders["aoti"], self.sink, note_missing=note_missing)
+        self.sink.raise_if_errors()
 
     def plan(self) -> Plan:
         """Every output with its place; nothing is rendered."""

@@ -13,15 +13,18 @@ from opwright.source.text import SourceFile
 __all__ = ["check_kept_headers"]
 
 
-def check_kept_headers(headers: Iterable[tuple[str, str]], folder: str, sink: Diagnostics) -> None:
+def check_kept_headers(
+    headers: Iterable[tuple[str, str]], folder: str, sink: Diagnostics, *, note_missing: bool = True
+) -> None:
     """Reports every header, given by name and text, that differs from the file of that name in the folder.
 
-    A difference is an error that shows it; a file that is not there is noted.
+    A difference is an error that shows it; a file that is not there is noted, unless that is of no interest.
     """
     for name, text in headers:
         path = os.path.join(folder, name)
         if not os.path.exists(path):
-            sink.note(SHIM_MISSING, f"no header to compare with at `{path}`")
+            if note_missing:
+                sink.note(SHIM_MISSING, f"no header to compare with at `{path}`")
             continue
         try:
             kept = SourceFile.read(path)

@@ -22,7 +22,7 @@ from opwright.cli.arguments import (
     selection,
 )
 from opwright.cli.progress import progress
-from opwright.emit.registry import FAMILIES
+from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES
 from opwright.generation import Generation, Request, build_folders, open_inputs
 from opwright.source.diagnostic import Diagnostics
 
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     request = Request(
         inputs=inputs,
         folders=build_folders(arguments.out),
-        families=tuple(arguments.only or FAMILIES),
+        families=tuple(arguments.only or DEFAULT_FAMILIES),
         options=options(arguments, sink),
         selection=selection(arguments, sink),
         mps=arguments.mps,
@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         release=arguments.release,
     )
     generation = Generation(request, sink)
+    generation.check_shims()
     if arguments.dry_run:
         sys.stdout.writelines(f"{planned.target}\n" for planned in generation.plan().outputs)
         return console.SUCCESS

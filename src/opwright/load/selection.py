@@ -15,7 +15,7 @@ from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["check_selection", "load_backends", "load_selection", "selection_of_names"]
+__all__ = ["check_selection", "load_backends", "load_operator_names", "load_selection", "selection_of_names"]
 
 _FIELDS: Final = (
     "include_all_operators",
@@ -34,6 +34,11 @@ def selection_of_names(names: Iterable[str]) -> Selection:
     """The selection of base names such as `aten::add`: all their overloads, as roots, not for training."""
     operators = {name: SelectedOperator(name, for_training=False) for name in names}
     return Selection(everything=False, operators=operators)
+
+
+def load_operator_names(file: SourceFile, sink: Diagnostics) -> tuple[str, ...]:
+    """The names that a file lists; faults go to `sink`."""
+    return _texts(load_yaml(file), "the list of operators", sink)
 
 
 def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:

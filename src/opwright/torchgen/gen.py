@@ -67,6 +67,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         mtia=arguments.mtia,
     )
     generation = Generation(request, sink)
+    generation.check_shims(note_missing=True)
     if arguments.output_dependencies:
         devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
         write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)

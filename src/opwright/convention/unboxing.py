@@ -1,0 +1,98 @@
+"""The convention of unboxing: from boxed values on a stack to arguments of the public C++ API.
+
+Boxed values have no symbolic integers. A list is copied into a vector that lives as long as the call.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.convention import types
+from opwright.cpp.types import CType
+from opwright.model.native_function import TypeStyle
+from opwright.schema.function import Argument
+from opwright.schema.types import BaseType, ListType, OptionalType, Type
+
+
+class Unboxed(NamedTuple):
+    """An unboxed value: its C++ name and type, and the statements that make it, after those that declare vectors."""
+
+    name: str
+    type: CType
+    vectors: tuple[str, ...]
+    statements: tuple[str, ...]
+
+
+_UNBOXED: Final[dict[tuple[Argument, int], Unboxed]] = {}
+
+
+def unboxed(argument: Argument, style: TypeStyle) -> Unboxed:
+    """The value of an argument, made from a boxed value of the argument's name.
+
+    >>> from opwright.schema import parse_schema
+    >>> argument = parse_schema("f(int dim) -> Tensor").arguments.all[0]
+    >>> unboxed(argument, TypeStyle.PLAIN).statements
+    ('int64_t dim_base = dim.to<int64_t>();',)
+    """
+    key = (argument, int(style))
+    found = _UNBOXED.get(key)
+    if found is None:
+        found = _UNBOXED[key] = _value(argument.type, argument.name, argument.is_write, style)
+    return found
+
+
+def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
+    made = types.argument_type(type, mutable=writes, symint=False, style=style)
+    if isinstance(type, BaseType):
+        out = f"{name}_base"
+        return Unboxed(out, made, (), (f"{made.bare} {out} = {name}.to<{made.bare}>();",))
+    if isinstance(type, OptionalType):
+        return _optional(made, name, _value(type.elem, f"{name}_opt_in", False, style))
+    if isinstance(type, ListType):
+        return _list(type, made, name, _value(type.elem, f"{name}_elem", False, style))
+    raise types.NoCppType(type.text)
+
+
+def _inside(statements: tuple[str, ...]) -> list[str]:
+    """The statements as they stand in a block."""
+    first, *more = statements
+    return [f"    {first}", *[f"\t{one}" for one in more]]
+
+
+def _optional(made: CType, name: str, inner: Unboxed) -> Unboxed:
+    out = f"{name}_opt_out"
+    statements = (
+        "",
+        f"auto {name}_opt = {name}.toOptional<c10::IValue>();",
+        f"{made.bare} {out};",
+        f"if ({name}_opt.has_value()) {{",
+        f"    const c10::IValue {name}_opt_in = {name}_opt.value();",
+        *_inside(inner.statements),
+        f"    {out} = {made.bare}({inner.name});",
+        "} else {",
+        f"    {out} = {made.bare}();",
+        "}",
+        "",
+    )
+    return Unboxed(out, made, inner.vectors, statements)
+
+
+def _list(type: ListType, made: CType, name: str, elem: Unboxed) -> Unboxed:
+    out, items, vector = f"{name}_list_out", f"{name}_list_in", f"{name}_vec"
+    taken = f"const c10::List<c10::IValue> {items} = {name}.toList();"
+    if type.elem.text == "bool" and type.size:
+        array = f"{made.bare} {out} = as_array<{elem.type.bare}, {type.size}>({items});"
+        return Unboxed(out, made, elem.vectors, (taken, "", array, ""))
+    is_owned = isinstance(type.elem, OptionalType)
+    filled = out if is_owned else vector
+    loop = (
+        f"for (c10::IValue {name}_elem: {items}) {{",
+        *_inside(elem.statements),
+        f"    {filled}.push_back({elem.name});",
+        "}",
+    )
+    if is_owned:
+        return Unboxed(out, made, elem.vectors, (taken, "", f"{made.bare} {out};", *loop, ""))
+    # The list only refers to its items, so the vector that holds them is declared outside of any block.
+    vectors = (*elem.vectors, f"std::vector<{elem.type.bare}> {vector};")
+    return Unboxed(out, made, vectors, (taken, "", *loop, f"{made.bare} {out}({vector});", ""))

@@ -1,0 +1,86 @@
+"""Generate boxed functions; takes the flags of PyTorch's `tools/jit/gen_unboxing.py` and writes the same bytes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from opwright.build.depfile import cmake_list, dependency_lists
+from opwright.build.writer import Writer
+from opwright.cli import console
+from opwright.cli.arguments import selection
+from opwright.generation import Generation, Request
+from opwright.load.selection import load_operator_names
+from opwright.release.inputs import from_source_path
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen_unboxing", description=__doc__)
+    add = parser.add_argument
+    add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
+    add("-d", "--install-dir", "--install_dir", default="build/aten/src/ATen", metavar="DIR", help="output folder")
+    add("-o", "--output-dependencies", metavar="FILE", help="write a list of the output files, for CMake")
+    add("--dry-run", action="store_true", help="write nothing (but the list)")
+    add(
+        "--op-selection-yaml-path",
+        "--op_selection_yaml_path",
+        metavar="FILE",
+        help="a file that says which operators are wanted, and for what",
+    )
+    add(
+        "--op-registration-allowlist",
+        "--op_registration_allowlist",
+        dest="op_registration_whitelist",
+        nargs="*",
+        metavar="NAME",
+        help="these operators only; each is `namespace::name` without overload",
+    )
+    add(
+        "--TEST-ONLY-op-registration-allowlist-yaml-path",
+        "--TEST_ONLY_op_registration_allowlist_yaml_path",
+        dest="names_path",
+        metavar="FILE",
+        help="the same as a file with a list of names, for tests",
+    )
+    return parser
+
+
+def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    names = arguments.op_registration_whitelist or None
+    if names is None and arguments.names_path:
+        names = load_operator_names(SourceFile.read(arguments.names_path), sink)
+    arguments.op_registration_whitelist = names
+    request = Request(
+        inputs=from_source_path(arguments.source_path),
+        folders={"aten": arguments.install_dir},
+        families=("unboxing",),
+        selection=selection(arguments, sink),
+        tolerant=True,
+    )
+    generation = Generation(request, sink)
+    if arguments.output_dependencies:
+        _write_list(arguments.output_dependencies, generation)
+    if not arguments.dry_run:
+        generation.write()
+    return console.SUCCESS
+
+
+def _write_list(path: str, generation: Generation) -> None:
+    """Writes the one list of this program; no output is of a group that has a list of its own."""
+    target = Path(path).resolve()
+    outputs = dependency_lists(generation.plan())[""]
+    with Writer() as writer:
+        writer.write(str(target), cmake_list(target.stem, outputs).encode())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    arguments = _parser().parse_args(argv)
+    return console.run(lambda sink: _run(arguments, sink))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
