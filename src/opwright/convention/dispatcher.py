@@ -90,8 +90,8 @@ def returned_arguments(schema: FunctionSchema) -> list[str | None]:
     """For each return the name of the argument that it is, None for a fresh value.
 
     >>> from opwright.schema import parse_schema
-    >>> returned_arguments(parse_schema("f(Tensor self, Tensor(a!) count) -> (Tensor, Tensor(a!))"))
-    [None, 'count']
+    >>> returned_arguments(parse_schema("f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"))
+    ['out']
     """
     names = {one.annotation: one.name for one in schema.arguments.all if one.annotation is not None}
     return [None if one.annotation is None else names.get(one.annotation) for one in schema.returns]
