@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from opwright.convention import dispatcher, native
+from opwright.cpp.signature import Signature
+from opwright.emit.aten import codes
 from opwright.emit.emitter import Job, per_job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -27,6 +30,7 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
+from opwright.source.diagnostic import Fault
 
 Unit: TypeAlias = "NativeFunction | NativeFunctionsGroup"
 """A group of overloads that share their implementation, or an overload on its own."""
@@ -87,10 +91,15 @@ class Backend:
         return tuple([(member, way) for member, way in ways if way is not None])
 
     def _runs_structured(self, group: NativeFunctionsGroup) -> bool:
-        if self.makes_structured:
-            return True
         kernel = self.kernel(group)
-        return kernel is not None and kernel.structured
+        if not self.makes_structured:
+            return kernel is not None and kernel.structured
+        if kernel is not None:
+            message = (
+                f"structured `{group.out.name}` has a kernel for {self.key}, which is made from its shape function"
+            )
+            raise Fault.at(codes.MADE_KERNEL, message, group.out.entry, help=f"delete `{self.key}: {kernel.name}`")
+        return True
 
     @property
     def makes_structured(self) -> bool:
@@ -106,10 +115,24 @@ class Backend:
             return Way.refusal
         if self.out_is_primary or group is None or function.kind is SchemaKind.functional:
             return None
-        return Way.functional if group.functional in self.kernels else None
+        if group.functional not in self.kernels:
+            return None
+        if not _copies_results(function):
+            message = (
+                f"`{function.name}` has no kernel for {self.key}, and cannot be made from `{group.functional.name}`"
+            )
+            raise Fault.at(codes.COPIED_RESULT, message, function.entry)
+        return Way.functional
 
 
 _MADE_FOR_STRUCTURED: Final = (META, COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
+
+
+def _copies_results(function: NativeFunction) -> bool:
+    """Whether a wrapper can copy the functional overload's results to where the function writes."""
+    if function.kind is SchemaKind.inplace:
+        return bool(function.schema.returns)
+    return function.kind is SchemaKind.out and (bool(function.schema.returns) or len(function.arguments.out) == 1)
 
 
 def is_refused(function: NativeFunction) -> bool:
@@ -117,6 +140,19 @@ def is_refused(function: NativeFunction) -> bool:
     return (
         function.kind is SchemaKind.inplace and len(function.schema.returns) == 1 and not function.has_composite_kernel
     )
+
+
+def kernel_signature(function: NativeFunction, kernel: Kernel, *, external: bool = False) -> Signature:
+    """The signature of a kernel: native in PyTorch, the dispatcher's outside of it.
+
+    Raises Fault where the kernel is named as taking symbolic integers and the schema has none.
+    """
+    if kernel.symint and not function.schema.has_symint:
+        message = f"kernel `{kernel.name}` takes symbolic integers, `{function.name}` has none"
+        raise Fault.at(codes.SYMINT_KERNEL, message, function.entry)
+    if external:
+        return dispatcher.signature(function) if kernel.symint else dispatcher.concrete_signature(function)
+    return native.symint_signature(function) if kernel.symint else native.signature(function)
 
 
 #: The keys whose functions may be called directly, through `{Key}Functions.h`, where a run has them at all.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from opwright.convention import native, structured
+from opwright.convention import structured
 from opwright.cpp import namespaces
-from opwright.emit.aten.backend import Unit, members, units_by_root
+from opwright.emit.aten.backend import Unit, kernel_signature, members, units_by_root
 from opwright.emit.aten.units import includes, no_fragment, no_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import XPU, DispatchKey
@@ -62,8 +62,7 @@ def _declare(unit: Unit, blocks: dict[str, dict[str, None]], job: Job) -> None:
 
 def kernel_declaration(function: NativeFunction, kernel: Kernel) -> str:
     """The declaration of the kernel of one overload."""
-    signature = native.symint_signature(function) if kernel.symint else native.signature(function)
-    return f"TORCH_API {signature.declaration(kernel.name)};"
+    return f"TORCH_API {kernel_signature(function, kernel).declaration(kernel.name)};"
 
 
 def structured_class(group: NativeFunctionsGroup, kernel: Kernel, job: Job) -> str:

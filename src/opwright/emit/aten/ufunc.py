@@ -11,20 +11,51 @@ from opwright.cpp import types as ctypes
 from opwright.cpp.binding import Binding, Given
 from opwright.cpp.translation import Source, translate, translated_call
 from opwright.cpp.types import CType
+from opwright.emit.aten import codes
 from opwright.emit.aten.backend import backends
 from opwright.emit.aten.meta_headers import meta_class
 from opwright.emit.aten.native_headers import structured_class
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
-from opwright.schema.types import SCALAR
+from opwright.schema.types import SCALAR, TENSOR
+from opwright.source.diagnostic import Fault
 
 Loops = Mapping[UfuncKey, UfuncLoop]
 
 
 def ufunc_groups(job: Job) -> list[NativeFunctionsGroup]:
-    """The groups whose kernels are made from a scalar function."""
-    return [group for group in job.catalog.structured_groups if group.out.ufunc]
+    """The groups whose kernels are made from a scalar function. Raises Fault where one's cannot be made."""
+    groups = [group for group in job.catalog.structured_groups if group.out.ufunc]
+    for group in groups:
+        _check_arguments(group)
+        _check_loops(group)
+    return groups
+
+
+def _check_arguments(group: NativeFunctionsGroup) -> None:
+    for one in group.functional.arguments.non_out:
+        if one.type not in (TENSOR, SCALAR):
+            message = f"argument `{one.name}` of `{group.out.name}` is of type `{one.type}`, which loops cannot pass on"
+            raise Fault.at(codes.UFUNC_ARGUMENT, message, group.out.entry)
+
+
+def _check_loops(group: NativeFunctionsGroup) -> None:
+    loops = group.out.ufunc
+    fault = None
+    if len({loops[key].name for key in _SHARED_LOOPS if key in loops}) > 1:
+        fault = "ScalarOnly and Generic name different functions"
+    elif not all(key in loops for key in _functor_keys(group)) and not any(key in loops for key in _SHARED_LOOPS):
+        fault = "neither Generic nor ScalarOnly names a scalar function"
+    elif any(key in loops for key in ufunc.HELD_TENSOR) and len(ufunc.tensors(group)) != 2:
+        fault = "a functor for two tensors, one of them a scalar, is named, and there are not two"
+    else:
+        scalars, vectors = (_by_dtype(loops, choices) for choices in _CHOICES.values())
+        missing = [dtype for dtype in vectors if dtype not in scalars]
+        if missing:
+            fault = f"there is a loop over vectors for {', '.join(missing)} and none over scalars"
+    if fault is not None:
+        raise Fault.at(codes.UFUNC_LOOPS, f"the loops of `{group.out.name}` make no kernel: {fault}", group.out.entry)
 
 
 def _name(group: NativeFunctionsGroup) -> str:

@@ -18,6 +18,7 @@ from opwright.cpp import types as ctypes
 from opwright.cpp.binding import Given
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import Source, translate
+from opwright.emit.aten import codes
 from opwright.emit.aten.backend import Backend, Way
 from opwright.emit.aten.register.devices import device_check, held_guard, moves_guard
 from opwright.emit.aten.register.wrapper import Wrapper
@@ -25,6 +26,8 @@ from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import Argument, SchemaKind
+from opwright.schema.types import TENSOR
+from opwright.source.diagnostic import Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +263,10 @@ def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Giv
     """The outputs, once `meta` has set them; of an out function they may be proxies."""
     form = "op.maybe_get_output({})" if function.kind is SchemaKind.out else "op.outputs_[{}]"
     outs = convention.out_arguments(group)
+    for one in group.out.arguments.out:
+        if one.type is not TENSOR:
+            message = f"out argument `{one.name}` of structured `{group.out.name}` is no tensor but `{one.type}`"
+            raise Fault.at(codes.STRUCTURED_OUTPUT, message, group.out.entry)
     tensor = ctypes.mut_ref(ctypes.TENSOR)
     return tuple([Given(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
 

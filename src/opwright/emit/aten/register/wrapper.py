@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from opwright.convention import cpp, dispatcher, native
+from opwright.convention import cpp, dispatcher
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
-from opwright.emit.aten.backend import Backend, Way
+from opwright.emit.aten.backend import Backend, Way, kernel_signature
 from opwright.emit.aten.register.devices import device_lines
-from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 
 
@@ -43,13 +43,6 @@ def wrapper_signature(function: NativeFunction, backend: Backend) -> Signature:
     return dispatcher.signature(function) if backend.symint else dispatcher.concrete_signature(function)
 
 
-def kernel_signature(function: NativeFunction, kernel: Kernel, backend: Backend) -> Signature:
-    """The signature of a kernel: native in PyTorch, the dispatcher's outside of it."""
-    if backend.external:
-        return dispatcher.signature(function) if kernel.symint else dispatcher.concrete_signature(function)
-    return native.symint_signature(function) if kernel.symint else native.signature(function)
-
-
 def definition(wrapper: Wrapper, backend: Backend) -> str:
     """The wrapper's definition."""
     if wrapper.way is Way.kernel:
@@ -63,7 +56,7 @@ def _calling_kernel(wrapper: Wrapper, backend: Backend) -> str:
     function = wrapper.function
     kernel = backend.kernels[function]
     owner = kernel.namespace if backend.class_name is None else f"{kernel.namespace}::{backend.class_name}"
-    wanted = kernel_signature(function, kernel, backend).bindings
+    wanted = kernel_signature(function, kernel, external=backend.external).bindings
     call = translated_call(f"{owner}::{kernel.name}", wrapper.signature.bindings, wanted)
     return (
         f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
