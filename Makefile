@@ -42,13 +42,13 @@ lint: $(REFERENCE)
 	$(VENV)/bin/python -m pytest -q tests/test_layering.py
 
 conformance: $(REFERENCE)
-	$(VENV)/bin/python -m tests.conformance $(if $(ONLY),--only $(ONLY))
+	$(VENV)/bin/python -m tests.conformance $(if $(ONLY),--only '$(ONLY)')
 
 conformance-full: $(REFERENCE)
-	$(VENV)/bin/python -m tests.conformance --full $(if $(ONLY),--only $(ONLY))
+	$(VENV)/bin/python -m tests.conformance --full $(if $(ONLY),--only '$(ONLY)')
 
 bench: $(REFERENCE)
-	$(VENV)/bin/python -m bench $(if $(ONLY),--only $(ONLY))
+	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')
 
 fuzz: $(REFERENCE)
 	$(VENV)/bin/python -m tests.fuzz
