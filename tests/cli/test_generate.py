@@ -151,9 +151,7 @@ def test_wrong_usage_has_status_two(opwright: Program, arguments: list[str]) -> 
     assert done.stderr
 
 
-def test_a_bug_of_ours_has_status_seventy(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bug_of_ours_has_status_seventy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """An exception that is no fault of the user's asks for a report."""
     from opwright.cli import console
 

@@ -96,7 +96,7 @@ def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_f
     """A value that is equal exactly where `signature` with the same options is; cheaper to make and to hash."""
     name, arguments = schema.name, schema.arguments
     if schema.name.text == "bernoulli.p":
-        arguments = _plain_arguments(schema, strip_default)
+        arguments, strip_default = _plain_arguments(schema, strip_default), False
     pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
     return (
         view_base_name(name.base) if view_form else name.base,

@@ -1,0 +1,200 @@
+"""The signature language: every schema reads and prints back, and every mistake has its place."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opwright.schema import FunctionSchema, SchemaKind, parse_schema, parse_type, signature
+from opwright.schema.annotation import annotation
+from opwright.schema.function import Arguments, argument, returned
+from opwright.schema.names import AUGMENTED, operator_name, parsed_operator_name
+from opwright.schema.signature import signature_key
+from opwright.schema.types import BASE_TYPES, Type, base, class_type, list_of, optional
+from opwright.source.diagnostic import Fault
+
+PROGRAM = Path(__file__).with_name("reference_schemas.py")
+
+
+@pytest.fixture(scope="module")
+def schemas(reference_inputs: Path) -> list[str]:
+    """The schemas of PyTorch's own entries, without their namespaces."""
+    text = (reference_inputs / "native" / "native_functions.yaml").read_text(encoding="utf-8")
+    return [entry["func"].rpartition("::")[2] for entry in yaml.load(text, Loader=yaml.CSafeLoader)]
+
+
+def test_every_schema_prints_back(schemas: list[str]) -> None:
+    """`print(parse(text)) == text` for all of PyTorch's entries."""
+    assert len(schemas) > 2500
+    assert [str(parse_schema(text)) for text in schemas] == schemas
+
+
+def test_kinds_and_signatures_are_the_reference_s(schemas: list[str], tmp_path: Path) -> None:
+    """Kind, and the signature under each of its options, of every entry equal what the reference says."""
+    listed = tmp_path / "schemas.json"
+    listed.write_text(json.dumps(schemas))
+    command = [sys.executable, str(PROGRAM), str(listed)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert [facts(parse_schema(text)) for text in schemas] == json.loads(printed)
+
+
+def facts(schema: FunctionSchema) -> dict[str, Any]:
+    """What the reference's program says of a schema."""
+    return {
+        "kind": schema.kind.name,
+        "plain": str(signature(schema)),
+        "without defaults": str(signature(schema, strip_default=True)),
+        "of the view": str(signature(schema, view_form=True)),
+        "with return names": str(signature(schema, keep_return_names=True)),
+    }
+
+
+def test_a_key_is_equal_where_the_signature_is(schemas: list[str]) -> None:
+    """The quick key of a signature tells apart exactly what the signature itself does."""
+    for options in ({}, {"strip_default": True}, {"view_form": True}):
+        parsed = [parse_schema(text) for text in schemas]
+        keys = [signature_key(one, **options) for one in parsed]
+        texts = [str(signature(one, **options)) for one in parsed]
+        first_by_key = {key: text for key, text in zip(reversed(keys), reversed(texts), strict=True)}
+        assert [first_by_key[key] for key in keys] == texts
+        assert len(set(keys)) == len(set(texts))
+
+
+IDENTIFIER = st.from_regex(r"[a-z][a-z0-9_]{0,6}[a-z0-9]", fullmatch=True)
+TYPES: st.SearchStrategy[Type] = st.recursive(
+    st.sampled_from(BASE_TYPES).map(base)
+    | st.from_regex(r"[a-z]{1,4}\.[A-Z][a-z]{0,4}", fullmatch=True).map(class_type),
+    lambda inner: inner.map(optional) | st.builds(list_of, inner, st.none() | st.integers(1, 9)),
+    max_leaves=3,
+)
+
+
+@given(TYPES)
+def test_every_type_prints_back(type: Type) -> None:
+    """Any nesting of optionals and lists reads as the same interned type."""
+    assert parse_type(type.text) is type
+
+
+@st.composite
+def functional_schemas(draw: st.DrawFn) -> FunctionSchema:
+    """Functional schemas of every shape: types, defaults where allowed, keyword-only parts, named returns."""
+    names = draw(st.lists(IDENTIFIER.map(lambda name: name + "_x"), max_size=6, unique=True))
+    arguments = [argument(name, draw(TYPES)) for name in names]
+    split = draw(st.integers(0, len(arguments)))
+    positional = arguments[:split]
+    keyword_only = [
+        argument(one.name, optional(one.type), "None") if draw(st.booleans()) else one for one in arguments[split:]
+    ]
+    returns = draw(st.lists(st.builds(returned, st.none() | IDENTIFIER, TYPES), max_size=3))
+    name = operator_name(draw(IDENTIFIER), overload=draw(st.just("") | IDENTIFIER))
+    return FunctionSchema(name, Arguments(tuple(positional), tuple(keyword_only), ()), tuple(returns))
+
+
+@given(functional_schemas())
+def test_every_generated_schema_prints_back(schema: FunctionSchema) -> None:
+    """A schema made of values prints as a text that reads and prints back."""
+    text = str(schema)
+    if "_out(" in text or "_out." in text:
+        return
+    assert str(parse_schema(text)) == text
+
+
+@given(st.text(alphabet="abT(a!)->|*,.[]?= \"'sx1", max_size=40))
+def test_no_text_breaks_the_parser(text: str) -> None:
+    """A text either is a schema that prints back, or a fault with a place inside it."""
+    try:
+        schema = parse_schema(text)
+    except Fault as fault:
+        place = fault.diagnostic.place
+        assert place is not None
+        assert 0 <= place.start <= place.end <= len(text) or place.start == len(text)
+    else:
+        assert parse_schema(str(schema)) is not None
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"__i{base}__" for base in sorted(AUGMENTED)), "__and__", "__invert__", "add_", "x"]
+)
+def test_names_print_back(name: str) -> None:
+    """In-place, dunder and plain names are taken apart and put together again."""
+    assert parsed_operator_name(name, "").name == name
+
+
+def test_what_names_say() -> None:
+    """`__iand__` is the in-place form of `__and__`; `__invert__` starts with an i by chance."""
+    assert parsed_operator_name("__iand__", "").base == "and"
+    assert parsed_operator_name("__iand__", "").inplace
+    assert not parsed_operator_name("__invert__", "").inplace
+    functional = parsed_operator_name("norm_functional", "")
+    assert (functional.base, functional.functional_overload) == ("norm", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ("f(Tensor self -> Tensor", " ->", "expected `=`, `,` or `)`"),
+        ("f(Tensr self) -> Tensor", "Tensr", "unknown type `Tensr`"),
+        ("f(Tensor self, int) -> Tensor", ")", "expected a blank"),
+        ("f(Tensor self) Tensor", " ", "expected `->`"),
+        ("f(Tensor(a|b!) self) -> Tensor", "a|b!", "exactly one alias set"),
+        ("f(int(a!) n) -> int", "int(a!)", "cannot have an alias annotation"),
+        ("f(Tensor self, *) -> Tensor", "*)", "no argument follows `*`"),
+        ("f(Tensor self, *, int a, *, int b) -> Tensor", "*, int b", "second `*`"),
+        ("f(Tensor a, Tensor a) -> Tensor", "Tensor a)", "second argument named `a`"),
+        ("f(int a=1, int b) -> Tensor", "int b", "without default follows"),
+        ("f(int a=x) -> Tensor", "x)", "no default for type"),
+        ("f(int[0] a) -> Tensor", "0]", "no size of a list"),
+        ("f_out(Tensor self) -> Tensor", "f_out", "ends with `_out`"),
+        ("f(Tensor self, *, Tensor(a!) out, int b=1) -> Tensor(a!)", "int b=1", "follows the out arguments"),
+        ("f.out(Tensor self, *, Tensor(a!) out) -> Tensor(b!)", "Tensor(b!)", "differ in their annotation"),
+        ("f.out(Tensor self, *, Tensor(a!) out) -> ()", "()", "1 out argument(s), 0 return(s)"),
+        ("f_(Tensor self) -> Tensor", "f_", "does not write `self`"),
+        ("f(Tensor(a!) other, Tensor self) -> Tensor", "Tensor(a!) other", "stands before `self`"),
+        ("f(Tensor class) -> Tensor", "class", "a keyword of Python"),
+        ("f(Tensor self) -> (Tensor)", "(Tensor)", "takes no parentheses"),
+    ],
+)
+def test_a_mistake_is_shown_at_its_place(text: str, place: str, says: str) -> None:
+    """Each kind of mistake points at the words to blame."""
+    with pytest.raises(Fault) as caught:
+        parse_schema(text)
+    diagnostic = caught.value.diagnostic
+    assert diagnostic.place is not None
+    assert says in diagnostic.message
+    assert text[diagnostic.place.start :].startswith(place)
+
+
+def test_kinds() -> None:
+    """Each kind is told by names and annotations alone."""
+    kinds = {
+        "f(Tensor self) -> Tensor": SchemaKind.functional,
+        "f_(Tensor(a!) self) -> Tensor(a!)": SchemaKind.inplace,
+        "f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)": SchemaKind.out,
+        "f(Tensor self, Tensor(a!) running) -> Tensor": SchemaKind.mutable,
+        "f.s(*, Tensor(a!) out, Tensor(b!) _scratch_x) -> Tensor(a!)": SchemaKind.scratch,
+    }
+    assert {text: parse_schema(text).kind for text in kinds} == kinds
+
+
+def test_arguments_and_annotations_are_interned() -> None:
+    """Equal parts are the same object, on which every table of the program relies."""
+    one, other = (parse_schema(f"{name}(Tensor(a!) self, int n=1) -> ()") for name in ("f", "g"))
+    assert one.arguments.all[0] is other.arguments.all[0]
+    assert one.arguments.all[0].annotation is annotation(("a",), True)
+
+
+def test_tensor_options_are_found_between_other_arguments() -> None:
+    """The four options are one group wherever they stand among the keyword-only arguments."""
+    options = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+    arguments = parse_schema(f"f(int n, *, int a, {options}, int b=0) -> Tensor").arguments
+    assert arguments.options is not None
+    assert [one.name for one in arguments.pre_options] == ["a"]
+    assert [one.name for one in arguments.post_options] == ["b"]
