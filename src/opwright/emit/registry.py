@@ -22,7 +22,6 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.registration_declarations",
         "aten.names",
         "aten.vmap",
-        "aten.view_meta",
         "aten.native_headers",
         "aten.meta_headers",
         "aten.direct_headers",

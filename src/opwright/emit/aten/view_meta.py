@@ -209,7 +209,7 @@ def _emitter(
     slots: tuple[str, ...],
     fragment: Callable[[ViewGroup, Job], Slots],
     *,
-    family: str = "headers",
+    family: str = "sources",
     folder: str = "aten",
 ) -> AnyEmitter:
     """An emitter over the view groups whose file is named as its template."""
@@ -233,6 +233,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
     return [
         _emitter("functional-inverses", "FunctionalInverses.h", ("view_inverse_declarations",), _inverses),
         _emitter("view-meta-header", "ViewMetaClasses.h", declared, _declarations),
-        _emitter("view-meta", "ViewMetaClasses.cpp", implemented, _implementations, family="sources"),
+        _emitter("view-meta", "ViewMetaClasses.cpp", implemented, _implementations),
         _emitter("view-meta-python", python, bound, _bindings, family="python", folder="functionalization"),
     ]
