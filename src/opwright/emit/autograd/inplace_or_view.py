@@ -1,0 +1,206 @@
+"""`ADInplaceOrViewType_N.cpp`: the kernels that keep books on shared memory.
+
+Kernels of operators that write count up the versions of what they wrote to; those of views mark the result as a view
+of its base, with the way to make it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.convention import cpp as public
+from opwright.convention import dispatcher
+from opwright.convention.functionalization import inverse_name
+from opwright.cpp import types as cpp
+from opwright.emit.aten.units import NO_SLOTS
+from opwright.emit.autograd.codes import UNHELD_ARGUMENT
+from opwright.emit.autograd.kernels import (
+    declared_results,
+    generated_comment,
+    kernel_head,
+    operator_header,
+    redispatch,
+    registration,
+    returned_value,
+)
+from opwright.emit.autograd.units import differentiable_functions
+from opwright.emit.autograd.views import (
+    METADATA_CHANGING,
+    changes_arguments,
+    class_name,
+    gives_list,
+    has_kernel,
+    is_differentiable_view,
+    view_base,
+)
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.model.derivatives import DifferentiableFunction
+from opwright.model.native_function import NativeFunction
+from opwright.source.diagnostic import Fault
+
+_KEYS: Final = "ks & c10::after_ADInplaceOrView_keyset"
+
+#: The types of arguments that a lambda can hold: what is declared for it beforehand, and what stands for it then.
+#: Lists are references to the caller's memory, so the lambda holds a copy.
+_HELD: Final = {
+    cpp.LONG: ("", "{0}"),
+    cpp.optional(cpp.LONG): ("auto {0}_val = {0}.value_or(0);", "{0}_val"),
+    cpp.SYMINT: ("", "{0}"),
+    cpp.optional(cpp.SYMINT): ("", "{0}"),
+    cpp.BOOL: ("", "{0}"),
+    cpp.INT_ARRAY_REF: ("auto {0}_vec = {0}.vec();", "{0}_vec"),
+    cpp.SYMINT_ARRAY_REF: ("auto {0}_vec = {0}.vec();", "{0}_vec"),
+    cpp.const_ref(cpp.TENSOR): ("", "{0}"),
+    cpp.const_ref(cpp.optional(cpp.TENSOR)): ("", "{0}"),
+}
+
+
+def _replay(function: NativeFunction, index: str) -> list[str]:
+    """The statements that make `func` and `rev_func`, which make the view again and undo it.
+
+    `index` is the variable that tells which of several views it is, else empty.
+    """
+    declared, held, kept = [], [], []
+    for binding in dispatcher.signature(function).bindings:
+        if binding.name == "self":
+            held.append("input_base")
+            continue
+        if binding.type not in _HELD:
+            message = f"view `{function.name}` keeps no argument of type `{binding.type.text}`"
+            raise Fault.at(UNHELD_ARGUMENT, message, function.entry)
+        before, stands = _HELD[binding.type]
+        declared += [before.format(binding.name)] if before else []
+        held.append(stands.format(binding.name))
+        kept.append(binding.name)
+    which = [index] if index else []
+    inverse = f"at::functionalization::FunctionalInverses::{inverse_name(function.schema)}"
+    mode = "at::functionalization::InverseReturnMode::AlwaysView"
+    undone = ", ".join(["self", "input_view", mode, *which, *held[1:]])
+    made = f"torch::autograd::generated::{class_name(function)}"
+    return [
+        *declared,
+        f"func = std::make_unique<{made}>({', '.join([*kept, *which])});",
+        "rev_func = [=](const at::Tensor& input_view) {",
+        f"  return {inverse}({undone});",
+        "};",
+    ]
+
+
+def _prepared(function: NativeFunction, index: str) -> list[str]:
+    """The statements before the result is marked as a view; most views need no more than their strides."""
+    changes = "true" if public.name(function.schema) in METADATA_CHANGING else "false"
+    return [
+        "std::unique_ptr<torch::autograd::ViewFunc> func(nullptr);",
+        "std::function<at::Tensor(const at::Tensor&)> rev_func=nullptr;",
+        f"if ({changes} ||",
+        "    !self.unsafeGetTensorImpl()->support_as_strided() ||",
+        "    self.unsafeGetTensorImpl()->is_python_dispatch() ||",
+        "    c10::AutogradState::get_tls_state().get_view_replay_enabled()) {",
+        *[f"  {line}" for line in _replay(function, index)],
+        "}",
+    ]
+
+
+def _marked(base: str, output: str, meta: str) -> str:
+    """The call that marks an output as a differentiable view."""
+    by_mode = f"(at::GradMode::is_enabled() ? CreationMeta::{meta} : CreationMeta::NO_GRAD_MODE)"
+    return (
+        f"as_view(/* base */ {base}, /* output */ {output}, /* is_bw_differentiable */ true, "
+        "/* is_fw_differentiable */ true, /* view_func */ std::move(func), /* rev_view_func */ rev_func, "
+        f"/* creation_meta */ InferenceMode::is_enabled() ? CreationMeta::INFERENCE_MODE : {by_mode})"
+    )
+
+
+def _view_statements(one: DifferentiableFunction, base: str) -> list[str]:
+    """The body of a view's kernel."""
+    function = one.function
+    lines = [
+        "auto _tmp = ([&]() {",
+        "  at::AutoDispatchBelowADInplaceOrView guard;",
+        f"  return {redispatch(function, _KEYS)};",
+        "})();",
+    ]
+    if not is_differentiable_view(one):
+        result = f"as_view({base}, _tmp, /* is_bw_differentiable */ false, /* is_fw_differentiable */ false)"
+    elif gives_list(function):
+        lines.append("for (auto view_idx : c10::irange(_tmp.size())) {")
+        lines += [f"  {line}" for line in _prepared(function, "view_idx")]
+        lines += [f"  {_marked(base, '_tmp[view_idx]', 'MULTI_OUTPUT_NODE')};", "}"]
+        result = "std::move(_tmp)"
+    else:
+        lines += _prepared(function, "")
+        result = _marked(base, "_tmp", "DEFAULT")
+    return [*lines, f"{declared_results(function)} = {result};"]
+
+
+def _writing_statements(function: NativeFunction) -> list[str]:
+    """The body of the kernel of an operator that writes to arguments."""
+    return [
+        "{",
+        "  at::AutoDispatchBelowADInplaceOrView guard;",
+        f"  {redispatch(function, _KEYS)};",
+        "}",
+        *[f"increment_version({name});" for name in public.return_names(function)],
+    ]
+
+
+def kernel(one: DifferentiableFunction) -> str | None:
+    """The function's kernel, None where it neither returns what it writes to nor gives a view."""
+    function = one.function
+    base = view_base(function)
+    writes = changes_arguments(function)
+    if base is None and not (writes and function.schema.returns):
+        return None
+    if writes:
+        lines = _writing_statements(function)
+    else:
+        assert base is not None, "a kernel that does not write is that of a view"
+        lines = _view_statements(one, base)
+    if function.schema.returns:
+        lines.append(f"return {returned_value(function)};")
+    body = "\n".join([f"  {line}" for line in lines])
+    return f"{kernel_head(function)} {{\n{body}\n}}\n"
+
+
+def _units(job: Job) -> Sequence[DifferentiableFunction]:
+    return [one for one in differentiable_functions(job) if has_kernel(one)]
+
+
+def _fragment(one: DifferentiableFunction, job: Job) -> Slots:
+    text = kernel(one)
+    if text is None:
+        return NO_SLOTS
+    function = one.function
+    return {
+        "ops_headers": (operator_header(function),),
+        "inplace_or_view_method_definitions": (text,),
+        "inplace_or_view_wrapper_registrations": (registration(function, "ADInplaceOrView"),),
+    }
+
+
+def _frame(job: Job) -> Slots:
+    return {
+        "generated_comment": generated_comment("ADInplaceOrViewType.cpp", job),
+        "ops_headers": (),
+        "inplace_or_view_method_definitions": (),
+        "inplace_or_view_wrapper_registrations": (),
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the kernels."""
+    return [
+        Emitter(
+            name="ADInplaceOrViewType",
+            family="autograd",
+            template="autograd/ADInplaceOrViewType.cpp",
+            folder="autograd",
+            units=_units,
+            fragment=_fragment,
+            layout=Sharded(
+                "ADInplaceOrViewType.cpp", job.rules.inplace_or_view_shards, lambda one: one.function.root_name
+            ),
+            frame=_frame,
+        )
+    ]

@@ -1,0 +1,256 @@
+"""`ViewFuncs.h` and `ViewFuncs.cpp`: a class for each view, whose objects make the view again from a base.
+
+An object holds the view's arguments by value. The tensors and symbolic integers among them can be read and replaced,
+for whoever replays a view under other sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from opwright.convention import dispatcher, types
+from opwright.cpp import types as cpp
+from opwright.cpp.binding import Binding
+from opwright.cpp.translation import translate
+from opwright.cpp.types import CType
+from opwright.emit.aten.units import no_fragment
+from opwright.emit.autograd.kernels import generated_comment, operator_header
+from opwright.emit.autograd.units import differentiable_functions
+from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, has_kernel, view_base
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
+from opwright.schema.types import OptionalType, Type
+
+#: What an object that stands for one of several views has in addition: which of them.
+_INDEX: Final = "view_idx"
+
+
+class ViewFunc(NamedTuple):
+    """What goes into the class of one view.
+
+    `parameters` are those of the constructor, without the index, and `fields` the same by value. `view_index` is the
+    name of the index where the view is one of several, else empty.
+    """
+
+    name: str
+    function: NativeFunction
+    parameters: tuple[Binding, ...]
+    fields: tuple[Binding, ...]
+    view_index: str
+
+    @property
+    def passed(self) -> str:
+        """The names of all parameters."""
+        names = [one.name for one in self.parameters]
+        return ", ".join([*names, self.view_index] if self.view_index else names)
+
+
+def view_func(function: NativeFunction) -> ViewFunc:
+    """The class of a view, whose base is the first argument."""
+    kept = function.arguments.all[1:]
+    return ViewFunc(
+        class_name(function),
+        function,
+        tuple([dispatcher.binding(one, style=function.style) for one in kept if one.name != "self"]),
+        tuple([_held(one, function) for one in kept]),
+        _INDEX if gives_list(function) else "",
+    )
+
+
+def _held(one: Argument, function: NativeFunction) -> Binding:
+    """An argument as the object holds it, before references are taken off."""
+    type = types.argument_type(one.type, mutable=one.is_write, symint=True, style=function.style, owning=True)
+    return Binding(one.name, one.name, type, one)
+
+
+def _by_value(type: CType) -> CType:
+    return type.elem if type.kind in ("const_ref", "mut_ref") else type
+
+
+def declaration(func: ViewFunc) -> str:
+    """The class."""
+    name = func.name
+    macro = f"{func.function.name.unambiguous}_view_func".upper()
+    parameters = [one.definition for one in func.parameters]
+    values = translate(func.parameters, func.fields, copies=True)
+    initial = [f"{one.name}({value})" for one, value in zip(func.parameters, values, strict=True)]
+    fields = [f"  {_by_value(one.type).text} {one.name};" for one in func.fields]
+    if func.view_index:
+        parameters.append(f"int64_t {func.view_index}")
+        initial.append(f"{func.view_index}({func.view_index})")
+        fields.append(f"  int64_t {func.view_index};")
+    initializers = f" : {', '.join(initial)}" if initial else ""
+    held = "\n".join(fields)
+    return f"""#define {macro}_AVAILABLE
+struct {name} : public torch::autograd::ViewFunc {{
+  {name}({", ".join(parameters)}){initializers}
+  {{}}
+  virtual ~{name}() override = default;
+  virtual std::vector<c10::SymInt> get_symints() const override;
+  virtual size_t num_symints() const override;
+  virtual std::vector<at::Tensor> get_tensors() const override;
+  virtual size_t num_tensors() const override;
+  virtual at::Tensor operator()(const at::Tensor&) const override;
+  virtual std::unique_ptr<ViewFunc> clone_and_set(
+      std::optional<std::vector<c10::SymInt>> = ::std::nullopt,
+      std::optional<std::vector<at::Tensor>> = ::std::nullopt) const override;
+
+protected:
+  virtual void set_symints(std::vector<c10::SymInt>) override;
+  virtual void set_tensors(std::vector<at::Tensor>) override;
+
+private:
+{held}
+}};
+
+"""
+
+
+class _Access(NamedTuple):
+    """How the fields of one type are read into a vector and set from it: statements, and the number of items."""
+
+    reading: str
+    setting: str
+    total: str
+
+
+def _item(one: Binding, vector: str) -> _Access:
+    """The same for one field, which may be a list, or absent."""
+    name, argument = one.name, one.argument
+    assert isinstance(argument, Argument), "a view's parameters are arguments of its schema"
+    if argument.type.list_like is not None:
+        count = f"{name}.size()"
+        copied = f"std::copy({vector}.begin() + i, {vector}.begin() + i + {count}, {name}.begin());"
+        return _Access(f"{vector}.insert({vector}.end(), {name}.begin(), {name}.end());", copied, count)
+    if isinstance(argument.type, OptionalType):
+        present = f"{name}.has_value()"
+        reading = f"if({present}) {vector}.insert({vector}.end(), *({name}));"
+        return _Access(reading, f"if({present}) {name} = {vector}[i];", f"({present} ? 1 : 0)")
+    return _Access(f"{vector}.push_back({name});", f"{name} = {vector}[i];", "1")
+
+
+def _access(parameters: Sequence[Binding], vector: str, type: CType) -> _Access:
+    items = [_item(one, vector) for one in parameters]
+    declared, returned = f"{type.text} {vector};", f"return {vector};"
+    if not items:
+        return _Access(f"  {declared}\n  {returned}", "", "0")
+    count = " + ".join([one.total for one in items])
+    reading = [declared, f"{vector}.reserve({count});", *[one.reading for one in items], returned]
+    setting = ["auto i = 0;"]
+    for one in items:
+        setting += [one.setting, f"i += {one.total};"]
+    # Nothing follows the last item.
+    setting.pop()
+    return _Access("\n".join([f"  {line}" for line in reading]), "\n".join([f"  {line}" for line in setting]), count)
+
+
+def _chosen(func: ViewFunc, trait: Callable[[Type], bool]) -> list[Binding]:
+    return [one for one in func.parameters if isinstance(one.argument, Argument) and trait(one.argument.type)]
+
+
+def _call(func: ViewFunc) -> str:
+    names = ["input_base", *[one.name for one in func.parameters]]
+    call = f"at::_ops::{func.function.name.unambiguous}::call({', '.join(names)})"
+    return f"{call}[{func.view_index}]" if func.view_index else call
+
+
+def definition(func: ViewFunc) -> str:
+    """The definitions of the class's methods."""
+    name = func.name
+    symints = _access(_chosen(func, lambda held: held.is_symint_like), "symints", cpp.vector(cpp.SYMINT))
+    tensors = _access(_chosen(func, lambda held: held.is_tensor_like), "tensors", cpp.vector(cpp.TENSOR))
+    return f"""std::vector<c10::SymInt> {name}::get_symints() const {{
+{symints.reading}
+}}
+
+size_t {name}::num_symints() const {{
+  return static_cast<size_t>({symints.total});
+}}
+
+void {name}::set_symints(std::vector<c10::SymInt> symints) {{
+  TORCH_INTERNAL_ASSERT(symints.size() == num_symints());
+{symints.setting}
+}}
+
+std::vector<at::Tensor> {name}::get_tensors() const {{
+{tensors.reading}
+}}
+
+size_t {name}::num_tensors() const {{
+  return static_cast<size_t>({tensors.total});
+}}
+
+void {name}::set_tensors(std::vector<at::Tensor> tensors) {{
+  TORCH_INTERNAL_ASSERT(tensors.size() == num_tensors());
+{tensors.setting}
+}}
+
+at::Tensor {name}::operator()(const at::Tensor& input_base) const {{
+  return {_call(func)};
+}}
+
+std::unique_ptr<ViewFunc> {name}::clone_and_set(
+    std::optional<std::vector<c10::SymInt>> symints,
+    std::optional<std::vector<at::Tensor>> tensors) const {{
+  auto output = std::make_unique<{name}>({func.passed});
+  if (symints.has_value()) {{
+    output->set_symints(std::move(*(symints)));
+  }}
+  if (tensors.has_value()) {{
+    output->set_tensors(std::move(*(tensors)));
+  }}
+  return output;
+}}
+
+"""
+
+
+@per_job
+def _view_funcs(job: Job) -> list[ViewFunc]:
+    """The classes of the views that have a generated kernel, in-place forms left out."""
+    views = [
+        one.function
+        for one in differentiable_functions(job)
+        if view_base(one.function) is not None and not changes_arguments(one.function) and has_kernel(one)
+    ]
+    return [view_func(function) for function in views]
+
+
+def _no_units(job: Job) -> Sequence[NativeFunction]:
+    return ()
+
+
+def _header(job: Job) -> Slots:
+    funcs = _view_funcs(job)
+    return {
+        "generated_comment": generated_comment("ViewFuncs.h", job),
+        "ops_headers": [operator_header(func.function) for func in funcs],
+        "view_func_declarations": list(map(declaration, funcs)),
+    }
+
+
+def _source(job: Job) -> Slots:
+    return {
+        "generated_comment": generated_comment("ViewFuncs.cpp", job),
+        "view_func_definitions": list(map(definition, _view_funcs(job))),
+    }
+
+
+def _emitter(file: str, frame: Callable[[Job], Slots]) -> AnyEmitter:
+    return Emitter(
+        name=file,
+        family="autograd",
+        template=f"autograd/{file}",
+        folder="autograd",
+        units=_no_units,
+        fragment=no_fragment,
+        layout=OneFile(file),
+        frame=frame,
+    )
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the two files."""
+    return [_emitter("ViewFuncs.h", _header), _emitter("ViewFuncs.cpp", _source)]

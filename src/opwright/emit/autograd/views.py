@@ -1,0 +1,101 @@
+"""Which operators give views, as autograd sees it.
+
+A view shares memory with an argument, its base. Autograd writes down how the view is made from its base, so that
+gradients reach the base after the view was written to.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention import cpp
+from opwright.emit.autograd.codes import VIEW_AMONG_RESULTS
+from opwright.emit.autograd.kernels import is_hand_written
+from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import SchemaKind
+from opwright.source.diagnostic import Fault
+
+#: Views that are not just other strides of the base, so that `as_strided` cannot make them again.
+METADATA_CHANGING: Final = frozenset(
+    (
+        "view_as_complex", "view_as_real", "_conj", "_neg_view", "_nested_get_values", "_nested_view_from_buffer",
+        "_nested_view_from_jagged",
+    )
+)  # fmt: skip
+
+#: Operators whose outputs are views, by name, with the argument that is the base.
+VIEWS: Final = {
+    **dict.fromkeys(
+        (
+            "numpy_T", "alias", "as_strided", "diagonal", "expand", "permute", "select", "slice", "slice_inverse",
+            "split", "split_with_sizes", "squeeze", "t", "transpose", "unfold", "unsqueeze", "flatten", "view",
+            "unbind", "_indices", "_values", "indices", "values", "crow_indices", "col_indices", "ccol_indices",
+            "row_indices", "_reshape_alias", "_test_autograd_multiple_dispatch_view",
+        ),
+        "self",
+    ),
+    # The tensor is a view of its indices too; there can be but one base, and indices have no gradient.
+    "sparse_coo_tensor_with_dims_and_tensors": "values",
+    **dict.fromkeys(METADATA_CHANGING, "self"),
+}  # fmt: skip
+
+#: Operators made of views; some of them return a copy at times.
+COMPOSED_VIEWS: Final = frozenset(
+    (
+        "chunk", "detach", "contiguous", "reshape", "reshape_as", "expand_as", "view_as", "real", "imag", "narrow",
+        "movedim", "tensor_split", "swapdims", "swapaxes", "mT", "mH", "adjoint", "matrix_H",
+    )
+)  # fmt: skip
+
+
+def view_base(function: NativeFunction) -> str | None:
+    """The name of the argument that the overload's outputs are views of, None where they are no views."""
+    name = function.root_name
+    return VIEWS.get(name, "self" if name in COMPOSED_VIEWS else None)
+
+
+def changes_arguments(function: NativeFunction) -> bool:
+    """Whether the overload writes to `self` or to `out`."""
+    return function.kind in (SchemaKind.inplace, SchemaKind.out)
+
+
+def has_kernel(one: DifferentiableFunction) -> bool:
+    """Whether the function has a generated kernel: where it needs a derivative or has one.
+
+    All others are made of functions that have one.
+    """
+    return (one.function.is_abstract or one.has_derivatives) and not is_hand_written(one.function)
+
+
+def gives_list(function: NativeFunction) -> bool:
+    """Whether the overload returns a list of tensors, each of which is a view by its index."""
+    returns = function.schema.returns
+    return len(returns) == 1 and returns[0].type.is_tensor_like and returns[0].type.list_like is not None
+
+
+def class_name(function: NativeFunction) -> str:
+    """The name of the class that makes the view again: `AsStridedViewFunc`, `_ConjViewFunc`."""
+    name = f"{function.name.unambiguous}_view_func"
+    private = "_" if name.startswith("_") else ""
+    return private + "".join([part.title() for part in name.split("_")])
+
+
+def is_differentiable_view(one: DifferentiableFunction) -> bool:
+    """Whether the result of a view carries gradients; raises Fault where there are several that do."""
+    function, info = one.function, one.infos.get(DEFAULT_KEY)
+    returns = function.schema.returns
+    if info is not None and info.output_differentiability is not None:
+        count = sum(info.output_differentiability)
+    else:
+        without = info.non_differentiable if info is not None else ()
+        names = cpp.return_names(function)
+        count = sum(
+            [result.type.is_tensor_like and name not in without for name, result in zip(names, returns, strict=True)]
+        )
+        if info is not None and info.uses_single_grad:
+            count = min(count, 1)
+    if count > 1:
+        message = f"view `{function.name}` has {count} differentiable results"
+        raise Fault.at(VIEW_AMONG_RESULTS, message, function.entry)
+    return count == 1
