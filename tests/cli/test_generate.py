@@ -67,27 +67,33 @@ def test_eight_mistakes_give_eight_diagnostics(opwright: Program, inputs: Path, 
 
 
 def spoil_missing(path: Path) -> None:
+    """The file is not there."""
     path.unlink()
 
 
 def spoil_directory(path: Path) -> None:
+    """A folder stands in its place."""
     path.unlink()
     path.mkdir()
 
 
 def spoil_empty(path: Path) -> None:
+    """It has no content."""
     path.write_text("")
 
 
 def spoil_encoding(path: Path) -> None:
+    """It is not UTF-8."""
     path.write_bytes(b"- func: a\xff(Tensor self) -> Tensor\n")
 
 
 def spoil_syntax(path: Path) -> None:
+    """It is no YAML."""
     path.write_text("- func: 'never closed\n")
 
 
 def spoil_shape(path: Path) -> None:
+    """It is YAML of another shape."""
     path.write_text("func: one(Tensor self) -> Tensor\n")
 
 
@@ -155,7 +161,7 @@ def test_a_bug_of_ours_has_status_seventy(monkeypatch: pytest.MonkeyPatch, capsy
     """An exception that is no fault of the user's asks for a report."""
     from opwright.cli import console
 
-    monkeypatch.setattr(console.gc, "disable", lambda: None)
+    monkeypatch.setattr("gc.disable", lambda: None)
 
     def broken(sink: object) -> int:
         raise RuntimeError("unforeseen")

@@ -13,10 +13,10 @@ from torchgen.api import structured
 from torchgen.api.types import CppSignatureGroup, DispatcherSignature, NativeSignature
 from torchgen.context import native_function_manager
 from torchgen.gen import get_grouped_native_functions, parse_native_yaml
-from torchgen.model import NativeFunctionsGroup
+from torchgen.model import NativeFunction, NativeFunctionsGroup
 
 
-def signatures_of(function) -> dict[str, object]:  # type: ignore[no-untyped-def]
+def signatures_of(function: NativeFunction) -> dict[str, object]:
     """The texts of one overload's signatures."""
     found: dict[str, object] = {"name": f"{function.namespace}::{function.func.name}"}
     for method in (False, True):

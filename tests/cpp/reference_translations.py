@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 import torchgen.api.translate as translation
@@ -37,7 +38,13 @@ def main() -> None:
     original = translation.translate
     seen: dict[str, None] = {}
 
-    def recording(bindings, goals, *, method=False, allow_expensive_conversions=False):  # type: ignore[no-untyped-def]
+    def recording(
+        bindings: Sequence[Expr | Binding],
+        goals: Sequence[NamedCType | Binding],
+        *,
+        method: bool = False,
+        allow_expensive_conversions: bool = False,
+    ) -> list[Expr]:
         given = [[b.name, *named(b.nctype)] if isinstance(b, Binding) else [b.expr, *named(b.type)] for b in bindings]
         wanted = [named(g.nctype if isinstance(g, Binding) else g) for g in goals]
         solved: list[Expr] = original(

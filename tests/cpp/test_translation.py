@@ -26,7 +26,7 @@ CONSTRUCTORS = {
 }
 
 
-def read_type(spelt: Any) -> CType:
+def read_type(spelt: list[Any]) -> CType:
     """The C++ type that the reference's program spelt."""
     constructor, *rest = spelt
     if constructor == "base":

@@ -63,7 +63,7 @@ def test_a_key_is_equal_where_the_signature_is(schemas: list[str]) -> None:
         parsed = [parse_schema(text) for text in schemas]
         keys = [signature_key(one, **options) for one in parsed]
         texts = [str(signature(one, **options)) for one in parsed]
-        first_by_key = {key: text for key, text in zip(reversed(keys), reversed(texts), strict=True)}
+        first_by_key = dict(zip(reversed(keys), reversed(texts), strict=True))
         assert [first_by_key[key] for key in keys] == texts
         assert len(set(keys)) == len(set(texts))
 
