@@ -120,11 +120,13 @@ _FACTS: Final = (
     _Fact(SavedKind.CONJUGATE, "", ".is_conj()", "_conjugate"),
 )
 
-#: What stands in a formula that asks for any fact, to pass over the many that ask for none.
-_ASKS: Final = re.compile("|".join(sorted({re.escape(fact.before or fact.after) for fact in _FACTS})))
-
-_UNSUPPORTED: Final = ((".sizes()", "sym_sizes"), ("->sizes()", "sym_sizes"))
-_UNSUPPORTED_STRIDES: Final = ((".strides()", "sym_strides"), ("->strides()", "sym_strides"))
+#: Questions in integers, with the symbolic ones to ask instead.
+_FIXED: Final = (
+    (".sizes()", "sym_sizes"),
+    ("->sizes()", "sym_sizes"),
+    (".strides()", "sym_strides"),
+    ("->strides()", "sym_strides"),
+)
 _STRING: Final = "{0}.has_value() ? std::optional<std::string_view>({0}.value()) : std::nullopt"
 
 
@@ -132,7 +134,7 @@ def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
     """Reports facts in integers, which derivatives have to ask for in symbolic integers."""
     if "size" not in formula and "strides" not in formula:
         return
-    for asked, instead in _UNSUPPORTED + _UNSUPPORTED_STRIDES:
+    for asked, instead in _FIXED:
         if asked in formula:
             message = f"`{asked}` is not supported in formulas"
             report.error(codes.FIXED_SIZES, message, asked, help=f"write `{instead}()`, which gives symbolic integers")
@@ -142,12 +144,23 @@ def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
         report.error(codes.FIXED_SIZES, message, found.group(), help="write `sym_size`, which gives a symbolic integer")
 
 
+class Saving(NamedTuple):
+    """A formula in terms of what is saved, its words then, and what is saved."""
+
+    formula: str
+    words: frozenset[str]
+    saved: tuple[SavedAttribute, ...]
+
+
 def saved_by(
-    formula: str, values: Sequence[Savable], var_names: tuple[str, ...], report: FormulaReport
-) -> tuple[str, tuple[SavedAttribute, ...]]:
-    """The formula in terms of what is saved, and what that is, of the given values."""
-    facts = _facts_asked(formula)
-    words = words_of(formula)
+    formula: str,
+    words: frozenset[str],
+    values: Sequence[Savable],
+    var_names: tuple[str, ...],
+    report: FormulaReport,
+) -> Saving:
+    """The formula in terms of what it makes the node save of the given values. `words` are those of the formula."""
+    facts = [fact for fact in _FACTS if (fact.before or fact.after) in formula]
     saved: list[SavedAttribute] = []
     for value in values:
         name = value.name
@@ -163,13 +176,7 @@ def saved_by(
             formula = re.sub(rf"\b{name}\b", _STRING.format(name), formula)
             words = words_of(formula)
         saved.append(SavedAttribute(name, name, SavedKind.VALUE, value.source))
-    return formula, tuple(saved)
-
-
-def _facts_asked(formula: str) -> list[_Fact]:
-    asked = set(_ASKS.findall(formula))
-    # One question may begin as another does (`to_args_sizes` and `to_args_sizes_symint`), so ask for each by itself.
-    return [fact for fact in _FACTS if (fact.before or fact.after) in formula] if asked else []
+    return Saving(formula, words, tuple(saved))
 
 
 def _with_fact(

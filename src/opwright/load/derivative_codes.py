@@ -1,0 +1,418 @@
+"""The codes of mistakes in `derivatives.yaml`: E09xx for what cannot be generated, W09xx for what looks wrong."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.source.codes import Code, register
+
+
+def _error(number: int, title: str, explanation: str) -> str:
+    return register(Code(f"E09{number:02}", title, explanation))
+
+
+def _warning(number: int, title: str, explanation: str) -> str:
+    return register(Code(f"W09{number:02}", title, explanation))
+
+
+FILE_SHAPE: Final = _error(
+    1,
+    "the file of derivatives is not a list of entries",
+    """
+`derivatives.yaml` is a list of entries, each of which names a function and gives a formula for each argument that
+is differentiable:
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+)
+ENTRY_SHAPE: Final = _error(
+    2,
+    "an entry is not a mapping of names to formulas",
+    """
+An entry is a mapping: `name` with the function's whole schema, perhaps `output_differentiability` and `dispatch`,
+and otherwise arguments and results with their formulas.
+""",
+)
+NO_NAME: Final = _error(
+    3,
+    "an entry does not name its function",
+    """
+The field `name` holds the whole schema of the function, as `func` has it in `native_functions.yaml`:
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+""",
+)
+UNKNOWN_OPERATOR: Final = _error(
+    4,
+    "the function is not in native_functions.yaml",
+    """
+`name` is the schema of a function that PyTorch has: its name, its overload and its arguments. No function has the
+name that stands there.
+
+    - name: absolut(Tensor self) -> Tensor
+            ^^^^^^^ did you mean `absolute`?
+""",
+)
+SCHEMA_DIFFERS: Final = _error(
+    5,
+    "the schema is not the one in native_functions.yaml",
+    """
+The function is there, but its schema differs: an argument was added, renamed or given another default. An entry
+repeats the schema to the letter, so that whoever changes a function looks at its derivatives too.
+
+    - name: sin(Tensor input) -> Tensor
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^ `native_functions.yaml` has `sin(Tensor self) -> Tensor`
+
+Copy the schema from `native_functions.yaml`, and see whether the formulas still hold.
+""",
+)
+NAMESPACE: Final = _error(
+    6,
+    "the function is of a namespace that is not loaded",
+    """
+Entries name functions without their namespace, and only functions that are loaded can have derivatives. For an
+operator of your own library write the backward formula with `torch.library.register_autograd`, or in C++ with
+`torch::autograd::Function`.
+""",
+)
+NO_CANONICAL: Final = _error(
+    7,
+    "the schema is of a variant that has no derivatives",
+    """
+An `out` overload is never differentiable, and a functional form that PyTorch makes takes its derivatives from the
+function that it is made from. Give the entry the schema of the functional or the in-place function.
+""",
+)
+UNKNOWN_ARGUMENT: Final = _error(
+    8,
+    "a formula is given for what is neither an argument nor a result",
+    """
+The keys of an entry are arguments of the function (their formula is the gradient of the argument) and results of it
+(their formula is the result's tangent in forward mode). A result without a name is called `result`, or `result0`,
+`result1` and so on where there are several.
+
+    - name: abs(Tensor self) -> Tensor
+      sefl: grad * self.sgn()
+      ^^^^ did you mean `self`?
+""",
+)
+UNKNOWN_FIELD: Final = _error(
+    9,
+    "misspelt field",
+    """
+Besides arguments and results an entry has the fields `name`, `output_differentiability` and `dispatch`.
+
+    - name: abs(Tensor self) -> Tensor
+      output_diferentiability: [True]
+      ^^^^^^^^^^^^^^^^^^^^^^^ did you mean `output_differentiability`?
+""",
+)
+DISPATCH_KEY: Final = _error(
+    10,
+    "not a dispatch key of autograd",
+    """
+`dispatch` gives formulas for each of several dispatch keys: `Default`, `AutogradNestedTensor`, and `Autograd` with
+the name of a backend, such as `AutogradCUDA`.
+""",
+)
+DISPATCH_SHAPE: Final = _error(
+    11,
+    "`dispatch` is not a mapping of keys to formulas",
+    """
+Each key of `dispatch` has arguments and results with their formulas:
+
+    - name: select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
+      dispatch:
+        Default:
+          self: select_backward_symint(grad, self.sym_sizes(), dim, index)
+        AutogradNestedTensor:
+          self: _nested_select_backward_symint(grad, self, dim, index)
+""",
+)
+FORMULA_SHAPE: Final = _error(
+    12,
+    "a formula is not text",
+    """
+A formula is a C++ expression, written as a YAML string. Put it in quotes where YAML takes it for something else:
+
+    self: "1"
+""",
+)
+DIFFERENTIABILITY_SHAPE: Final = _error(
+    13,
+    "malformed `output_differentiability`",
+    """
+`output_differentiability` is a list of `True` and `False`, one for each output, or for a function with one output a
+list with one C++ condition:
+
+    output_differentiability: [True, False]
+    output_differentiability: ["!dtype || isDifferentiableType(*dtype)"]
+""",
+)
+DIFFERENTIABILITY_LENGTH: Final = _error(
+    14,
+    "`output_differentiability` has not one value for each output",
+    """
+The list says of each output of the function, in order, whether it is differentiable.
+
+    - name: sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+      output_differentiability: [True]
+                                ^^^^^^ 1 value for 2 outputs
+""",
+)
+DIFFERENTIABILITY_INPLACE: Final = _error(
+    15,
+    "an output of an in-place function is said not to be differentiable",
+    """
+The output of an in-place function is its `self`, whose version has to go up whenever it is written. That would not
+happen for an output that is not differentiable.
+""",
+)
+RESERVED_ARGUMENT: Final = _error(
+    16,
+    "an argument has a name that formulas use for something else",
+    """
+In formulas `grad_input_mask` says which gradients are needed, and `result` is the function's result. An argument
+cannot have these names; give it another in `native_functions.yaml`.
+""",
+)
+BOTH_ARGUMENT_AND_RESULT: Final = _error(
+    17,
+    "an argument and a result have the same name",
+    """
+A formula under that name could be the gradient of the argument or the tangent of the result. Rename one of the two in
+`native_functions.yaml`.
+""",
+)
+OVERLAP: Final = _error(
+    18,
+    "an argument has a formula and is said not to be differentiable",
+    """
+An argument has a formula, or the word `non_differentiable`, not both. A frequent cause is a key for several arguments
+beside one for a single of them:
+
+    self, other: grad
+    self: non_differentiable
+""",
+)
+FIXED_SIZES: Final = _error(
+    19,
+    "sizes are asked for in integers",
+    """
+Sizes and strides may be symbolic while a model is traced, so formulas ask for them by `sym_sizes()`, `sym_size(0)` and
+`sym_strides()`. The helper that takes them needs a `_symint` form.
+""",
+)
+STRIDES_OF_OTHER: Final = _error(
+    20,
+    "strides of another tensor than the one that is differentiated",
+    """
+Strides are saved with a check that they are there, which is made only for the tensor whose gradient the formula gives.
+""",
+)
+GRADIENT_INDEX: Final = _error(
+    21,
+    "a gradient is taken of an output that does not exist",
+    """
+`grads[0]` is the gradient of the first output. The number has to be less than the number of outputs.
+
+    - name: abs(Tensor self) -> Tensor
+      self: grads[1] * self.sgn()
+            ^^^^^^^^ the function has 1 output
+""",
+)
+MIXED_GRADIENTS: Final = _error(
+    22,
+    "`grad` and `grads` are mixed",
+    """
+`grad` is the gradient of the only differentiable output, `grads` are the gradients of several. All formulas of an entry
+use one of the two: with several write `grads[0]` for `grad`.
+""",
+)
+ONLY_FIRST_GRADIENT: Final = _error(
+    23,
+    "`grads[0]` is the only gradient that is used",
+    """
+If the first output is the only differentiable one, write `grad`. If not, the formulas leave out the gradients of the
+others, which gives wrong results in silence.
+""",
+)
+MIXED_NAMED_GRADIENTS: Final = _error(
+    24,
+    "gradients are taken by name and by number",
+    """
+The gradient of a named output can be taken by its name, as in `grad_values`. All formulas of an entry take gradients in
+one way: by name, by number, or as `grad`.
+""",
+)
+FORWARD_BASE_NAME: Final = _error(
+    25,
+    "a forward formula takes an argument by its bare name",
+    """
+In forward mode an argument has a value and a tangent, so that its name alone is ambiguous: `self_p` is the value
+("primal"), `self_t` the tangent.
+
+    result: grad * self.cos()
+                   ^^^^ write `self_p` or `self_t`
+""",
+)
+ELEMENT_WISE_INPLACE: Final = _error(
+    26,
+    "`auto_element_wise` for an in-place function",
+    """
+`auto_element_wise` makes the forward formula from the backward one, which reads `self` as it was before the call. Give
+the formula to the functional form of the function; the in-place one takes it over.
+""",
+)
+ELEMENT_WISE_SHAPE: Final = _error(
+    27,
+    "`auto_element_wise` for several inputs or outputs",
+    """
+The Jacobian of a function that works element by element is diagonal, so the backward formula serves in forward mode as
+well: that holds for one differentiable input and one differentiable output.
+""",
+)
+ELEMENT_WISE_ALONE: Final = _error(
+    28,
+    "`auto_element_wise` without a backward formula",
+    """
+`auto_element_wise` makes the forward formula from the backward formula of the only input, so there must be one.
+""",
+)
+LINEAR_SHAPE: Final = _error(
+    29,
+    "`auto_linear` for several outputs",
+    """
+A linear function's tangent is the function called with the tangents of its inputs. `auto_linear` writes that call for
+functions with a single differentiable output.
+""",
+)
+LINEAR_ALONE: Final = _error(
+    30,
+    "`auto_linear` without a differentiable argument",
+    """
+`auto_linear` calls the function with tangents in place of the arguments that have a backward formula, so there must be
+one at least.
+""",
+)
+FORWARD_OUTPUT: Final = _error(
+    31,
+    "a forward formula for an output that does not exist",
+    """
+`result` is the only result of a function that returns one value; `result0`, `result1` and so on are those of a
+function that returns several.
+""",
+)
+INPLACE_ORIGINAL: Final = _error(
+    32,
+    "the forward formula of an in-place function reads what the call overwrites",
+    """
+When the formula is evaluated, `self` holds the result already. Write `result` for that, or `original_self_p` for what
+was there before the call, of which a copy is kept then.
+""",
+)
+INPLACE_OUTPUTS: Final = _error(
+    33,
+    "an in-place function with several forward formulas",
+    """
+An in-place function has one output, its `self`, and so at most one forward formula.
+""",
+)
+MUTABLE_SELF: Final = _error(
+    34,
+    "the formula of a mutable function cannot be taken over by its functional form",
+    """
+The functional form of the function is made by PyTorch's generator and would take over the formulas. They read `self`
+as the mutable function left it, which the functional form does not have.
+""",
+)
+INPLACE_STRIDES: Final = _error(
+    35,
+    "strides of `self` in the formula of an in-place function",
+    """
+The strides are saved before the call, when the check that they are there would look at the wrong tensor.
+""",
+)
+FOREACH: Final = _error(
+    36,
+    "no derivative can be made for a function over lists",
+    """
+The derivatives of a `_foreach_` function are made from those of the function that it repeats, for which all of its
+tensors have to be lists, and the formulas may save no other result than `result`.
+""",
+)
+SAME_SCHEMA: Final = _error(
+    37,
+    "two functions have the same schema",
+    """
+Entries of `derivatives.yaml` name functions by their schema without namespace, so that of two functions with the same
+schema neither can be named.
+""",
+)
+UNKNOWN_NAME: Final = _warning(
+    1,
+    "unknown name in a formula",
+    """
+A formula can name the function's arguments and results, its gradients (`grad`, `grads[i]`, `grad_NAME`),
+`grad_input_mask`, `retain_variables`, and in forward mode arguments with `_p` and `_t`. The C++ compiler would not know
+any other name.
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * slef.sgn()
+                   ^^^^ did you mean `self`?
+
+A warning while files are generated, an error with `--strict` and for `opwright check`.
+""",
+)
+BAD_EXPRESSION: Final = _warning(
+    2,
+    "a formula is not a C++ expression",
+    """
+The formula is copied into C++ as an expression. A parenthesis is left open, closed twice, or closed by one of another
+kind, or an operator lacks an operand.
+
+    self: grad * (self.sgn()
+                 ^ never closed
+
+A warning while files are generated, an error with `--strict`.
+""",
+)
+UNKNOWN_FUNCTION: Final = _warning(
+    3,
+    "unknown function in a formula",
+    """
+A formula can call PyTorch's operators (`at::sum(...)`, or as methods) and the helpers of
+`torch/csrc/autograd/FunctionsManual.h`.
+
+    self: pow_bakward(grad, self, exponent)
+          ^^^^^^^^^^^ did you mean `pow_backward`?
+
+A warning while files are generated, an error with `--strict`.
+""",
+)
+REPEATED_ENTRY: Final = _warning(
+    4,
+    "two entries for one function",
+    """
+Of two entries for the same function the later one counts and the earlier one has no effect, in silence. Join them.
+""",
+)
+IGNORED_FIELD: Final = _warning(
+    5,
+    "a formula beside `dispatch` has no effect",
+    """
+Where an entry has `dispatch`, its formulas stand below a dispatch key, `Default` for all keys without formulas of their
+own. What stands beside `dispatch` is not read.
+""",
+)
+UNKNOWN_SECOND_NAME: Final = _warning(
+    6,
+    "one of several names is not an argument of the function",
+    """
+A key may name several arguments that a formula gives the gradients of. One of them is no argument of the function, so
+that its gradient goes nowhere.
+""",
+)
