@@ -42,6 +42,14 @@ class Scenario:
         return f"{self.job.name} {self.state.value}"
 
 
+def everything() -> Job:
+    """All that is generated for PyTorch: the reference's programs one after the other, and one process of ours."""
+    parts = [job for job in usual_jobs() if job.name in ("full", "autograd", "python", "annotated")]
+    steps = tuple(step for job in parts for step in job.reference)
+    ours = ("-m", "opwright", "generate", "--source-path", "{aten}", "--out", "out")
+    return Job("everything", reference=steps, opwright=(ours,))
+
+
 def scenarios() -> list[Scenario]:
     """Everything that is measured."""
     headers, full = (chosen_jobs(usual_jobs, name)[0] for name in ("headers", "full"))
@@ -52,6 +60,7 @@ def scenarios() -> list[Scenario]:
         Scenario(full, State.EDITED),
         Scenario(autograd(), State.COLD),
         Scenario(python_bindings(), State.COLD),
+        Scenario(everything(), State.COLD),
     ]
 
 

@@ -50,9 +50,9 @@ def reference_package() -> Path:
 
 
 @cache
-def reference_version() -> str:
-    """The version of the installed reference."""
-    return importlib.metadata.version("torch")
+def reference_version(inputs: str = "pytorch") -> str:
+    """The version of the reference for the inputs of that name: a release's own, else the installed one's."""
+    return inputs if inputs[0].isdigit() else importlib.metadata.version("torch")
 
 
 @cache
@@ -83,7 +83,14 @@ def reference_modules() -> Files:
 
 @cache
 def input_folder(name: str) -> Path:
-    """The folder with the inputs called `name`, written on first use; its own name tells their content."""
+    """The folder with the inputs called `name`, written on first use; its own name tells their content.
+
+    A name that begins with a digit is that of a release, whose inputs come out of its wheel.
+    """
+    if name[0].isdigit():
+        from tests.conformance.release_inputs import release_folder
+
+        return release_folder(name)
     packaged = dict(pytorch_files())
     texts = {path: text.decode("utf-8") for path, text in packaged.items() if path.endswith(".yaml")}
     packaged.update((path, text.encode("utf-8")) for path, text in MUTATIONS[name](texts).items())

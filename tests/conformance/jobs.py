@@ -104,6 +104,22 @@ def build_steps(*flags: str) -> Iterable[Command]:
         yield shared
 
 
+def generate(name: str, *flags: str) -> Job:
+    """A job of the command `opwright generate`, whose outputs are laid out as PyTorch's own build lays them out."""
+    families = ("headers", "sources", "declarations_yaml")
+    folders = (
+        *("--install-dir", "aten/src/ATen"),
+        *("--aoti-install-dir", SHIM_HEADERS),
+        *("--headeronly-install-dir", "torch/headeronly/core"),
+    )
+    only = tuple(word for family in families for word in ("--only", family))
+    return Job(
+        name,
+        reference=(("-m", "torchgen.gen", "--source-path", "{aten}", *folders, *PER_OPERATOR, *flags),),
+        opwright=(("-m", "opwright", "generate", "--source-path", "{aten}", "--out", ".", *only, *flags),),
+    )
+
+
 # The programs for autograd and Python. The reference runs each in a process of its own, because its first program
 # leaves derivatives of foreach operators in a cache that changes what its second one writes.
 
@@ -248,6 +264,7 @@ def flag_jobs() -> list[Job]:
         aten("flags-default-headeronly", "--generate", "headers", folders=FOLDERS[:4]),
         aten_steps("flags-build", *build_steps(*PER_OPERATOR)),
         aten_steps("flags-build-aggregated", *build_steps(*DEVICES)),
+        generate("flags-generate", *DEVICES),
         autograd_selected("autograd-disabled", "all", disabled=True),
         autograd_selected("autograd-training", "training"),
     ]

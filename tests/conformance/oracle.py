@@ -47,7 +47,7 @@ def load_oracle(job: Job) -> Oracle:
 
 def job_digest(job: Job) -> str:
     """A digest of everything that the reference's outputs for `job` depend on."""
-    facts = [reference_version(), input_folder(job.inputs).name, job.reference, sorted(job.seeds.items())]
+    facts = [reference_version(job.inputs), input_folder(job.inputs).name, job.reference, sorted(job.seeds.items())]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
