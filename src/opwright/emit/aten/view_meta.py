@@ -67,6 +67,14 @@ def _names(bindings: Iterable[Binding]) -> str:
     return ", ".join([one.name for one in bindings])
 
 
+def _initial(parameter: Binding, field: Binding) -> str:
+    """The initialization of a field from the constructor's parameter for it."""
+    if parameter.type.value is field.type:
+        return f"{field.name}({parameter.name})"
+    (value,) = translate((parameter,), (field,), copies=True)
+    return f"{field.name}({value})"
+
+
 def declaration(meta: ViewMeta) -> str:
     """The class: a constructor, one more for what was serialized, and the fields."""
     name = meta.name
@@ -75,8 +83,7 @@ def declaration(meta: ViewMeta) -> str:
     tuple_types = ",\n".join([f"      {one.type.text} /* {one.name} */" for one in kept])
     taken = ", ".join([f"std::get<{index}>(tpl)" for index in range(len(kept))])
     taking = ", ".join([one.definition for one in base_parameters + parameters])
-    values = translate(parameters, fields, copies=True)
-    initial = ",\n".join([f"        {one.name}({value})" for one, value in zip(fields, values, strict=True)])
+    initial = ",\n".join([f"        {_initial(one, field)}" for one, field in zip(parameters, fields, strict=True)])
     held = "\n".join([f"  {one.definition};" for one in fields])
     as_strided = "true" if meta.function.name.text == "as_strided" else "false"
     many = "false"
