@@ -13,7 +13,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check install --quiet $(P
 TOOL := $(VENV)/.opwright-installed
 REFERENCE := $(VENV)/.reference-installed
 
-.PHONY: demo test lint conformance conformance-full bench fuzz clean venv
+.PHONY: demo test lint conformance conformance-full conformance-releases bench fuzz clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -46,6 +46,10 @@ conformance: $(REFERENCE)
 
 conformance-full: $(REFERENCE)
 	$(VENV)/bin/python -m tests.conformance --full $(if $(ONLY),--only '$(ONLY)')
+
+# Every release that has rules of its own; their references come out of their wheels at the package index.
+conformance-releases: $(REFERENCE)
+	$(VENV)/bin/python -m tests.conformance.releases $(if $(ONLY),--only '$(ONLY)')
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')

@@ -1,0 +1,43 @@
+"""Other releases than the installed one: what their wheels at the package index hold, kept between runs of the suite."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from opwright.release.inputs import Inputs, from_version
+from opwright.release.rules import Rules
+from opwright.release.version import parse_version
+from tests.conformance.inputs import CACHE, Files, files_digest, write_folder
+from tests.conformance.selections import SELECTIONS
+
+# The newest patch of each series that has rules of its own.
+RELEASES = ("2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")
+
+
+def rules(release: str) -> Rules:
+    """The rules of a release, which tell the flags that its generator has."""
+    return Rules(parse_version(release))
+
+
+@cache
+def wheel(release: str) -> Inputs:
+    """The wheel of a release, whatever the platform: the reference in it is the same."""
+    return from_version(release)
+
+
+@cache
+def release_folder(release: str) -> Path:
+    """The folder with everything that the reference of a release needs, laid out as if it were installed."""
+    parent = CACHE / "inputs"
+    known = sorted(parent.glob(f"torch-{release}-*"))
+    if known:
+        return known[0]
+    members = wheel(release)
+    wanted = ["torch/version.py", *members.member_names("torchgen/")]
+    wanted += [path for path in members.member_names("torch/_native/ops/") if path.endswith("/aot.py")]
+    files: Files = members.read_members(path for path in wanted if not path.endswith("/BUILD.bazel"))
+    files.update((f"selection/{title}.yaml", text.encode("utf-8")) for title, text in SELECTIONS.items())
+    folder = parent / f"torch-{release}-{files_digest(files)[:12]}"
+    write_folder(folder, files)
+    return folder

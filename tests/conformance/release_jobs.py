@@ -1,0 +1,44 @@
+"""The jobs that compare other releases: the flags that matter for ATen, autograd, Python, C shims, per release."""
+
+from __future__ import annotations
+
+from tests.conformance.jobs import (
+    DEVICES,
+    FOLDERS,
+    PER_OPERATOR,
+    Command,
+    Job,
+    annotated,
+    aten,
+    autograd,
+    python_bindings,
+)
+from tests.conformance.release_inputs import RELEASES, rules
+
+#: Job -> the flags that both sides get besides the folders.
+ATEN_JOBS: dict[str, Command] = {
+    "default": PER_OPERATOR,
+    "rocm": (*PER_OPERATOR, "--rocm"),
+    "devices": (*PER_OPERATOR, *DEVICES),
+    "static-cpu": (*PER_OPERATOR, "--static-dispatch-backend", "CPU"),
+    "aggregated": (),
+    "shims": (*PER_OPERATOR, "--update-aoti-c-shim", "--generate", "headers", "sources"),
+}
+WITHOUT_AOT = "no-native-aot"
+
+
+def release_jobs(release: str) -> list[Job]:
+    """The jobs of one release, whose names begin with it."""
+    held = rules(release)
+    folders = FOLDERS if held.enum_tag_is_header_only else FOLDERS[:4]
+    suites = dict(ATEN_JOBS)
+    if held.native_aot_stubs:
+        suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
+    jobs = [aten(name, *flags, inputs=release, folders=folders) for name, flags in suites.items()]
+    jobs += [autograd(release), python_bindings(release), annotated(release)]
+    return [Job(f"{release}-{job.name}", job.reference, job.opwright, job.inputs) for job in jobs]
+
+
+def all_release_jobs() -> list[Job]:
+    """The jobs of every release, oldest first."""
+    return [job for release in RELEASES for job in release_jobs(release)]
