@@ -13,14 +13,17 @@ The public names are those of `__all__`; they are imported when first asked for.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from opwright import convention, cpp
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
-    from opwright.generation import Generation, Request, load, open_inputs
+    from opwright.emit.registry import emitters
+    from opwright.generation import Generation, Request, build_folders, load, open_inputs
     from opwright.model.catalog import Catalog
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.schema import FunctionSchema, parse_schema, parse_type
@@ -43,8 +46,10 @@ __all__ = [
     "Options",
     "Request",
     "ViewGroup",
+    "build_folders",
     "convention",
     "cpp",
+    "emitters",
     "load",
     "open_inputs",
     "parse_schema",
@@ -68,7 +73,8 @@ _HOMES: Final = {
     "Options": "opwright.emit.emitter",
     "Request": "opwright.generation",
     "ViewGroup": "opwright.model.native_function",
-    "load": "opwright.generation",
+    "build_folders": "opwright.generation",
+    "emitters": "opwright.emit.registry",
     "open_inputs": "opwright.generation",
     "parse_schema": "opwright.schema",
     "parse_type": "opwright.schema",
@@ -87,3 +93,23 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module `opwright` has no attribute `{name}`")
     return getattr(import_module(home), name)
+
+
+class _Face(ModuleType):
+    """The module of this package, which has a function of the same name as one of its subpackages.
+
+    Importing `opwright.load` binds the subpackage to its name here, whoever imports it first. To users the name is the
+    function, so that it is a property, which such a binding does not replace.
+    """
+
+    @property
+    def load(self) -> object:
+        """The function `opwright.generation.load`."""
+        return import_module("opwright.generation").load
+
+    @load.setter
+    def load(self, subpackage: object) -> None:
+        """What the import system says of the subpackage is in `sys.modules` as well."""
+
+
+sys.modules[__name__].__class__ = _Face
