@@ -205,11 +205,6 @@ def members(unit: Unit) -> Iterable[NativeFunction]:
     return (unit,) if isinstance(unit, NativeFunction) else unit.functions()
 
 
-def root_name(unit: Unit) -> str:
-    """The root name of a unit: that of its functional overload."""
-    return unit.root_name
-
-
 @per_job
 def units_by_root(job: Job) -> Mapping[str, Sequence[Unit]]:
     """The units of each root name, in the catalog's order."""
