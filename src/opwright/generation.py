@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from opwright.build.engine import Engine, Summary
+from opwright.build.folders import BUILD_FOLDERS, build_folders
 from opwright.build.outputs import emitted
 from opwright.build.plan import Emitted, Plan, Planned
+from opwright.convention import cpp
 from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import DEFAULT_FAMILIES, emitters
 from opwright.load import load_catalog
 from opwright.load.selection import check_selection
 from opwright.model.catalog import Catalog
+from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, key_named
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs, from_source_path, resolve
@@ -22,6 +25,7 @@ from opwright.release.version import Version, version_of
 from opwright.source.diagnostic import Diagnostics
 
 if TYPE_CHECKING:
+    from opwright.build.record import Status
     from opwright.release.inputs import AskWhole
 
 __all__ = ["BUILD_FOLDERS", "Generation", "Request", "build_folders", "ignored_keys", "load", "open_inputs"]
@@ -36,22 +40,8 @@ _KEYS_OF_FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
 #: The keys that newer releases leave out as well where `--xpu` is not given.
 _XPU_SUB_KEYS: Final = ("SparseXPU", "SparseCsrXPU", "NestedTensorXPU")
 
-#: Where PyTorch's own build has each output folder, below the folder of the build.
-BUILD_FOLDERS: Final[Mapping[str, str]] = {
-    "aten": "aten/src/ATen",
-    "ops": "aten/src/ATen/ops",
-    "core": "aten/src/ATen/core",
-    "headeronly": "torch/headeronly/core",
-    "aoti": "torch/csrc/inductor/aoti_torch/generated",
-    "autograd": "torch/csrc/autograd/generated",
-    "functionalization": "torch/csrc/functionalization/generated",
-    "testing": "torch/testing/_internal/generated",
-}
-
-
-def build_folders(out: str) -> dict[str, str]:
-    """The output folders below `out`, laid out as PyTorch's own build does."""
-    return {name: f"{out}/{place}" for name, place in BUILD_FOLDERS.items()}
+#: The families whose files depend on derivatives.
+_WITH_DERIVATIVES: Final = frozenset(("autograd", "python"))
 
 
 def template_path(name: str) -> str:
@@ -122,6 +112,17 @@ def _loaded(inputs: Inputs, rules: Rules, sink: Diagnostics, ignored: frozenset[
     return load_catalog(native, inputs.read_text("native/tags.yaml"), sink, rules, ignored_keys=ignored)
 
 
+def _loaded_derivatives(request: Request, catalog: Catalog, sink: Diagnostics) -> MatchedDerivatives:
+    """The derivatives of the functions selected for training, which autograd's files have in the order of C++ names."""
+    from opwright.load.derivative_matching import match_derivatives
+    from opwright.load.derivatives import load_derivatives
+
+    derivatives = load_derivatives(request.inputs.read_text("autograd/derivatives.yaml"), catalog, sink)
+    sink.raise_if_errors()
+    selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
+    return match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), sink)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What a run is asked for: inputs, output folders by name, families of emitters, flags.
@@ -159,7 +160,11 @@ class Generation:
         self.sink.raise_if_errors()
         check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant)
         self.sink.raise_if_errors()
-        self.job: Final = Job(catalog, rules, request.options, request.selection)
+        derivatives = NO_DERIVATIVES
+        if not _WITH_DERIVATIVES.isdisjoint(request.families):
+            derivatives = _loaded_derivatives(request, catalog, self.sink)
+            self.sink.raise_if_errors()
+        self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives)
         inputs = request.inputs
         self._engine: Final = Engine(request.folders, lambda name: inputs.read_text(template_path(name)))
 
@@ -186,6 +191,10 @@ class Generation:
         """Every output with its place; nothing is rendered."""
         return self._engine.plan(self._emitted())
 
-    def write(self, report: Callable[[Planned, bool], None] | None = None) -> Summary:
-        """Write the outputs that differ from what is on disk."""
-        return self._engine.write(self._emitted(), report)
+    def write(
+        self,
+        report: Callable[[Planned, bool], None] | None = None,
+        statuses: dict[str, Status] | None = None,
+    ) -> Summary:
+        """Write the outputs that differ from what is on disk; `statuses` gets the status of each by its path."""
+        return self._engine.write(self._emitted(), report, statuses)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
 from opwright.model.catalog import Catalog
+from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import EVERYTHING, Selection
@@ -29,7 +30,8 @@ class Options:
 
     `backends` are the dispatch keys whose registrations are wanted (`--backend-whitelist`), None for all.
     `autograd_templates` is what the comments of autograd's files call the folder of their templates, as seen from the
-    reference's package: the default is where a source tree has it.
+    reference's package: the default is where a source tree has it. `disable_autograd` leaves out all kernels of
+    autograd, of views and of tracing.
     """
 
     per_operator_headers: bool = True
@@ -41,22 +43,33 @@ class Options:
     update_c_shim: bool = False
     extend_c_shim: bool = False
     autograd_templates: str = "../tools/autograd/templates"
+    disable_autograd: bool = False
 
 
 class Job:
     """One run's input to the emitters: the catalog, the rules of the release, and the options.
 
     `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
-    the names first occur. `derived` is where `per_job` remembers what follows from the job alone.
+    the names first occur. `derivatives` are those of the functions selected for training, ordered by C++ name; they
+    are there where a family of the run needs them. `derived` is where `per_job` remembers what follows from the job
+    alone.
     """
 
-    __slots__ = ("by_root", "catalog", "derived", "options", "rules", "selection")
+    __slots__ = ("by_root", "catalog", "derivatives", "derived", "options", "rules", "selection")
 
-    def __init__(self, catalog: Catalog, rules: Rules, options: Options, selection: Selection = EVERYTHING) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        rules: Rules,
+        options: Options,
+        selection: Selection = EVERYTHING,
+        derivatives: MatchedDerivatives = NO_DERIVATIVES,
+    ) -> None:
         self.catalog: Final = catalog
         self.rules: Final = rules
         self.options: Final = options
         self.selection: Final = selection
+        self.derivatives: Final = derivatives
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
@@ -131,4 +144,3 @@ AnyEmitter = Emitter[Any]
 
 #: What each module of a family exports: its emitters for a job.
 EmitterSource = Callable[[Job], Iterable[AnyEmitter]]
-

@@ -50,8 +50,8 @@ def match_derivatives(
     """
     matcher = _Matcher(derivatives, sink)
     matched = tuple([matcher.matched(function) for function in functions])
-    infos = [info for by_key in derivatives.infos.values() for info in by_key.values()]
-    return MatchedDerivatives(matched, (*infos, *matcher.made), derivatives.keys)
+    infos = tuple([info for by_key in derivatives.infos.values() for info in by_key.values()])
+    return MatchedDerivatives(matched, infos, tuple(matcher.made), derivatives.keys)
 
 
 def _indexed(derivatives: Derivatives, *, functional: bool) -> dict[SignatureKey, tuple[NativeFunction, InfoByKey]]:

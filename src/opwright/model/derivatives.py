@@ -214,13 +214,17 @@ class DifferentiableFunction(NamedTuple):
 class MatchedDerivatives(NamedTuple):
     """The functions of a run with their derivatives.
 
-    `infos` are those of the file in its order, then the ones made for functions over lists of tensors (`_foreach_`).
+    `infos` are those of the file in its order, `made` those made for functions over lists of tensors (`_foreach_`);
+    `keys` are the dispatch keys that the file names.
     """
 
     functions: tuple[DifferentiableFunction, ...]
     infos: tuple[DifferentiabilityInfo, ...]
+    made: tuple[DifferentiabilityInfo, ...]
     keys: frozenset[str]
 
+
+NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), frozenset())
 
 #: The dispatch keys that `dispatch` of an entry may name, `Default` aside.
 AUTOGRAD_KEYS: Final = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in BACKENDS))

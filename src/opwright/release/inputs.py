@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING
 
 from opwright.release.codes import BAD_SPEC
-from opwright.release.local import from_installed, from_source_path, from_wheel
+from opwright.release.local import from_files, from_installed, from_source_path, from_wheel
 from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opwright.release.view import AskWhole as AskWhole
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["Inputs", "from_installed", "from_source_path", "from_version", "from_wheel", "resolve"]
+__all__ = ["Inputs", "from_files", "from_installed", "from_source_path", "from_version", "from_wheel", "resolve"]
 
 
 def from_version(version: str, *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:

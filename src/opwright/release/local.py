@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from opwright.release.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH, THREE_WAYS
+from opwright.release.named_files import FilesStore
 from opwright.release.store import FolderStore
 from opwright.release.view import NATIVE_FUNCTIONS, Inputs, check_has_inputs
 from opwright.source.diagnostic import Fault
 
-__all__ = ["from_installed", "from_source_path", "from_wheel"]
+__all__ = ["from_files", "from_installed", "from_source_path", "from_wheel"]
 
 
 def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
@@ -36,6 +37,26 @@ def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
             store, f"the source tree {absolute_root if root == os.curdir else root}", _tree_version(absolute_root)
         )
     return Inputs(FolderStore(aten, beside, None), f"the folder {aten}", None)
+
+
+def from_files(native: str, tags: str, autograd: str) -> Inputs:
+    """The inputs that are named one by one: `native_functions.yaml`, `tags.yaml`, and the folder of autograd's.
+
+    The folder is a source tree's `tools/autograd`, or the `torchgen/packaged/autograd` of an installed PyTorch. Raises
+    Fault when there is no file of the first name (E0501).
+    """
+    if not os.path.isfile(native):
+        raise Fault.at(NO_INPUTS_HERE, f"there is no file `{native}`")
+    aten = os.path.normpath(os.path.join(os.path.dirname(native), os.pardir))
+    parent = os.path.dirname(os.path.abspath(autograd))
+    top = os.path.dirname(parent)
+    if os.path.basename(parent) == "packaged":
+        root = os.path.dirname(top)
+        version = _package_version(root)
+    else:
+        root, version = top, _tree_version(top)
+    store = FilesStore(aten, autograd, root, {NATIVE_FUNCTIONS: native, "native/tags.yaml": tags})
+    return Inputs(store, f"the file {native}", version)
 
 
 def _no_inputs_in(folder: str) -> Fault:

@@ -189,7 +189,9 @@ def _frame(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the kernels."""
+    """The emitter of the kernels; a run without autograd has none."""
+    if job.options.disable_autograd:
+        return []
     return [
         Emitter(
             name="ADInplaceOrViewType",

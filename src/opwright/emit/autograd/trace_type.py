@@ -205,7 +205,9 @@ def _fragment(function: NativeFunction, job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the tracing kernels."""
+    """The emitter of the tracing kernels; a run without autograd has none."""
+    if job.options.disable_autograd:
+        return []
     return [
         Emitter(
             name="TraceType",

@@ -10,4 +10,4 @@ from opwright.model.derivatives import DifferentiableFunction
 
 def differentiable_functions(job: Job) -> Sequence[DifferentiableFunction]:
     """The functions of the run with their derivatives, ordered by C++ name."""
-    raise NotImplementedError
+    return job.derivatives.functions
