@@ -1,4 +1,4 @@
-"""Other releases than the installed one: what their wheels at the package index hold, kept between runs of the suite."""
+"""Other releases than the installed one: what their wheels hold, kept between runs of the suite."""
 
 from __future__ import annotations
 

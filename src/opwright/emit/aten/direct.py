@@ -21,6 +21,10 @@ def signatures(function: NativeFunction, *, symint: bool = True) -> list[tuple[s
 
 
 @per_function
-def declarations(function: NativeFunction) -> str:
-    """The declarations of the direct functions of an overload."""
-    return "\n".join([f"TORCH_API {signature.declaration(name)};" for name, signature in signatures(function)])
+def _declarations(function: NativeFunction) -> tuple[str, ...]:
+    return tuple([signature.declaration(name) for name, signature in signatures(function)])
+
+
+def declarations(function: NativeFunction, macro: str) -> str:
+    """The declarations of the direct functions of an overload, which the macro exports."""
+    return "\n".join([f"{macro} {declared};" for declared in _declarations(function)])

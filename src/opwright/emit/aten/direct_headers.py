@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from opwright.cpp import namespaces
-from opwright.emit.aten import direct
+from opwright.emit.aten import direct, exports
 from opwright.emit.aten.backend import Backend, Wrapped, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import no_fragment, no_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
@@ -17,9 +17,10 @@ Root: TypeAlias = tuple[str, Sequence[Wrapped]]
 """A root name with its units that one backend wraps."""
 
 
-def declarations(wrapped: Iterable[Wrapped]) -> list[str]:
+def declarations(wrapped: Iterable[Wrapped], backend: Backend, job: Job) -> list[str]:
     """The declarations for the overloads that get a wrapper."""
-    return [direct.declarations(function) for _, ways in wrapped for function, _ in ways]
+    macro = exports.key_macro(backend.key, job.rules)
+    return [direct.declarations(function, macro) for _, ways in wrapped for function, _ in ways]
 
 
 def _roots(backend: Backend, job: Job) -> list[Root]:
@@ -31,7 +32,7 @@ def _roots(backend: Backend, job: Job) -> list[Root]:
 
 
 def _header(backend: Backend, root: Root, job: Job) -> Slots:
-    return {"dispatch_namespaced_declarations": declarations(root[1])}
+    return {"dispatch_namespaced_declarations": declarations(root[1], backend, job)}
 
 
 def _namespace(backend: Backend, job: Job) -> Slots:
@@ -57,7 +58,7 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
         kernel = backend.kernel(unit)
         namespace = NATIVE_NAMESPACE if kernel is None else kernel.namespace
         blocks.setdefault(namespace.replace("native", backend.key.lower), {}).update(
-            dict.fromkeys(declarations([(unit, ways)]))
+            dict.fromkeys(declarations([(unit, ways)], backend, job))
         )
     return namespaces.blocks(blocks)
 

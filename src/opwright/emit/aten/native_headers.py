@@ -7,14 +7,19 @@ from typing import TypeAlias
 
 from opwright.convention import structured
 from opwright.cpp import namespaces
+from opwright.emit.aten import exports
 from opwright.emit.aten.backend import Unit, kernel_signature, members, units_by_root
 from opwright.emit.aten.units import includes, no_fragment, no_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots, per_job
-from opwright.model.dispatch_key import XPU, DispatchKey
+from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.release.rules import Rules
 
 Root: TypeAlias = tuple[str, Sequence[Unit]]
 """A root name with its units."""
+
+_Block: TypeAlias = dict[str, str]
+"""The declarations in one namespace, by what makes two of them the same."""
 
 _LEGACY = "legacy::"
 
@@ -28,13 +33,13 @@ def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
 
 def declarations(units: Iterable[Unit], job: Job) -> str:
     """The kernels of the units, each declared once, in their namespaces."""
-    blocks: dict[str, dict[str, None]] = {}
+    blocks: dict[str, _Block] = {}
     for unit in units:
         _declare(unit, blocks, job)
-    return namespaces.blocks(blocks)
+    return namespaces.blocks({namespace: block.values() for namespace, block in blocks.items()})
 
 
-def _declare(unit: Unit, blocks: dict[str, dict[str, None]], job: Job) -> None:
+def _declare(unit: Unit, blocks: dict[str, _Block], job: Job) -> None:
     """Adds what a unit declares; a unit's namespace is opened even if nothing is declared in it."""
     ranks = key_ranks(job)
     primary = unit if isinstance(unit, NativeFunction) else unit.out
@@ -52,27 +57,37 @@ def _declare(unit: Unit, blocks: dict[str, dict[str, None]], job: Job) -> None:
         kernel = primary.kernels.get(key)
         block = blocks.setdefault(NATIVE_NAMESPACE if kernel is None else kernel.namespace, {})
         if kernel is not None and kernel.structured and isinstance(unit, NativeFunctionsGroup):
-            block[structured_class(unit, kernel, job)] = None
+            macro = exports.class_macro(kernel, job.rules)
+            _add(block, "struct ", macro, _class_body(unit, kernel), job.rules)
             continue
         for function in functions:
             own = function.kernels.get(key)
             if own is not None and _LEGACY not in f"{own.namespace}::{own.name}":
-                block[kernel_declaration(function, own)] = None
+                macro = exports.kernel_macro(own, job.rules)
+                _add(block, "", macro, f"{kernel_signature(function, own).declaration(own.name)};", job.rules)
 
 
-def kernel_declaration(function: NativeFunction, kernel: Kernel) -> str:
-    """The declaration of the kernel of one overload."""
-    return f"TORCH_API {kernel_signature(function, kernel).declaration(kernel.name)};"
+def _add(block: _Block, word: str, macro: str, body: str, rules: Rules) -> None:
+    """Adds a declaration that the block does not have yet.
+
+    Where macros tell libraries apart, a kernel of several keys is declared once all the same: as of the main library
+    if one of the keys says so, else as of the first one's.
+    """
+    whole = f"{word}{macro} {body}"
+    name = body if rules.device_export_macros else whole
+    if name not in block or macro == exports.PLAIN:
+        block[name] = whole
 
 
 def structured_class(group: NativeFunctionsGroup, kernel: Kernel, job: Job) -> str:
     """The declaration of a structured kernel: a class with the method `impl`, derived from that with `meta`."""
-    exported = "TORCH_API"
-    if kernel.key is XPU and job.rules.structured_classes_exported_for_xpu:
-        exported = "TORCH_XPU_API"
+    return f"struct {exports.class_macro(kernel, job.rules)} {_class_body(group, kernel)}"
+
+
+def _class_body(group: NativeFunctionsGroup, kernel: Kernel) -> str:
     parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
     return (
-        f"struct {exported} structured_{kernel.name} : public at::meta::structured_{structured.meta_name(group)} {{\n"
+        f"structured_{kernel.name} : public at::meta::structured_{structured.meta_name(group)} {{\n"
         f"void impl({parameters});\n"
         "};"
     )

@@ -1,0 +1,52 @@
+"""The macros that export declared symbols, by the library that defines them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.model.dispatch_key import XPU, DispatchKey
+from opwright.model.native_function import Kernel
+from opwright.release.rules import Rules
+
+PLAIN: Final = "TORCH_API"
+"""The macro of the main library, and of all there is in releases that know no other."""
+
+_MACROS: Final = {"cuda": "TORCH_CUDA_CPP_API", "xpu": "TORCH_XPU_API"}
+
+#: Kernels for CUDA that stand in the main library all the same.
+_IN_MAIN_LIBRARY: Final = frozenset(
+    (
+        "NestedTensor_softmax_dropout_cuda",
+        "_index_put_impl_quantized_cuda_",
+        "count_nonzero_cuda",
+        "log_sigmoid_backward_cuda",
+        "log_sigmoid_backward_cuda_out",
+        "masked_fill__quantized_cuda",
+        "triton_multi_head_attention",
+    )
+)
+
+
+def key_macro(key: DispatchKey, rules: Rules) -> str:
+    """The macro of functions of a dispatch key.
+
+    >>> from opwright.model.dispatch_key import CUDA
+    >>> from opwright.release.version import Version
+    >>> key_macro(CUDA, Rules(Version(2, 14))), key_macro(CUDA, Rules(Version(2, 15)))
+    ('TORCH_API', 'TORCH_CUDA_CPP_API')
+    """
+    return _MACROS.get(key.family, PLAIN) if rules.device_export_macros else PLAIN
+
+
+def kernel_macro(kernel: Kernel, rules: Rules) -> str:
+    """The macro of a kernel function."""
+    if kernel.key.family == "cuda" and kernel.name in _IN_MAIN_LIBRARY:
+        return PLAIN
+    return key_macro(kernel.key, rules)
+
+
+def class_macro(kernel: Kernel, rules: Rules) -> str:
+    """The macro of the class of a structured kernel."""
+    if kernel.key is XPU and rules.structured_classes_exported_for_xpu:
+        return _MACROS["xpu"]
+    return kernel_macro(kernel, rules)
