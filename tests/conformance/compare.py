@@ -9,6 +9,7 @@ from difflib import unified_diff
 from itertools import islice
 from pathlib import Path
 
+from opwright.build.record import STATE_FOLDER
 from tests.conformance.families import family
 
 CONTEXT_LINES = 3
@@ -58,9 +59,10 @@ class Comparison:
 
 
 def files_below(folder: Path) -> Iterator[str]:
-    """The paths of all files below `folder`, from it on, with forward slashes."""
+    """The paths of all outputs below `folder`, from it on, with forward slashes; not what runs remember there."""
     start = len(os.fspath(folder)) + 1
-    for parent, _, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != STATE_FOLDER]
         for name in names:
             yield f"{parent}/{name}"[start:].replace(os.sep, "/")
 

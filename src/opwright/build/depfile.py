@@ -76,9 +76,12 @@ def _prefix(planned: Planned, known: Mapping[str, object]) -> str | None:
     return prefix if prefix in known else ""
 
 
-def write_dependency_lists(path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("cuda",)) -> None:
+def write_dependency_lists(
+    path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("cuda",)
+) -> dict[str, tuple[int, int, int]]:
     """Writes each list beside `path`, with its prefix before the file's name and before the variable's.
 
+    Gives the status of each, by its path, as the writer tells it.
     Raises Fault when one of them cannot be written (E0605 to E0608).
     """
     target = os.path.realpath(path)
@@ -89,3 +92,4 @@ def write_dependency_lists(path: str | os.PathLike[str], plan: Plan, devices: Se
     with Writer() as writer:
         for prefix, paths in dependency_lists(plan, devices).items():
             writer.write(f"{folder}/{prefix}{name}", cmake_list(f"{prefix}{stem}", paths).encode())
+    return writer.statuses

@@ -20,6 +20,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
+    from opwright.build.record import Status
     from opwright.emit.emitter import Slots
 
 __all__ = ["LAUNCHER", "WHOLE_TEXT", "Engine", "Renderer", "Summary"]
@@ -133,8 +134,15 @@ class Engine:
         found.raise_if_errors()
         return plan
 
-    def write(self, emitted: Iterable[Emitted], report: Callable[[Planned, bool], None] | None = None) -> Summary:
+    def write(
+        self,
+        emitted: Iterable[Emitted],
+        report: Callable[[Planned, bool], None] | None = None,
+        statuses: dict[str, Status] | None = None,
+    ) -> Summary:
         """Writes the outputs that differ from what is on disk; `report` hears of each one, and if it differed.
+
+        `statuses` gets the status of every output, by its path.
 
         Raises FaultsFound with all faults of planning and rendering, or with the first of writing; files that were
         there before the run are then as they were.
@@ -154,6 +162,8 @@ class Engine:
                     if report is not None:
                         report(planned, differs)
                 found.raise_if_errors()
+                if statuses is not None:
+                    statuses.update(writer.statuses)
         except Fault as fault:
             found.add(fault.diagnostic)
             found.raise_if_errors()

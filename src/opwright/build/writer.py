@@ -49,9 +49,13 @@ class Writer:
     one: the file that it leads to is replaced. Errors of the system become a Fault (E0605 to E0608).
     """
 
-    __slots__ = ("_created", "_numbers", "_pending", "_staging", "_token")
+    __slots__ = ("_created", "_numbers", "_pending", "_staging", "_token", "statuses")
+
+    statuses: dict[str, tuple[int, int, int]]
+    """Of every file that was handed in: its size, time of change in nanoseconds, and inode, once it is committed."""
 
     def __init__(self) -> None:
+        self.statuses = {}
         self._created: list[str] = []
         self._numbers = count()
         self._pending: dict[str, str] = {}
@@ -71,6 +75,7 @@ class Writer:
 
     def write(self, target: str, data: bytes) -> bool:
         """Whether the file at a path differs from these contents; if so, they are in place once `commit` returns."""
+        path = target
         try:
             try:
                 status = os.lstat(target)
@@ -78,15 +83,16 @@ class Writer:
                     target = os.path.realpath(target)
                     status = os.lstat(target)
             except FileNotFoundError:
-                self._create(target, data)
+                self.statuses[path] = self._create(target, data)
                 return True
             if not stat.S_ISREG(status.st_mode):
                 raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: what is there is not a file")
             if status.st_size == len(data) and _holds(target, data):
                 # Two paths may be one file; what the later one says then holds.
                 self._pending.pop(target, None)
+                self.statuses[path] = (status.st_size, status.st_mtime_ns, status.st_ino)
                 return False
-            staged = self._staged(target, data)
+            staged, self.statuses[path] = self._staged(target, data)
             self._pending[target] = staged
             with contextlib.suppress(PermissionError):
                 # Some file systems have no permissions to keep.
@@ -122,14 +128,15 @@ class Writer:
         self._staging.clear()
         self._pending.clear()
 
-    def _create(self, target: str, data: bytes) -> None:
+    def _create(self, target: str, data: bytes) -> tuple[int, int, int]:
         """Makes a file that was not there. Waiting for the commit with the rename would cost half as much again."""
-        staged = self._staged(target, data)
+        staged, status = self._staged(target, data)
         self._created.append(target)
         os.replace(staged, target)
+        return status
 
-    def _staged(self, target: str, data: bytes) -> str:
-        """The path of a complete temporary file with these contents."""
+    def _staged(self, target: str, data: bytes) -> tuple[str, tuple[int, int, int]]:
+        """The path and the status of a complete temporary file with these contents."""
         folder = target.rpartition("/")[0] or ("/" if target.startswith("/") else ".")
         staging = self._staging.get(folder)
         if staging is None:
@@ -140,9 +147,10 @@ class Writer:
             written = os.write(handle, data)
             while written < len(data):
                 written += os.write(handle, data[written:])
+            status = os.fstat(handle)
         finally:
             os.close(handle)
-        return staged
+        return staged, (status.st_size, status.st_mtime_ns, status.st_ino)
 
     def _staging_folder(self, folder: str) -> str:
         """A new folder for temporary files, on the same file system as the files that it is for."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 
-from opwright.emit.emitter import Options
-from opwright.load.selection import load_backends, load_selection, selection_of_names
-from opwright.load.selection_codes import TWO_SELECTIONS
-from opwright.model.selection import EVERYTHING, Selection
-from opwright.source.diagnostic import Diagnostics
-from opwright.source.text import SourceFile
+# Arguments are declared before it is known whether there is anything to do: what acts on them is imported when it does.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opwright.emit.emitter import Options
+    from opwright.model.selection import Selection
+    from opwright.source.diagnostic import Diagnostics
 
 __all__ = [
     "add_backend_arguments",
@@ -120,6 +121,9 @@ def _spellings(name: str) -> tuple[str, str]:
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
     """What the flags choose, as the emitters take it."""
+    from opwright.emit.emitter import Options
+    from opwright.load.selection import load_backends
+
     backends = arguments.backend_whitelist
     return Options(
         per_operator_headers=arguments.per_operator_headers,
@@ -135,6 +139,11 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
 
 def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     """The operators that the flags choose; all, where no flag does. Faults of a selection file go to `sink`."""
+    from opwright.load.selection import load_selection, selection_of_names
+    from opwright.load.selection_codes import TWO_SELECTIONS
+    from opwright.model.selection import EVERYTHING
+    from opwright.source.text import SourceFile
+
     names, path = arguments.op_registration_whitelist, arguments.op_selection_yaml_path
     if names is not None and path is not None:
         sink.error(TWO_SELECTIONS, "both a list of operators and a selection file are given")

@@ -12,7 +12,8 @@ import argparse
 import sys
 import time
 
-from opwright.cli import console
+from opwright.build.folders import build_folders
+from opwright.cli import session
 from opwright.cli.arguments import (
     add_backend_arguments,
     add_input_arguments,
@@ -21,10 +22,14 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
-from opwright.cli.progress import progress
 from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES
-from opwright.generation import Generation, Request, build_folders, open_inputs
-from opwright.source.diagnostic import Diagnostics
+
+# What does the work is imported when there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.build.record import Run
+    from opwright.generation import Request
+    from opwright.source.diagnostic import Diagnostics
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +55,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection_arguments(parser)
 
 
-def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    """Generate, and print a summary."""
+def _run(arguments: argparse.Namespace) -> Run:
+    families = arguments.only or DEFAULT_FAMILIES
+    return session.run_of("generate", arguments, arguments.out, build_folders(arguments.out), families)
+
+
+def is_settled(arguments: argparse.Namespace) -> bool:
+    """Whether an earlier run did all that this one would do; then it is said so."""
     started = time.perf_counter()
+    if arguments.dry_run:
+        return False
+    record = session.current_record(_run(arguments))
+    if record is None:
+        return False
+    facts = record.facts
+    _print_summary(arguments, facts["version"], facts["origin"], facts["operators"], facts["files"], 0, started)
+    return True
+
+
+def _print_summary(
+    arguments: argparse.Namespace,
+    version: object,
+    origin: object,
+    operators: str | int,
+    files: str | int,
+    written: int,
+    started: float,
+) -> None:
+    print(f"PyTorch {version} from {origin}")
+    print(
+        f"{operators:,} operators, {files:,} files below {arguments.out}: "
+        f"{written:,} written, {int(files) - written:,} unchanged, {time.perf_counter() - started:.2f} s"
+    )
+
+
+def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
+    from opwright.generation import Request, open_inputs
+
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
-    request = Request(
+    return Request(
         inputs=inputs,
         folders=build_folders(arguments.out),
         families=tuple(arguments.only or DEFAULT_FAMILIES),
@@ -65,16 +104,25 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         mtia=arguments.mtia,
         release=arguments.release,
     )
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Generate, and print a summary."""
+    from opwright.cli import console
+    from opwright.cli.progress import progress
+    from opwright.generation import Generation
+
+    started = time.perf_counter()
+    request = _request(arguments, sink)
+    watched = session.watched_inputs(request.inputs, session.read_besides(arguments, request.folders))
     generation = Generation(request, sink)
     generation.check_shims()
     if arguments.dry_run:
         sys.stdout.writelines(f"{planned.target}\n" for planned in generation.plan().outputs)
         return console.SUCCESS
     with progress() as report:
-        summary = generation.write(report)
-    print(f"PyTorch {generation.version} from {inputs.origin}")
-    print(
-        f"{len(generation.job.catalog):,} operators, {summary.files:,} files below {arguments.out}: "
-        f"{summary.written:,} written, {summary.unchanged:,} unchanged, {time.perf_counter() - started:.2f} s"
-    )
+        summary = session.write(generation, _run(arguments), watched, report=report)
+    operators = len(generation.job.catalog)
+    inputs = request.inputs
+    _print_summary(arguments, generation.version, inputs.origin, operators, summary.files, summary.written, started)
     return console.SUCCESS

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from importlib import import_module
-from typing import Final
 
 from opwright import __version__
-from opwright.cli import console
+
+# A run with nothing to do takes little longer than its imports, so none is made for types alone.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
 
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
-#: and `run(arguments, sink)`, imported only when it is the one that runs.
+#: and `run(arguments, sink)`, imported only when it is the one that runs. Where it has `is_settled(arguments)`, that
+#: is asked first whether there is nothing to do.
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "explain": "tell what a diagnostic's code means and how to mend the fault",
@@ -51,6 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     module.add_arguments(own)
     arguments = own.parse_args(words[1:])
+    is_settled = getattr(module, "is_settled", None)
+    if is_settled is not None and is_settled(arguments):
+        return 0
+    from opwright.cli import console
+
     return console.run(lambda sink: int(module.run(arguments, sink)))
 
 

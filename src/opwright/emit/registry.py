@@ -6,11 +6,15 @@ A new emitter is a module with `emitters(job)` and a row here; a third party's i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import Final
 
-from opwright.emit.emitter import AnyEmitter, Job
+# The table is read when a program starts, before it is known whether there is anything to do: no import for types.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Final
+
+    from opwright.emit.emitter import AnyEmitter, Job
 
 #: Family -> the modules below `opwright.emit` that make it.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {

@@ -15,7 +15,7 @@ from opwright.release.codes import (
 )
 from opwright.release.local import from_wheel
 from opwright.release.pip_settings import load_index_settings
-from opwright.release.store import PACKAGED, WheelStore, member_of
+from opwright.release.store import PACKAGED, Places, WheelStore, member_of
 from opwright.release.view import Inputs, check_has_inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
@@ -188,6 +188,10 @@ class CachedStore:
     def member_names(self, prefix: str) -> tuple[str, ...]:
         """The wheel's members whose path begins with `prefix`."""
         return self.wheel.names(prefix)
+
+    def places(self) -> Places:
+        """The files in the cache."""
+        return Places(tuple(os.path.abspath(self.display_path(name)) for name in self.names()))
 
 
 def offered_versions() -> tuple[str, ...]:

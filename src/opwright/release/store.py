@@ -7,7 +7,7 @@ Inputs are named the same everywhere: `native/native_functions.yaml`, `templates
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from opwright.release.codes import INPUT_MISSING
 from opwright.source.diagnostic import Fault
@@ -18,11 +18,19 @@ if TYPE_CHECKING:
 
     from opwright.release.wheel import Wheel
 
-__all__ = ["AUTOGRAD", "PACKAGED", "FolderStore", "Store", "WheelStore", "is_input_name", "member_of"]
+__all__ = ["AUTOGRAD", "PACKAGED", "FolderStore", "Places", "Store", "WheelStore", "is_input_name", "member_of"]
 
 AUTOGRAD = "autograd/"
+VERSION_FILES = ("version.txt", "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"
+
+
+class Places(NamedTuple):
+    """Files and folders, as absolute paths, without whose change the inputs do not change."""
+
+    files: tuple[str, ...]
+    folders: tuple[str, ...] = ()
 
 
 class Store(Protocol):
@@ -50,6 +58,10 @@ class Store(Protocol):
 
     def member_names(self, prefix: str) -> tuple[str, ...]:
         """The paths of such files that begin with `prefix`."""
+        ...
+
+    def places(self) -> Places | None:
+        """Where the inputs come from on this machine; None when that cannot be told."""
         ...
 
 
@@ -115,6 +127,15 @@ class FolderStore:
             found += [file_name if relative == "." else f"{relative}/{file_name}" for file_name in files]
         return tuple(sorted(path for path in found if path.startswith(prefix)))
 
+    def places(self) -> Places:
+        """All inputs, the folders that they are in, and the files that say the version."""
+        files = [self.display_path(name) for name in self.names()]
+        if self._root is not None:
+            files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
+        folders = [os.path.join(self._aten, name) for name in ("native", "templates")]
+        folders += [self._autograd, os.path.join(self._autograd, "templates")]
+        return Places(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
+
 
 class WheelStore:
     """Inputs inside a wheel, read in one go when the first one is asked for, so that few ranges are read."""
@@ -164,6 +185,10 @@ class WheelStore:
     def member_names(self, prefix: str) -> tuple[str, ...]:
         """The wheel's members whose path begins with `prefix`."""
         return self._wheel.names(prefix)
+
+    def places(self) -> Places | None:
+        """The wheel, if it is a file."""
+        return Places((os.path.abspath(self._wheel.name),)) if os.path.isfile(self._wheel.name) else None
 
 
 def member_of(name: str) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from opwright.release.store import Store
+    from opwright.release.store import Places, Store
     from opwright.source.text import SourceFile
 
     AskWhole: TypeAlias = Callable[[str, int | None], bool]
@@ -62,6 +62,10 @@ class Inputs:
     def display_path(self, relative_path: str) -> str:
         """The path that diagnostics show for an input: on disk, or the wheel's name and the path inside it."""
         return self._store.display_path(relative_path)
+
+    def places(self) -> Places | None:
+        """Files and folders on this machine without whose change the inputs do not change; None if there are none."""
+        return self._store.places()
 
     @property
     def digest(self) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
-from typing import Final
 
-from opwright.build.depfile import write_dependency_lists
-from opwright.cli import console
+from opwright.cli import session
 from opwright.cli.arguments import add_backend_arguments, add_selection_arguments, options, selection
-from opwright.generation import Generation, Request
-from opwright.release.inputs import from_source_path
-from opwright.source.diagnostic import Diagnostics
+
+# What does the work is imported when there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
+
+    from opwright.build.record import Run
+    from opwright.generation import Request
+    from opwright.source.diagnostic import Diagnostics
 
 #: What `--generate` may name, which are families of emitters.
 _FAMILIES: Final = ("headers", "sources", "declarations_yaml")
@@ -54,11 +58,36 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    request = Request(
+def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
+    return tuple(family for family in _FAMILIES if family in arguments.generate)
+
+
+def _identity(arguments: argparse.Namespace) -> Run | None:
+    """What the run is remembered by: beside its outputs, or, if it only makes lists, beside these."""
+    lists = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
+    if arguments.dry_run and not lists:
+        return None
+    home = os.path.dirname(lists) if arguments.dry_run else arguments.install_dir
+    kind = {"lists": lists or None, "dry run": arguments.dry_run}
+    return session.run_of("gen", arguments, home, _folders(arguments), _families(arguments), **kind)
+
+
+def _is_settled(arguments: argparse.Namespace) -> bool:
+    """Whether an earlier run did all that this one would do."""
+    run = _identity(arguments)
+    if run is None or not all(map(os.path.isdir, _folders(arguments).values())):
+        return False
+    return session.current_record(run) is not None
+
+
+def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
+    from opwright.generation import Request
+    from opwright.release.inputs import from_source_path
+
+    return Request(
         inputs=from_source_path(arguments.source_path),
         folders=_folders(arguments),
-        families=tuple(family for family in _FAMILIES if family in arguments.generate),
+        families=_families(arguments),
         options=options(arguments, sink, tolerant=True),
         selection=selection(arguments, sink),
         tolerant=True,
@@ -66,22 +95,39 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         xpu=arguments.xpu,
         mtia=arguments.mtia,
     )
+
+
+def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    from opwright.build.depfile import write_dependency_lists
+    from opwright.cli import console
+    from opwright.generation import Generation
+
+    request = _request(arguments, sink)
+    watched = session.watched_inputs(request.inputs, session.read_besides(arguments, request.folders))
     generation = Generation(request, sink)
     generation.check_shims(note_missing=True)
+    lists = {}
     if arguments.output_dependencies:
         devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
-        write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)
+        lists = write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.
     for folder in request.folders.values():
         os.makedirs(folder, exist_ok=True)
-    if not arguments.dry_run:
-        generation.write()
+    run = _identity(arguments)
+    if run is not None and not arguments.dry_run:
+        session.write(generation, run, watched, more_outputs=lists)
+    elif run is not None and watched is not None:
+        session.remember(generation, run, watched, lists, {})
     return console.SUCCESS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse_args(argv)
+    if _is_settled(arguments):
+        return 0
+    from opwright.cli import console
+
     return console.run(lambda sink: _run(arguments, sink))
 
 

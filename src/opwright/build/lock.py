@@ -1,0 +1,75 @@
+"""The lock of an output folder: runs into the same folder take turns.
+
+The lock is the system's own on a file that stays, so it ends with the process, however that ends. Where the system or
+the file system has none, or the folder cannot be written, runs go on without: files are still written whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from types import TracebackType
+
+__all__ = ["FolderLock"]
+
+
+class FolderLock:
+    """A context in which no other run holds the lock of the same folder.
+
+    `waited` tells whether another run held it: then that one may have done the work already.
+    """
+
+    __slots__ = ("_folder", "_handle", "waited")
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._handle = -1
+        self.waited = False
+
+    def __enter__(self) -> FolderLock:
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+            self._handle = os.open(os.path.join(self._folder, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:
+            return self
+        with contextlib.suppress(OSError):
+            self.waited = _locked(self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+try:
+    import fcntl
+except ImportError:
+    import time
+
+    def _locked(handle: int) -> bool:
+        """Locks a file, and says whether that took waiting."""
+        import msvcrt
+
+        waited = False
+        while True:
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+            except OSError:
+                waited = True
+                time.sleep(0.05)
+            else:
+                return waited
+
+else:
+
+    def _locked(handle: int) -> bool:
+        """Locks a file, and says whether that took waiting."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            return True
+        return False

@@ -1,0 +1,78 @@
+"""Removal of what runs leave behind: outputs that are made no longer, and staging folders of runs that were killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from json import loads
+
+from opwright.build.record import Record, Run
+from opwright.build.writer import STAGING_PREFIX
+
+__all__ = ["prune", "remove_stale_staging"]
+
+
+def prune(run: Run, earlier: Record, others: Iterable[Record], made: Collection[str], roots: Iterable[str]) -> int:
+    """Removes the files that the earlier run of the same kind made and this one no longer makes, and counts them.
+
+    A file that a run of another kind made too stays, unless all that such runs make this one makes as well. Nothing
+    outside the run's folders is removed, whatever the record says.
+    """
+    gone = earlier.outputs.keys() - set(made)
+    for other in others:
+        if not _covers(run, other):
+            gone -= other.outputs.keys()
+    prefixes = tuple(f"{os.path.realpath(root).replace(os.sep, '/')}/" for root in roots)
+    removed = 0
+    for path in gone:
+        if path.startswith(prefixes) and "/../" not in path:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+                removed += 1
+    return removed
+
+
+def _covers(run: Run, other: Record) -> bool:
+    """Whether a run makes whatever runs of the other kind make: the same folders, and at least their families."""
+    mine: Mapping[str, object] = loads(run.kind)
+    its: Mapping[str, object] = loads(other.kind)
+    families = its.get("families")
+    same = {name: value for name, value in mine.items() if name != "families"} == {
+        name: value for name, value in its.items() if name != "families"
+    }
+    return same and isinstance(families, list) and set(run.families).issuperset(families)
+
+
+def remove_stale_staging(folders: Iterable[str]) -> None:
+    """Removes the staging folders of processes that run no longer."""
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(STAGING_PREFIX) and not _is_running(entry):
+                    _remove(entry.path)
+
+
+def _is_running(entry: os.DirEntry[str]) -> bool:
+    """Whether the process that a staging folder is named after may still run."""
+    number = entry.name[len(STAGING_PREFIX) :].partition("-")[0]
+    if not number.isdigit() or sys.platform == "win32":
+        # There is no harmless way to ask; a run that takes hours is none.
+        import time
+
+        return time.time() - entry.stat().st_mtime < 6 * 3600
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _remove(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            os.unlink(f"{folder}/{name}")
+        os.rmdir(folder)

@@ -1,0 +1,144 @@
+"""What a program's run has to do with earlier runs into the same folder: whether it is needed, and what it leaves.
+
+`settled` decides before anything heavy is imported; `write` does the work under the folder's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+from opwright.build.record import Record, Run, load_record, load_records, tool_identity, write_record
+from opwright.build.watch import Watched
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Mapping
+
+    from opwright.build.engine import Summary
+    from opwright.build.plan import Planned
+    from opwright.build.record import Status
+    from opwright.generation import Generation
+    from opwright.release.inputs import Inputs
+
+__all__ = ["current_record", "read_besides", "remember", "run_of", "watched_inputs", "write"]
+
+
+def run_of(
+    program: str,
+    arguments: argparse.Namespace,
+    home: str,
+    folders: Mapping[str, str],
+    families: Iterable[str],
+    **kind: object,
+) -> Run:
+    """The identity of a program's run: what it makes where, and every word of what it was asked for."""
+    real = {name: os.path.realpath(path) for name, path in folders.items()}
+    request = {
+        "program": program,
+        "working folder": os.getcwd(),
+        "arguments": vars(arguments),
+        "installed": _installed_torch() if _asks_for_installed(arguments) else None,
+    }
+    return Run(home, {"folders": real, **kind}, request, families)
+
+
+def _asks_for_installed(arguments: argparse.Namespace) -> bool:
+    return getattr(arguments, "source_path", None) is None and getattr(arguments, "torch", None) in (None, "auto")
+
+
+def _installed_torch() -> str | None:
+    """Where the installed PyTorch's generator is, without importing it."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec("torchgen")
+    except (ImportError, ValueError):
+        return None
+    return spec.origin if spec is not None else None
+
+
+def current_record(run: Run) -> Record | None:
+    """The record of an earlier run after which this one has nothing to do; what that one said is said again."""
+    record = load_record(run)
+    if record is None or not record.is_current(run):
+        return None
+    sys.stderr.write(str(record.facts.get("said", "")))
+    return record
+
+
+def read_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
+    """What a run reads besides the release's inputs: a selection file, and the headers of C shims that are kept."""
+    files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
+    if not arguments.update_aoti_c_shim:
+        with contextlib.suppress(OSError):
+            aoti = folders["aoti"]
+            files += [os.path.join(aoti, name) for name in os.listdir(aoti) if name.endswith(".h")]
+    return files
+
+
+def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> Watched | None:
+    """The state of a run's inputs, to be taken before they are read; None where they are not on this machine."""
+    places = inputs.places()
+    if places is None:
+        return None
+    return Watched.taken([*places.files, *map(os.path.abspath, more_files)], places.folders)
+
+
+def write(
+    generation: Generation,
+    run: Run,
+    watched: Watched | None,
+    *,
+    report: Callable[[Planned, bool], None] | None = None,
+    prune: bool = True,
+    more_outputs: Mapping[str, Status] | None = None,
+) -> Summary:
+    """Write what differs, remove what is made no longer, and leave a record."""
+    from opwright.build import prune as pruning
+    from opwright.build.lock import FolderLock
+
+    with FolderLock(run.state_folder):
+        earlier = load_record(run)
+        folders = generation.request.folders.values()
+        pruning.remove_stale_staging({*folders, *map(os.path.dirname, earlier.outputs if earlier else ())})
+        outputs: dict[str, Status] = {}
+        summary = generation.write(report, outputs)
+        if prune and earlier is not None:
+            pruning.prune(run, earlier, load_records(run), outputs, folders)
+        outputs.update(more_outputs or {})
+        if watched is not None:
+            for path in _unkept_headers(outputs, generation.request.folders["aoti"]):
+                watched.files.setdefault(path, None)
+            facts: dict[str, str | int] = {
+                "operators": len(generation.job.catalog),
+                "files": summary.files,
+                "version": str(generation.version),
+                "origin": generation.request.inputs.origin,
+            }
+            remember(generation, run, watched, outputs, facts)
+    return summary
+
+
+def _unkept_headers(outputs: Iterable[str], folder: str) -> list[str]:
+    """The headers of C shims that are not there, so that nothing was compared with them; they may come."""
+    root = os.path.realpath(folder)
+    sources = [path for path in outputs if os.path.dirname(path) == root and path.endswith(".cpp")]
+    headers = [f"{path.removesuffix('.cpp')}.h" for path in sources]
+    return [path for path in headers if path not in outputs and not os.path.exists(path)]
+
+
+def remember(
+    generation: Generation,
+    run: Run,
+    watched: Watched,
+    outputs: Mapping[str, Status],
+    facts: Mapping[str, str | int],
+) -> None:
+    """Leave a record of a run."""
+    from opwright.source.render import render_terminal
+
+    said = render_terminal(generation.sink.sorted(), color=False) if len(generation.sink) else ""
+    write_record(run, Record(run.kind, run.request, tool_identity(), watched, outputs, {**facts, "said": said}))
