@@ -103,3 +103,16 @@ def test_newer_releases_hold_tensors_by_value() -> None:
     (old, _), (new, _) = (view_metas(_group(one, "turn"), one) for one in (job, newer))
     assert "  const at::Tensor & by;\n" in declaration(old)
     assert "  at::Tensor by;\n" in declaration(new)
+
+
+def test_newest_releases_make_one_output_alone() -> None:
+    """To replay one output of `unbind` the newest releases select it, and do not make the others."""
+    renamed = (
+        PARTS.replace("int n", "int dim").replace("parts(", "unbind.int(").replace("parts_copy(", "unbind_copy.int(")
+    )
+    job = job_of(renamed.replace("autogen: parts_copy.out", "autogen: unbind_copy.int_out"))
+    newest = Job(job.catalog, Rules(parse_version("2.15.0")), job.options)
+    (old,), (new,) = (view_metas(_group(one, "unbind.int"), one) for one in (job, newest))
+    assert "    return at::_ops::unbind_int::call(base, dim)[out_index];\n" in implementation(old)[0]
+    assert "    return at::_ops::select_int::call(base, dim, out_index);\n" in implementation(new)[0]
+    assert "    return at::_ops::select_copy_int::call(base, dim, out_index);\n" in implementation(new)[0]

@@ -31,9 +31,9 @@ _OUTPUT: Final = "tmp_output"
 
 #: Operators that write and are left to themselves: their schemas do not tell what their functional form would be.
 _NOT_FUNCTIONALIZED: Final = frozenset((
-    "_cummax_helper", "_cummin_helper", "_fill_mem_eff_dropout_mask_", "_flash_attention_forward_no_dropout_inplace",
-    "_slow_conv2d_backward.grad_input", "adaptive_avg_pool3d_backward.grad_input", "polygamma_", "record_stream",
-    "resize_", "resize_as_",
+    "_cudnn_attention_forward_no_dropout_inplace", "_cummax_helper", "_cummin_helper", "_fill_mem_eff_dropout_mask_",
+    "_flash_attention_forward_no_dropout_inplace", "_slow_conv2d_backward.grad_input",
+    "adaptive_avg_pool3d_backward.grad_input", "polygamma_", "record_stream", "resize_", "resize_as_",
 ))  # fmt: skip
 
 #: Members of groups whose kernels are written, and registered, by hand.

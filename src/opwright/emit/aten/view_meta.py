@@ -35,13 +35,17 @@ _NAMESPACE: Final = "at::functionalization::"
 
 @dataclass(frozen=True, slots=True)
 class ViewMeta:
-    """The class of one view: the view itself or its in-place form, and the group that it stands in."""
+    """The class of one view: the view itself or its in-place form, and the group that it stands in.
+
+    `single_output` tells that of several outputs only the wanted one is made anew, where the table has a way.
+    """
 
     name: str
     function: NativeFunction
     group: ViewGroup
     members: ViewMetaMembers
     has_many_outputs: bool
+    single_output: bool
 
     @property
     def out_index(self) -> str:
@@ -52,7 +56,8 @@ class ViewMeta:
 def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewMeta:
     """The class of a view of a group."""
     members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors)
-    return ViewMeta(class_name(function.schema), function, group, members, has_many_outputs(function.schema))
+    many = has_many_outputs(function.schema)
+    return ViewMeta(class_name(function.schema), function, group, members, many, rules.single_output_view_replay)
 
 
 def view_metas(group: ViewGroup, job: Job) -> list[ViewMeta]:
@@ -129,13 +134,32 @@ def _given(meta: ViewMeta) -> tuple[Binding, ...]:
     return (BASE, *meta.members.base_parameters, *meta.members.fields)
 
 
+#: How one output of a view with several is made alone, by a simpler view; `{}` is `_copy` for its copying form.
+_SINGLE_OUTPUTS: Final = {
+    "split.Tensor": """\
+    // split() chunk `i` is base[i * split_size : (i + 1) * split_size] along dim,
+    // and slice clamps the end, which gives the short final chunk for free.
+    auto start = split_size * out_index;
+    return at::_ops::slice{}_Tensor::call(base, dim, start, start + split_size, 1);""",
+    "split_with_sizes": """\
+    c10::SymInt start = 0;
+    for (int64_t i = 0; i < out_index; ++i) {{
+      start += split_sizes[i];
+    }}
+    return at::_ops::slice{}_Tensor::call(base, dim, start, start + split_sizes[out_index], 1);""",
+    "unbind.int": "    return at::_ops::select{}_int::call(base, dim, out_index);",
+}
+
+
 def replay(meta: ViewMeta, called: NativeFunction) -> str:
-    """The call that applies the view, or the copying form of it, to a base."""
+    """The statements that apply the view, or the copying form of it, to a base."""
     copy = meta.group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
+    if meta.single_output and meta.function.name.text in _SINGLE_OUTPUTS:
+        return _SINGLE_OUTPUTS[meta.function.name.text].format("_copy" if called is copy else "")
     arguments = translate(_given(meta), forward_arguments(copy.schema, meta.function.style))
     index = f"[{meta.out_index}]" if meta.has_many_outputs else ""
-    return f"at::_ops::{called.name.unambiguous}::call({', '.join(arguments)}){index}"
+    return f"    return at::_ops::{called.name.unambiguous}::call({', '.join(arguments)}){index};"
 
 
 def inversion(meta: ViewMeta) -> str:
@@ -154,9 +178,9 @@ def implementation(meta: ViewMeta) -> list[str]:
         f"""
 at::Tensor {meta.name}::forward(const at::Tensor& base) {{
   if (reapply_views) {{
-    return {replay(meta, group.view)};
+{replay(meta, group.view)}
   }} else {{
-    return {replay(meta, group.view_copy)};
+{replay(meta, group.view_copy)}
   }}
 }}""",
         f"""
