@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.source.codes import Code, register
 
-__all__ = ["UNHELD_ARGUMENT", "VIEW_AMONG_RESULTS"]
+__all__ = ["UNHELD_ARGUMENT", "UNSAVABLE", "VIEW_AMONG_RESULTS"]
 
 UNHELD_ARGUMENT: Final = register(
     Code(
@@ -34,6 +34,22 @@ VIEW_AMONG_RESULTS: Final = register(
             error[E0991]: view `split_pair` has 2 differentiable results
 
         Name the differentiable one with `output_differentiability` in `derivatives.yaml`.
+        """,
+    )
+)
+UNSAVABLE: Final = register(
+    Code(
+        "E0992",
+        "a formula uses a value that cannot be saved",
+        """
+        What a backward formula uses of the forward call is saved in the node of the backward graph. Tensors, numbers,
+        strings, lists of integers and their optional forms can be; a reference into memory of the caller cannot, and
+        neither can a list of tensors that is the result of a function.
+
+            self: unbind_backward(grads, result)
+                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ uses `result`
+
+        Write the formula with other arguments, or with a fact about them, such as `self.sym_sizes()`.
         """,
     )
 )

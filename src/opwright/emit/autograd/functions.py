@@ -1,0 +1,236 @@
+"""`Functions.h` and `Functions.cpp`: the nodes of the backward graph as C++ classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from opwright.emit.autograd.kernels import generated_comment
+from opwright.emit.autograd.nodes import Node, Step, all_nodes
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+
+_LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
+
+_WILL_RELEASE: Final = """\
+  bool retain_variables = true;
+  void will_release_variables() override {
+    retain_variables = false;
+  }"""
+
+
+def _block(lines: Iterable[str], indent: str) -> str:
+    """Lines under an indentation, or an empty text where there are none."""
+    text = f"\n{indent}".join(lines)
+    return indent + text if text else ""
+
+
+def declaration(one: Node) -> str:
+    """The class of a node."""
+    released = [statement for field in one.saved for statement in field.released]
+    fields = [declared for field in one.saved for declared in field.fields]
+    sizes = [f"size_t {argument.name}_size_;" for argument in one.inputs if argument.is_list]
+    return f"""\
+#ifdef _WIN32
+struct {one.name} : public {one.superclass} {{
+  TORCH_API {one.name}() = default;
+#else
+struct TORCH_API {one.name} : public {one.superclass} {{
+#endif
+  using {one.superclass}::{one.superclass};
+  variable_list apply(variable_list&& grads) override;
+  std::string name() const override {{ return "{one.name}"; }}
+  void release_variables() override {{
+{"    " + _LOCK if one.locks else ""}
+{_block(released, "    ")}
+  }}
+{_WILL_RELEASE if one.keeps_variables else ""}
+  void compiled_args(CompiledNodeArgs& args) const override;
+  variable_list apply_with_saved(const variable_list& inputs, SwapSavedVariables& saved) override;
+{_block(fields, "  ")}
+{_block(sizes, "  ")}
+}};
+"""
+
+
+def _ranges(one: Node) -> list[str]:
+    """The statements that give each input its range among the outgoing gradients."""
+    return [
+        f"auto {argument.name}_ix = gen.range({f'{argument.name}_size_' if argument.is_list else 1});"
+        for argument in one.inputs
+    ]
+
+
+def _single(step: Step, over_lists: bool) -> str:
+    """The statement for the gradient of one argument."""
+    ((name, number),) = step.arguments
+    formula = f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula
+    if not over_lists:
+        return f"""\
+  if (needs_input_grad[/*{name}*/{number}]) {{
+    auto grad_result = {formula};
+    copy_range(grad_inputs, {name}_ix, grad_result);
+  }}"""
+    return f"""\
+  if (needs_input_grad[/*{name}*/{number}]) {{  // {name}
+    std::vector<Tensor> grad_result;
+    grad_result.reserve(grads.size());
+    for (const auto & i : c10::irange(grads.size())) {{
+      if (grads[i].defined()) {{
+        grad_result.emplace_back({formula});
+      }} else {{
+        grad_result.emplace_back(Tensor());
+      }}
+    }}
+    copy_range(grad_inputs, {name}_ix, grad_result);
+  }}"""
+
+
+def _several(step: Step) -> str:
+    """The statement for the gradients of several arguments, which the formula gives as a tuple."""
+    needed = [f"needs_input_grad[{number}]" for _, number in step.arguments]
+    mask = ""
+    if step.takes_mask:
+        flags = "".join([f"        {flag},\n" for flag in needed])
+        mask = f"      auto grad_input_mask = std::array<bool, {len(needed)}>{{\n{flags}      }};"
+    copies = "\n".join(
+        [
+            f"      if (needs_input_grad[/*{name}*/{number}]) {{\n"
+            f"        copy_range(grad_inputs, {name}_ix, std::get<{place}>(grad_result));\n"
+            "      }"
+            for place, (name, number) in enumerate(step.arguments)
+        ]
+    )
+    return f"""\
+  if ({" || ".join(needed)}) {{
+{mask}
+    auto grad_result = {step.formula};
+{copies}
+  }}"""
+
+
+def _body(one: Node) -> str:
+    """The statements that work out the gradients."""
+    lines = [f"  const auto& {name} = grads[{number}];" for name, number in one.gradients]
+    if any(step.needs_defined for step in one.steps):
+        lines.append("  bool any_grad_defined = any_variable_defined(grads);")
+    lines += [_single(step, one.over_lists) if len(step.arguments) == 1 else _several(step) for step in one.steps]
+    return "\n".join(lines)
+
+
+def _schema(one: Node) -> str:
+    """The statement that names the types of what is packed."""
+    types = [f"std::array<bool, {len(one.inputs)}>", *[type.removesuffix("&") for type, _ in one.parameters]]
+    packers = "".join([f"      torch::dynamo::autograd::IValuePacker<{type}>::packed_type(),\n" for type in types])
+    return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
+
+
+def definition(one: Node) -> str:
+    """The functions of a node's class."""
+    op, count, parameters = one.name, len(one.inputs), one.parameters
+    ranges = _block(_ranges(one), "  ")
+    signature = "".join([f", {type} {name}" for type, name in parameters])
+    passed = "".join([f", {name}" for _, name in parameters])
+    packed = _block(
+        [f"auto {name} = packed_args.unpack<{type.removesuffix('&')}>();" for type, name in parameters], "  "
+    )
+    checks = _block([field.checked for field in one.saved if field.checked], "  ")
+    unpacked = _block([field.unpacked for field in one.saved if field.unpacked], "  ")
+    masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in one.inputs])
+    needs = f"  auto needs_input_grad = std::array<bool, {count}>{{\n{masks}  }};"
+    needs = f"  IndexRangeGenerator gen;\n{ranges}\n{needs}"
+    collected = [
+        f"args.collect({field.visited});"
+        if field.is_output is None
+        else f"args.collect({field.visited}, {'true' if field.is_output else 'false'});"
+        for field in one.saved
+    ]
+    return f"""\
+static variable_list {op}_apply_functional(
+  variable_list&& grads,
+  std::array<bool,{count}> needs_input_grad{signature})
+{{
+  IndexRangeGenerator gen;
+{ranges}
+  variable_list grad_inputs(gen.size());
+{_body(one)}
+  return grad_inputs;
+}}
+inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, const ivalue_list& args)
+{{
+#ifdef C10_MOBILE
+  TORCH_INTERNAL_ASSERT(false, "compiled autograd doesn't work on mobile");
+#else
+  auto packed_args = PackedArgs(args);
+  auto needs_input_grad = packed_args.unpack<std::array<bool, {count}>>();
+{packed}
+  return {op}_apply_functional(variable_list(grads), needs_input_grad{passed});
+#endif
+}}
+
+variable_list {op}::apply(variable_list&& grads) {{
+{"  " + _LOCK if one.locks else ""}
+{checks}
+{unpacked}
+{needs}
+  return {op}_apply_functional(std::move(grads), needs_input_grad{passed});
+}}
+
+void {op}::compiled_args(CompiledNodeArgs& args) const {{
+{_block(collected, "    ")}
+}}
+variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) {{
+#ifdef C10_MOBILE
+  TORCH_INTERNAL_ASSERT(false, "compiled autograd doesn't work on mobile");
+#else
+{_block([f"saved.before({field.visited});" for field in one.saved], "  ")}
+
+  static bool called = false;
+  if (!called) {{
+    called = true;
+{_schema(one)}
+    const auto& pyinterface = torch::dynamo::autograd::getPyCompilerInterface();
+    pyinterface->bind_function(saved.get_py_compiler(), name(), {op}_apply_functional_ivalue, schema);
+  }}
+
+  variable_list output_result;
+
+  PackedArgs packed_args;
+{checks}
+{unpacked}
+{needs}
+  packed_args.pack(needs_input_grad);
+{_block([f"packed_args.pack({name});" for _, name in parameters], "  ")}
+
+  output_result = compiled_autograd_apply_functional(packed_args, next_edges(), saved, grads, name());
+
+{_block([f"saved.after({field.visited});" for field in one.saved], "  ")}
+  return output_result;
+#endif
+}}
+
+"""
+
+
+def _declared(one: Node, job: Job) -> Slots:
+    return {"autograd_function_declarations": (declaration(one),)}
+
+
+def _defined(one: Node, job: Job) -> Slots:
+    return {"autograd_function_definitions": (definition(one),)}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the two files."""
+    return [
+        Emitter(
+            name=file,
+            family="autograd",
+            template=f"autograd/{file}",
+            folder="autograd",
+            units=all_nodes,
+            fragment=fragment,
+            layout=OneFile(file),
+            frame=lambda job, file=file: {"generated_comment": generated_comment(file, job)},  # type: ignore[misc]
+        )
+        for file, fragment in (("Functions.h", _declared), ("Functions.cpp", _defined))
+    ]

@@ -1,0 +1,134 @@
+"""Nodes of the backward graph: one class for each info that has a backward formula.
+
+What goes into a class is decided here, in a frozen record that can be printed; `functions` and `python_functions`
+write it down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from opwright.emit.autograd.saved import SavedField, saved_field
+from opwright.emit.autograd.views import VIEWS
+from opwright.emit.emitter import Job, per_job
+from opwright.load.foreach_derivatives import FOREACH
+from opwright.model.derivatives import Derivative, DifferentiabilityInfo
+from opwright.schema.types import ListType
+
+
+class NodeInput(NamedTuple):
+    """An argument of the forward call that the node has a gradient for; a list has one for each tensor."""
+
+    name: str
+    is_list: bool
+
+
+class Step(NamedTuple):
+    """One backward formula: the arguments whose gradients it gives, by name and number.
+
+    `needs_defined` tells that the formula is passed over where no gradient comes in; `takes_mask` that it asks which
+    of its gradients are needed.
+    """
+
+    formula: str
+    arguments: tuple[tuple[str, int], ...]
+    needs_defined: bool
+    takes_mask: bool
+
+
+class Node(NamedTuple):
+    """What is decided for the class of one node.
+
+    `gradients` are the names of incoming gradients with their numbers, `parameters` the types and names of what the
+    backward function takes after the gradients and the mask.
+    """
+
+    name: str
+    function: str
+    superclass: str
+    over_lists: bool
+    inputs: tuple[NodeInput, ...]
+    saved: tuple[SavedField, ...]
+    gradients: tuple[tuple[str, int], ...]
+    steps: tuple[Step, ...]
+    keeps_variables: bool
+    parameters: tuple[tuple[str, str], ...]
+
+    @property
+    def locks(self) -> bool:
+        """Whether releasing what is saved needs a lock."""
+        return any(one.released for one in self.saved)
+
+
+_name: Final = attrgetter("name")
+
+
+def node(info: DifferentiabilityInfo, node_name: str, job: Job) -> Node:
+    """The node of an info that has a backward formula."""
+    inputs = tuple(
+        [
+            NodeInput(one.name, isinstance(one.type, ListType) and one.type.is_tensor_like)
+            for one in info.differentiable_arguments
+        ]
+    )
+    saved = [saved_field(one, False, info, job) for one in sorted(info.saved_inputs, key=_name)]
+    saved += [saved_field(one, True, info, job) for one in sorted(info.saved_outputs, key=_name)]
+    keeps_variables = info.uses_retain_variables
+    parameters = [("size_t", f"{one.name}_size_") for one in inputs if one.is_list]
+    parameters += [(one.parameter, one.name) for one in saved]
+    if keeps_variables:
+        parameters.append(("bool", "retain_variables"))
+    return Node(
+        name=node_name,
+        function=info.name,
+        # A view goes by `as_strided`, whose backward function cannot be traced.
+        superclass="Node" if info.name in VIEWS else "TraceableFunction",
+        over_lists=info.name.startswith(FOREACH),
+        inputs=inputs,
+        saved=tuple(saved),
+        gradients=_gradients(info),
+        steps=_steps(info),
+        keeps_variables=keeps_variables,
+        parameters=tuple(parameters),
+    )
+
+
+def _gradients(info: DifferentiabilityInfo) -> tuple[tuple[str, int], ...]:
+    if info.uses_single_grad:
+        return (("grad", 0),)
+    return tuple([(name, info.available_gradients.index(name)) for name in sorted(info.used_gradients)])
+
+
+def _steps(info: DifferentiabilityInfo) -> tuple[Step, ...]:
+    numbers = {one.name: number for number, one in enumerate(info.differentiable_arguments)}
+    tensors = {one.name for one in info.differentiable_arguments if one.type.text in ("Tensor", "Tensor?")}
+    return tuple([_step(one, numbers, tensors) for one in info.derivatives])
+
+
+def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) -> Step:
+    formula, names = derivative.formula, derivative.var_names
+    is_single = len(names) == 1
+    return Step(
+        formula,
+        tuple([(name, numbers[name]) for name in names]),
+        needs_defined=is_single and names[0] in tensors and "not_implemented" not in formula,
+        takes_mask=not is_single and "grad_input_mask" in formula,
+    )
+
+
+def _nodes(infos: Sequence[DifferentiabilityInfo], job: Job) -> list[Node]:
+    return [node(info, info.node_name, job) for info in infos if info.has_derivatives and info.node_name is not None]
+
+
+@per_job
+def file_nodes(job: Job) -> list[Node]:
+    """The nodes of the infos in `derivatives.yaml`, in its order."""
+    return _nodes(job.derivatives.infos, job)
+
+
+@per_job
+def all_nodes(job: Job) -> list[Node]:
+    """The nodes of all infos, those made for functions over lists last."""
+    return file_nodes(job) + _nodes(job.derivatives.made, job)

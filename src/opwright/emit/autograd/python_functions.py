@@ -1,0 +1,250 @@
+"""`python_functions.h` and its shards: the nodes of the backward graph as Python types, with what they keep."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.emit.aten.units import no_fragment, no_units
+from opwright.emit.autograd.kernels import generated_comment
+from opwright.emit.autograd.nodes import Node, file_nodes
+from opwright.emit.autograd.saved import SavedField
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots
+
+#: How a property gets at the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
+_ACCESS: Final = {
+    "plain": "  auto prop = static_cast<{op}*>(self->cdata.get())->{name};\n",
+    "variable": "  const auto& prop = static_cast<{op}*>(self->cdata.get())->{name}_;\n",
+    "variables": """\
+  const auto *node = static_cast<{op}*>(self->cdata.get());
+  const auto& prop = node->{name}_;
+  if (node->{name}_released_) {{
+    PyErr_SetString(PyExc_RuntimeError, ERR_BACKWARD_TWICE);
+    return nullptr;
+  }}
+""",
+    "scalars": """\
+  const auto *node = static_cast<{op}*>(self->cdata.get());
+  const auto& prop = node->{name};
+  if (node->{name}_released_) {{
+    PyErr_SetString(PyExc_RuntimeError, ERR_BACKWARD_TWICE);
+    return nullptr;
+  }}
+""",
+    "optional": """\
+  auto opt_prop = static_cast<{op}*>(self->cdata.get())->{name};
+  if (!opt_prop.has_value()) {{
+    Py_RETURN_NONE;
+  }}
+  auto prop = opt_prop.value();
+""",
+    "optional_array": """\
+  auto opt_prop = static_cast<{op}*>(self->cdata.get())->{name};
+  if (!opt_prop.list.has_value()) {{
+    Py_RETURN_NONE;
+  }}
+  auto prop = opt_prop.list.value();
+""",
+}
+
+
+def _tuple_of(item: str, *, loop: str = "auto i : c10::irange(prop.size())") -> str:
+    """The body that makes a tuple; `item` are the statements for one item."""
+    return f"""\
+  PyObject* tup = PyTuple_New((Py_ssize_t) prop.size());
+  for ({loop}) {{
+{item}  }}
+  return tup;
+"""
+
+
+#: What a property makes of the field, by the kind of its value.
+_BODIES: Final = {
+    "variable": "  return THPVariable_Wrap(prop.unpack(self->cdata));\n",
+    "raw_variable": """\
+  pybind11::object obj = pybind11::cast(prop, pybind11::return_value_policy::reference);
+  return obj.release().ptr();
+""",
+    "variables": _tuple_of(
+        "    PyTuple_SetItem(tup, (Py_ssize_t) i, THPVariable_Wrap(prop[i].unpack(self->cdata)));\n",
+        loop="auto i: c10::irange(prop.size())",
+    ),
+    "raw_variables": _tuple_of(
+        """\
+    pybind11::object obj = pybind11::cast(prop[i], pybind11::return_value_policy::reference);
+    PyTuple_SetItem(tup, (Py_ssize_t) i, obj.release().ptr());
+"""
+    ),
+    "longs": _tuple_of("    PyTuple_SetItem(tup, (Py_ssize_t) i, PyLong_FromUnsignedLong((uint64_t) prop[i]));\n"),
+    "doubles": _tuple_of("    PyTuple_SetItem(tup, (Py_ssize_t) i, PyFloat_FromDouble((double) prop[i]));\n"),
+    "symints": _tuple_of(
+        """\
+      auto si = prop[i];
+      if (auto m = si.maybe_as_int()) {
+        PyTuple_SetItem(tup, (Py_ssize_t) i, PyLong_FromUnsignedLong(*m));
+      } else {
+        auto py_symint = py::cast(si).release().ptr();
+        PyTuple_SetItem(tup, (Py_ssize_t) i, py_symint);
+      }
+"""
+    ),
+    "scalars": _tuple_of(
+        """\
+    if (prop[i].isComplex()) {
+      auto cprop = prop[i].to<c10::complex<double>>();
+      PyTuple_SetItem(tup, (Py_ssize_t) i, PyComplex_FromDoubles(cprop.real(), cprop.imag()));
+    } else if (prop[i].isFloatingPoint()) {
+      auto double_prop = prop[i].to<double>();
+      PyTuple_SetItem(tup, (Py_ssize_t) i, PyFloat_FromDouble(double_prop));
+    } else if (prop[i].isIntegral(/*includeBool=*/false)) {
+      auto long_prop = prop[i].to<int64_t>();
+      PyTuple_SetItem(tup, (Py_ssize_t) i, PyLong_FromLong(long_prop));
+    } else if (prop[i].isBoolean()) {
+      if (prop[i].to<bool>()) {
+        PyTuple_SetItem(tup, (Py_ssize_t) i, Py_True);
+      } else {
+        PyTuple_SetItem(tup, (Py_ssize_t) i, Py_False);
+      }
+    } else {
+      PyErr_SetString(PyExc_RuntimeError, "Unknown scalar type");
+      return nullptr;
+    }
+""",
+        loop="auto i: c10::irange(prop.size())",
+    ),
+    "long": "  return PyLong_FromUnsignedLong((int64_t) prop);\n",
+    "symint": """\
+  if (auto m = prop.maybe_as_int()) {
+    return PyLong_FromUnsignedLong(*m);
+  } else {
+    return py::cast(prop).release().ptr();
+  }
+""",
+    "double": "  return PyFloat_FromDouble((double) prop);\n",
+    "bool": """\
+  if (prop) {
+    Py_RETURN_TRUE;
+  } else {
+    Py_RETURN_FALSE;
+  }
+""",
+    "string": "  return PyUnicode_FromStringAndSize(prop.data(), prop.size());\n",
+    "scalar": """\
+  if (prop.isComplex()) {
+    auto cprop = prop.to<c10::complex<double>>();
+    return PyComplex_FromDoubles(cprop.real(), cprop.imag());
+  } else if (prop.isFloatingPoint()) {
+    return PyFloat_FromDouble(prop.to<double>());
+  } else if (prop.isIntegral(/*includeBool=*/false)) {
+    return PyLong_FromLong(prop.to<int64_t>());
+  } else if (prop.isBoolean()) {
+    if (prop.to<bool>()) {
+      Py_RETURN_TRUE;
+    } else {
+      Py_RETURN_FALSE;
+    }
+  } else {
+    PyErr_SetString(PyExc_RuntimeError, "Unknown scalar type");
+    return nullptr;
+  }
+""",
+}
+
+
+def _getter(op: str, name: str, access: str, body: str, *, raw: bool = False) -> str:
+    """The function behind a property."""
+    return f"""\
+static PyObject* THP{op}_{name}_{"raw_" if raw else ""}getter(THPCppFunction *self, void *_unused) {{
+  HANDLE_TH_ERRORS
+{_ACCESS[access].format(op=op, name=name)}{_BODIES[body]}  END_HANDLE_TH_ERRORS
+}}
+"""
+
+
+def _getters(op: str, field: SavedField) -> list[str]:
+    """The functions behind the properties of one attribute; saved variables can be had as they are, too."""
+    found = [_getter(op, field.name, field.getter, field.body)] if field.getter else []
+    if field.is_output is not None:
+        found.append(_getter(op, field.name, field.getter, f"raw_{field.body}", raw=True))
+    return found
+
+
+def _properties(op: str, field: SavedField) -> list[str]:
+    """The entries of one attribute in the table of properties; each attribute without a function has none."""
+    name = field.name
+    found: list[str] = []
+    if field.getter:
+        found.append(f'  {{(char*)"_saved_{name}", (getter)THP{op}_{name}_getter, nullptr, nullptr, nullptr}},\n')
+    if field.is_output is not None:
+        found.append(
+            f'  {{(char*)"_raw_saved_{name}", (getter)THP{op}_{name}_raw_getter, nullptr, nullptr, nullptr}},\n'
+        )
+    return found
+
+
+def properties(one: Node) -> str:
+    """The properties of a node's Python type, with the functions behind them."""
+    op = one.name
+    getters = "\n".join([getter for field in one.saved for getter in _getters(op, field)]).rstrip()
+    entries = "".join([entry for field in one.saved for entry in _properties(op, field)]) or "\n"
+    return f"""\
+{getters}
+
+static struct PyGetSetDef {op}_properties[] = {{
+  THP_FUNCTION_DEFAULT_PROPERTIES,
+{entries}  {{nullptr}} /* sentinel */
+}};
+
+"""
+
+
+def initializer(one: Node) -> str:
+    """The statements that make a node's Python type."""
+    op = one.name
+    return f'static PyTypeObject {op}Class;\naddClass<{op}>(module, {op}Class, "{op}", {op}_properties);\n'
+
+
+def _fragment(one: Node, job: Job) -> Slots:
+    return {"py_function_initializers": (initializer(one),), "py_function_props_and_getters": (properties(one),)}
+
+
+def _header_frame(job: Job) -> Slots:
+    names = [f"initialize_autogenerated_functions_{number}" for number in range(job.rules.autograd_functions_shards)]
+    return {
+        "generated_comment": generated_comment("python_functions.h", job),
+        "shard_forward_declare": [f"void {name}(PyObject* module);" for name in names],
+        "shard_call": [f"{name}(module);" for name in names],
+    }
+
+
+def _frame(job: Job) -> Slots:
+    return {
+        "generated_comment": generated_comment("python_functions.cpp", job),
+        "py_function_initializers": (),
+        "py_function_props_and_getters": (),
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the header and of the shards."""
+    return [
+        Emitter(
+            name="python_functions.h",
+            family="python",
+            template="autograd/python_functions.h",
+            folder="autograd",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("python_functions.h"),
+            frame=_header_frame,
+        ),
+        Emitter(
+            name="python_functions.cpp",
+            family="python",
+            template="autograd/python_functions.cpp",
+            folder="autograd",
+            units=file_nodes,
+            fragment=_fragment,
+            layout=Sharded("python_functions.cpp", job.rules.autograd_functions_shards, lambda one: one.function),
+            frame=_frame,
+        ),
+    ]

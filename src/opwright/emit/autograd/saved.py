@@ -1,0 +1,188 @@
+"""What a node of the backward graph keeps of the forward call, and how it reads it again."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.convention import types
+from opwright.cpp import types as cpp
+from opwright.cpp.types import CType
+from opwright.emit.autograd.codes import UNSAVABLE
+from opwright.emit.emitter import Job
+from opwright.model.derivatives import DifferentiabilityInfo, SavedAttribute, SavedKind
+from opwright.schema.function import Argument
+from opwright.source.diagnostic import Fault
+
+_OPTIONAL_SIZES: Final = cpp.optional(cpp.SYMINT_ARRAY_REF)
+
+#: The C++ type of each fact that can be saved in place of a value.
+_FACTS: Final = {
+    SavedKind.SIZES: cpp.SYMINT_ARRAY_REF,
+    SavedKind.OPTIONAL_SIZES: _OPTIONAL_SIZES,
+    SavedKind.BLOCK_SIZE: _OPTIONAL_SIZES,
+    SavedKind.OPTIONS: cpp.TENSOR_OPTIONS,
+    SavedKind.INFO: cpp.base("torch::autograd::generated::TypeAndSize"),
+    SavedKind.SIZE: cpp.SYMINT,
+    SavedKind.NUMEL: cpp.LONG,
+    SavedKind.SYM_NUMEL: cpp.SYMINT,
+    SavedKind.LIST_SIZES: cpp.vector(cpp.vector(cpp.LONG)),
+    SavedKind.LIST_SYM_SIZES: cpp.vector(cpp.vector(cpp.SYMINT)),
+    SavedKind.LIST_SCALAR_TYPES: cpp.vector(cpp.SCALAR_TYPE),
+    SavedKind.GEOMETRY: cpp.base("at::TensorGeometry"),
+    SavedKind.SCALAR_TYPE: cpp.SCALAR_TYPE,
+    SavedKind.DIM: cpp.LONG,
+    SavedKind.STRIDES: cpp.SYMINT_ARRAY_REF,
+    SavedKind.LAYOUT: cpp.LAYOUT,
+    SavedKind.CONJUGATE: cpp.BOOL,
+}
+
+
+def saved_type(saved: SavedAttribute, info: DifferentiabilityInfo) -> CType:
+    """The C++ type, by value, of what an info's formulas save."""
+    if saved.kind is not SavedKind.VALUE:
+        return _FACTS[saved.kind]
+    source = saved.source
+    if source is None:
+        return cpp.TENSOR_OPTIONS
+    style = info.function.style
+    if isinstance(source, Argument):
+        return types.argument_type(source.type, mutable=source.is_write, symint=True, style=style).value
+    return types.return_type(source, style).value
+
+
+class Keeping(NamedTuple):
+    """How values of a type are kept: the field's type, and what is said of it in Python.
+
+    `parameter` is the type by which the backward function takes the value, where it is not the field's. `getter` and
+    `body` name the parts of the Python property, empty where there is none.
+    """
+
+    field: str
+    parameter: str = ""
+    getter: str = ""
+    body: str = ""
+
+
+#: Types that are held by another than their own, mostly by values in place of references.
+_KEEPINGS: Final = {
+    cpp.INT_ARRAY_REF: Keeping("std::vector<int64_t>", "", "plain", "longs"),
+    cpp.SYMINT_ARRAY_REF: Keeping("std::vector<c10::SymInt>", "", "plain", "symints"),
+    cpp.OPTIONAL_INT_ARRAY_REF: Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
+    cpp.OPTIONAL_SYMINT_ARRAY_REF: Keeping("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
+    cpp.optional(cpp.INT_ARRAY_REF): Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
+    _OPTIONAL_SIZES: Keeping("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
+    cpp.optional(cpp.array_ref(cpp.DOUBLE)): Keeping("c10::OptionalArray<double>", "", "optional_array", "doubles"),
+    cpp.LONG: Keeping("int64_t", "", "plain", "long"),
+    cpp.SYMINT: Keeping("c10::SymInt", "", "plain", "symint"),
+    cpp.STRING_VIEW: Keeping("std::string", "", "plain", "string"),
+    cpp.optional(cpp.STRING_VIEW): Keeping("std::optional<std::string>", "", "optional", "string"),
+    cpp.optional(cpp.LONG): Keeping(cpp.optional(cpp.LONG).text, "", "optional", "long"),
+    cpp.optional(cpp.SYMINT): Keeping(cpp.optional(cpp.SYMINT).text, "", "optional", "symint"),
+    cpp.DOUBLE: Keeping("double", "", "plain", "double"),
+    cpp.optional(cpp.DOUBLE): Keeping(cpp.optional(cpp.DOUBLE).text, "", "optional", "double"),
+    cpp.BOOL: Keeping("bool", "", "plain", "bool"),
+    cpp.SCALAR: Keeping("at::Scalar", "", "plain", "scalar"),
+    cpp.optional(cpp.SCALAR): Keeping(cpp.optional(cpp.SCALAR).text, "", "optional", "scalar"),
+}
+
+_VARIABLES: Final = (cpp.TENSOR, cpp.optional(cpp.TENSOR))
+_LISTS: Final = (cpp.TENSOR_LIST, cpp.ITENSOR_LIST_REF, cpp.vector(cpp.TENSOR))
+_OPTIONAL_LIST: Final = cpp.c10_list(cpp.optional(cpp.TENSOR))
+_SCALARS: Final = cpp.array_ref(cpp.SCALAR)
+
+
+class SavedField(NamedTuple):
+    """What is decided for one saved attribute of a node.
+
+    `fields` are the node's fields, `released` the statements that let go of them, `unpacked` the statement that reads
+    the value and `checked` the one that makes sure that it is still there (both may be empty). `visited` is the field
+    that compiled autograd collects, together with whether it is an output where it is a `SavedVariable` (`is_output`
+    is None for others). `parameter` is the type by which the backward function takes it. `getter` and `body` name the
+    parts of the Python property, empty where there is none.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    released: tuple[str, ...]
+    unpacked: str
+    checked: str
+    visited: str
+    is_output: bool | None
+    parameter: str
+    getter: str
+    body: str
+
+
+def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityInfo, job: Job) -> SavedField:
+    """How a node keeps one saved attribute. Raises Fault for a value of a type that no node can keep."""
+    type = saved_type(saved, info)
+    name = saved.name
+    if type in _VARIABLES or (type is cpp.SCALAR and is_output):
+        return _variable(name, is_output, job)
+    if type in _LISTS or type is _OPTIONAL_LIST:
+        if type.kind == "vector" and not (is_output and info.function.root_name.startswith("_foreach")):
+            raise _unsavable(saved, type, info)
+        return _list_of_variables(name, is_output, type is _OPTIONAL_LIST, job)
+    if type is _SCALARS:
+        fields = (f"std::vector<at::Scalar> {name};", f"bool {name}_released_ = false;")
+        parameter = "std::vector<at::Scalar>&"
+        return SavedField(name, fields, (f"{name}.clear();",), "", "", name, None, parameter, "scalars", "scalars")
+    keeping = _KEEPINGS.get(type)
+    if keeping is None:
+        spelt = type.text.lower()
+        if "ref" in spelt or "view" in spelt or "*" in spelt or "&" in spelt:
+            raise _unsavable(saved, type, info)
+        keeping = Keeping(type.text)
+    start = " = 0" if type is cpp.LONG else ""
+    # What a list of words calls a type is its spelling up to the first blank.
+    parameter = f"{keeping.field.partition(' ')[0]}&"
+    field = f"{keeping.field} {name}{start};"
+    return SavedField(name, (field,), (), "", "", name, None, parameter, keeping.getter, keeping.body)
+
+
+def _own_pointer(job: Job) -> str:
+    """The expression by which a node names itself as the one that an output is saved for."""
+    return "getptr()" if job.rules.nodes_are_intrusive else "shared_from_this()"
+
+
+def _variable(name: str, is_output: bool, job: Job) -> SavedField:
+    owner = _own_pointer(job) if is_output else ""
+    return SavedField(
+        name,
+        (f"SavedVariable {name}_;",),
+        (f"{name}_.reset_data();",),
+        f"auto {name} = {name}_.unpack({owner});",
+        "",
+        f"{name}_",
+        is_output,
+        "Tensor&",
+        "variable",
+        "variable",
+    )
+
+
+def _list_of_variables(name: str, is_output: bool, is_optional: bool, job: Job) -> SavedField:
+    if is_optional:
+        unpacked = f"auto {name} = unpack_opt_list({name}_);"
+        parameter = "torch::List<std::optional<Tensor>>&"
+    else:
+        unpacked = f"auto {name} = unpack_list({name}_, {_own_pointer(job) if is_output else 'nullptr'});"
+        parameter = "std::vector<Tensor>&"
+    return SavedField(
+        name,
+        (f"std::vector<SavedVariable> {name}_;", f"bool {name}_released_ = false;"),
+        (f"{name}_.clear();", f"{name}_released_ = true;"),
+        unpacked,
+        f"TORCH_CHECK(!{name}_released_, ERR_BACKWARD_TWICE);",
+        f"{name}_",
+        is_output,
+        parameter,
+        "variables",
+        "variables",
+    )
+
+
+def _unsavable(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo) -> Fault:
+    place = next(one.place for one in info.derivatives if saved in one.saved_inputs + one.saved_outputs)
+    message = f"`{saved.name}` of `{info.name}`, of type `{type.text}`, cannot be saved for the backward call"
+    return Fault.at(UNSAVABLE, message, place, label=f"uses `{saved.name}`")
