@@ -21,8 +21,8 @@ def print_figures(results: Sequence[Measured], rounds: int, *, in_memory: bool) 
     """The results as a Markdown table, with the circumstances above it."""
     place = "a memory file system" if in_memory else "disk"
     heading = (
-        f"PyTorch {reference_version()}, Python {platform.python_version()}, {os.cpu_count()} cores; "
-        f"medians of {rounds} pairs of whole processes that write to {place}; "
+        f"PyTorch {reference_version()}, Python {platform.python_version()}, {os.cpu_count()} cores.\n"
+        f"Medians of {rounds} pairs of whole processes that write to {place};\n"
         "memory is the peak resident size of the largest process."
     )
     return "\n".join([heading, "", *table(COLUMNS, [row(result) for result in results])])
