@@ -16,6 +16,7 @@ from opwright.emit.registry import DEFAULT_FAMILIES, emitters
 from opwright.load import load_catalog
 from opwright.load.selection import check_selection
 from opwright.model.catalog import Catalog
+from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, key_named
 from opwright.model.selection import EVERYTHING, Selection
@@ -123,6 +124,14 @@ def _loaded_derivatives(request: Request, catalog: Catalog, sink: Diagnostics) -
     return match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), sink)
 
 
+def _loaded_deprecated(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[DeprecatedSignature, ...]:
+    """The deprecated signatures of the functions that Python gets from the generator."""
+    from opwright.convention.python.bound import is_bound
+    from opwright.load.deprecated import load_deprecated
+
+    return load_deprecated(inputs.read_text("autograd/deprecated.yaml"), filter(is_bound, catalog.functions), sink)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What a run is asked for: inputs, output folders by name, families of emitters, flags.
@@ -164,7 +173,11 @@ class Generation:
         if not _WITH_DERIVATIVES.isdisjoint(request.families):
             derivatives = _loaded_derivatives(request, catalog, self.sink)
             self.sink.raise_if_errors()
-        self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives)
+        deprecated: tuple[DeprecatedSignature, ...] = ()
+        if "python" in request.families:
+            deprecated = _loaded_deprecated(request.inputs, catalog, self.sink)
+            self.sink.raise_if_errors()
+        self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated)
         inputs = request.inputs
         self._engine: Final = Engine(request.folders, lambda name: inputs.read_text(template_path(name)))
 

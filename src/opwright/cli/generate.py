@@ -22,7 +22,7 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
-from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES
+from opwright.emit.registry import FAMILIES, chosen_families
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> Run:
-    families = arguments.only or DEFAULT_FAMILIES
+    families = chosen_families(arguments.only)
     return session.run_of("generate", arguments, arguments.out, build_folders(arguments.out), families)
 
 
@@ -96,7 +96,7 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
     return Request(
         inputs=inputs,
         folders=build_folders(arguments.out),
-        families=tuple(arguments.only or DEFAULT_FAMILIES),
+        families=chosen_families(arguments.only),
         options=options(arguments, sink),
         selection=selection(arguments, sink),
         mps=arguments.mps,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
 from opwright.model.catalog import Catalog
+from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction
@@ -51,11 +52,11 @@ class Job:
 
     `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
     the names first occur. `derivatives` are those of the functions selected for training, ordered by C++ name; they
-    are there where a family of the run needs them. `derived` is where `per_job` remembers what follows from the job
-    alone.
+    are there where a family of the run needs them, and so are the `deprecated` signatures of Python. `derived` is
+    where `per_job` remembers what follows from the job alone.
     """
 
-    __slots__ = ("by_root", "catalog", "derivatives", "derived", "options", "rules", "selection")
+    __slots__ = ("by_root", "catalog", "deprecated", "derivatives", "derived", "options", "rules", "selection")
 
     def __init__(
         self,
@@ -64,12 +65,14 @@ class Job:
         options: Options,
         selection: Selection = EVERYTHING,
         derivatives: MatchedDerivatives = NO_DERIVATIVES,
+        deprecated: Sequence[DeprecatedSignature] = (),
     ) -> None:
         self.catalog: Final = catalog
         self.rules: Final = rules
         self.options: Final = options
         self.selection: Final = selection
         self.derivatives: Final = derivatives
+        self.deprecated: Final = deprecated
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)

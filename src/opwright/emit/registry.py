@@ -45,13 +45,36 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.ufunc",
     ),
     "declarations_yaml": ("aten.declarations",),
-    "autograd": ("autograd.trace_type", "autograd.variable_factories"),
-    "python": ("aten.view_meta",),
+    "autograd": (
+        "autograd.functions",
+        "autograd.inplace_or_view",
+        "autograd.trace_type",
+        "autograd.variable_factories",
+        "autograd.view_funcs",
+    ),
+    "python": ("autograd.python_functions", "python.files", "python.return_types"),
+    "annotated": ("python.annotated_arguments",),
+    "view_meta": ("aten.view_meta",),
     "unboxing": ("aten.unboxing",),
 }
 
 #: What a run makes unless it is asked for more: boxed functions are for builds without the dispatcher only.
 DEFAULT_FAMILIES: Final = tuple(family for family in FAMILIES if family != "unboxing")
+
+#: Families that go with another for whoever asks for that one by name.
+_COMPANIONS: Final = {"python": ("annotated", "view_meta")}
+
+
+def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
+    """The families that a user asks for, with those that go with them; without a choice the usual ones.
+
+    >>> chosen_families(["python"])
+    ('python', 'annotated', 'view_meta')
+    """
+    if not only:
+        return DEFAULT_FAMILIES
+    wanted = {family for name in only for family in (name, *_COMPANIONS.get(name, ()))}
+    return tuple(family for family in FAMILIES if family in wanted)
 
 
 def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[AnyEmitter]:

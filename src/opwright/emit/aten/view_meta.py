@@ -265,5 +265,5 @@ def emitters(job: Job) -> list[AnyEmitter]:
         _emitter("functional-inverses", "FunctionalInverses.h", ("view_inverse_declarations",), _inverses),
         _emitter("view-meta-header", "ViewMetaClasses.h", declared, _declarations),
         _emitter("view-meta", "ViewMetaClasses.cpp", implemented, _implementations),
-        _emitter("view-meta-python", python, bound, _bindings, family="python", folder="functionalization"),
+        _emitter("view-meta-python", python, bound, _bindings, family="view_meta", folder="functionalization"),
     ]

@@ -1,0 +1,139 @@
+"""The overloads of one Python function: which share a signature, and in which order the parser tries them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from opwright.convention.python.signature import PythonSignature
+from opwright.model.native_function import NativeFunction
+from opwright.schema.types import Type
+
+
+class Overload(NamedTuple):
+    """A native function as Python sees it; a function may have deprecated signatures too."""
+
+    signature: PythonSignature
+    function: NativeFunction
+
+
+class Pair(NamedTuple):
+    """What one signature of the parser calls: a function, and where `out` is given, another one."""
+
+    signature: PythonSignature
+    base: NativeFunction
+    out: NativeFunction | None
+
+
+class Repeated(Exception):
+    """Two overloads have the same signature in Python."""
+
+    def __init__(self, first: Overload, second: Overload) -> None:
+        super().__init__(second.signature.text)
+        self.first: Final = first
+        self.second: Final = second
+
+
+class OutAlone(Exception):
+    """An overload with `out` has no counterpart without; `candidates` are those that it might have been."""
+
+    def __init__(self, out: Overload, candidates: Sequence[Overload]) -> None:
+        super().__init__(out.signature.text)
+        self.out: Final = out
+        self.candidates: Final = tuple(candidates)
+
+
+def paired(overloads: Sequence[Overload]) -> list[Pair]:
+    """The overloads with each out form joined to its base, in the order of their bases.
+
+    Raises Repeated and OutAlone.
+    """
+    if len(overloads) == 1 and not overloads[0].function.arguments.out:
+        return [Pair(*overloads[0], None)]
+    bases: dict[str, Overload] = {}
+    outs: dict[str, Overload] = {}
+    for overload in overloads:
+        found = outs if overload.function.arguments.out else bases
+        first = found.setdefault(overload.signature.text_without_out, overload)
+        if first is not overload:
+            raise Repeated(first, overload)
+    for text, overload in outs.items():
+        if text not in bases or not _takes_same(overload, bases[text]):
+            raise OutAlone(overload, [one for one in bases.values() if not one.signature.deprecated])
+    return [_pair(one, outs.get(text)) for text, one in bases.items()]
+
+
+def _takes_same(out: Overload, base: Overload) -> bool:
+    # The parser knows a function's `self` as `input`, so one text may stand for two names.
+    names = [one.name for one in base.signature.without_out]
+    return [one.name for one in out.signature.without_out] == names
+
+
+def _pair(base: Overload, out: Overload | None) -> Pair:
+    if out is None:
+        return Pair(base.signature, base.function, None)
+    # The signature with `out` takes all that the other one takes, but the tensor options are the other one's.
+    return Pair(out.signature.with_options(base.signature.options), base.function, out.function)
+
+
+#: Types whose values another type's parameter takes as well; the parser has to try the other one first.
+_YIELDS_TO: Final = frozenset(
+    (
+        # A number can become a tensor, and a tensor without dimensions a number.
+        ("Scalar", "Tensor"), ("Scalar?", "Tensor?"), ("SymInt", "Tensor"), ("int", "Tensor"),
+        # A lone integer is a list of one, too.
+        ("int[]", "int"), ("int[]", "int?"),
+        ("SymInt[]", "int[]"),
+    )
+)  # fmt: skip
+
+
+@cache
+def _yields(type: Type, other: Type) -> bool:
+    # The parser fails at a list that holds something else than tensors, so lists of tensors come last.
+    return (type.text, other.text) in _YIELDS_TO or (type.text == "Tensor[]" and "[]" in other.text)
+
+
+def comes_after(signature: PythonSignature, other: PythonSignature) -> bool:
+    """Whether the parser has to try the other signature first, which else would never have its turn.
+
+    They take equally many values, and each is of the same type or of one that yields to the other's.
+    """
+    own, others = signature.without_out, other.without_out
+    if len(own) != len(others):
+        return False
+    differs = False
+    for one, against in zip(own, others, strict=True):
+        if one.type is not against.type:
+            if not _yields(one.type, against.type):
+                return False
+            differs = True
+    return differs
+
+
+def ordered(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs in the order in which the parser tries them: by text, but after those that they yield to."""
+    if len(pairs) == 1:
+        return list(pairs)
+    by_text = sorted(pairs, key=lambda pair: pair.signature.text)
+    waiting: dict[int, set[int]] = {}
+    for place, pair in enumerate(by_text):
+        first = {number for number, one in enumerate(by_text) if comes_after(pair.signature, one.signature)}
+        if first:
+            waiting[place] = first
+    if not waiting:
+        return by_text
+    made: list[Pair] = []
+    ready = deque(place for place in range(len(by_text)) if place not in waiting)
+    while ready:
+        place = ready.popleft()
+        made.append(by_text[place])
+        # Whoever waits for this one alone follows, in the order of the texts.
+        for number in [number for number, first in waiting.items() if place in first]:
+            waiting[number].discard(place)
+            if not waiting[number]:
+                del waiting[number]
+                ready.append(number)
+    return made

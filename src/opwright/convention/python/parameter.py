@@ -1,0 +1,141 @@
+"""Parameters of Python signatures: each is made once per argument of a schema, with the texts that follow from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention.defaults import default_expression
+from opwright.convention.python.parser import reader, type_name
+from opwright.schema.function import Argument, TensorOptions
+from opwright.schema.types import BOOL, TENSOR, Type, base, list_of, optional
+
+#: Defaults in C++ that are None in Python.
+_NONE: Final = frozenset(("::std::nullopt", "{}"))
+
+
+class Parameter:
+    """A parameter of a Python function.
+
+    `default` is the default's text, or None. `text` is the parameter in the language of the argument parser, as a
+    function has it; as a method has it, it is `method_text`: there, no tensor takes the name `input`. `outs` are the
+    names of the out arguments that the parameter stands for, empty for all others.
+    """
+
+    __slots__ = ("_ending", "_reader", "default", "initial", "method_text", "name", "outs", "text", "type")
+
+    def __init__(
+        self, name: str, type: Type, default: str | None, *, initial: str | None = None, outs: tuple[str, ...] = ()
+    ) -> None:
+        self.name: Final = name
+        self.type: Final = type
+        self.default: Final = default
+        self.initial: Final = initial
+        self.outs: Final = outs
+        spelled = type_name(type)
+        ending = "" if default is None else f"={'None' if default in _NONE else default}"
+        self.method_text: Final = f"{spelled} {name}{ending}"
+        self.text: Final = f"{spelled} input{ending}" if name == "self" and spelled == "Tensor" else self.method_text
+        self._reader: str | None = None
+        self._ending: Final = "" if initial is None else f", {initial}"
+
+    def __repr__(self) -> str:
+        return f"<parameter {self.text}>"
+
+    def read(self, index: int) -> str:
+        """The C++ expression of the parsed value, where this is the parameter at `index`."""
+        if self._reader is None:
+            absent = self.default in (None, "None") or self.default == "::std::nullopt"
+            self._reader = reader(self.type, absent=absent, has_default=self.initial is not None)
+        return f"_r.{self._reader}({index}{self._ending})"
+
+
+def python_default(text: str, type: Type) -> str:
+    """The default of a schema in the language of the argument parser: C++, but for truth values and numbers.
+
+    >>> from opwright.schema import parse_type
+    >>> python_default("False", parse_type("bool")), python_default("1e-5", parse_type("float"))
+    ('False', '1e-05')
+    """
+    expression = default_expression(text, type, symint=False)
+    if expression in ("true", "false"):
+        return expression.capitalize()
+    for number in (int, float):
+        try:
+            return str(number(expression))
+        except ValueError:
+            continue
+    return expression
+
+
+_PARAMETERS: Final[dict[Argument, Parameter]] = {}
+
+
+def parameter(one: Argument) -> Parameter:
+    """The parameter for an argument."""
+    found = _PARAMETERS.get(one)
+    if found is None:
+        default = None if one.default is None else python_default(one.default, one.type)
+        found = _PARAMETERS[one] = Parameter(one.name, one.type, default)
+    return found
+
+
+_OUTS: Final[dict[tuple[Argument, ...], Parameter]] = {}
+
+
+def out_parameter(outs: tuple[Argument, ...]) -> Parameter:
+    """The parameter for out arguments: the only one, or a list of as many tensors, which may always be left out."""
+    found = _OUTS.get(outs)
+    if found is None:
+        names = tuple(one.name for one in outs)
+        if len(outs) == 1:
+            found = Parameter(outs[0].name, outs[0].type, "None", outs=names)
+        else:
+            found = Parameter("out", list_of(TENSOR, len(outs)), "None", outs=names)
+        _OUTS[outs] = found
+    return found
+
+
+_OPTIONAL_BOOL: Final = optional(BOOL)
+_DTYPE: Final = optional(base("ScalarType"))
+_LAYOUT: Final = optional(base("Layout"))
+_DEVICE: Final = optional(base("Device"))
+
+
+def _option(name: str, type: Type, initial: str | None = None) -> Parameter:
+    return Parameter(name, type, "False" if type is _OPTIONAL_BOOL else "None", initial=initial)
+
+
+_PIN_MEMORY: Final = _option("pin_memory", _OPTIONAL_BOOL)
+_REQUIRES_GRAD: Final = _option("requires_grad", _OPTIONAL_BOOL)
+
+#: The options of operators that take what is not given from another tensor.
+OPTIONS_OF_INPUT: Final = (
+    _option("dtype", _DTYPE), _option("layout", _LAYOUT), _option("device", _DEVICE), _PIN_MEMORY, _REQUIRES_GRAD,
+)  # fmt: skip
+
+_FACTORY_OPTIONS: Final[dict[tuple[Argument, ...] | None, tuple[Parameter, ...]]] = {}
+
+
+def factory_options(options: TensorOptions | None) -> tuple[Parameter, ...]:
+    """The options of a factory: what is not given is what the schema says, and the device the one that is set."""
+    key = None if options is None else options.all
+    found = _FACTORY_OPTIONS.get(key)
+    if found is None:
+        dtype, layout, device = (
+            (None, None, None) if options is None else map(_initial, (options.dtype, options.layout, options.device))
+        )
+        found = _FACTORY_OPTIONS[key] = (
+            _option("dtype", _DTYPE, dtype),
+            _option("layout", _LAYOUT, layout),
+            _option("device", _DEVICE, device or "torch::tensors::get_default_device()"),
+            _PIN_MEMORY,
+            _REQUIRES_GRAD,
+        )
+    return found
+
+
+def _initial(one: Argument) -> str | None:
+    """The value in C++ that an option has by default, None where it has none."""
+    if one.default is None or one.default == "None":
+        return None
+    return default_expression(one.default, one.type, symint=False)

@@ -1,0 +1,69 @@
+"""What Python callers get: named results, and the C++ types that can be turned into Python objects."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention import cpp, types
+from opwright.convention.derived import per_function
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Return, returned
+
+#: Types of results that there is a conversion to Python objects for, with `at::` for each tensor.
+WRAPPED: Final = frozenset(
+    {
+        "void", "void*", "bool", "int64_t", "double", "at::Scalar", "at::QScheme", "at::IntArrayRef", "at::ScalarType",
+        "at::Stream", "::std::vector<at::Tensor>", "at::Tensor",
+    }
+    | {f"::std::tuple<{','.join(['at::Tensor'] * count)}>" for count in range(2, 7)}
+    | {
+        f"::std::tuple<{items}>"
+        for items in (
+            "double,int64_t",
+            "at::Tensor,::std::vector<at::Tensor>",
+            "at::Tensor,at::Tensor,at::Tensor,int64_t",
+            "at::Tensor,at::Tensor,double,int64_t",
+            "at::Tensor,at::Tensor,at::Tensor,at::Tensor,int64_t",
+            "at::Tensor,at::Tensor,double,at::Tensor,int64_t",
+            "at::Tensor,at::Tensor,at::Tensor,at::Tensor,c10::SymInt,c10::SymInt,at::Tensor,at::Tensor,at::Tensor",
+        )
+    }
+)  # fmt: skip
+
+
+class NoFieldName(Exception):
+    """Some of several results have names and some have not; the message names the operator."""
+
+
+@per_function
+def field_names(function: NativeFunction) -> tuple[str, ...]:
+    """The names under which several results can be taken from the tuple; empty where they have none."""
+    returns = function.schema.returns
+    names = tuple([one.name for one in returns if one.name is not None])
+    if len(returns) < 2 or not names:
+        return ()
+    if len(names) < len(returns):
+        raise NoFieldName(function.name.text)
+    return names
+
+
+@per_function
+def struct_key(function: NativeFunction) -> str:
+    """What overloads have in common whose results have the same Python type."""
+    return "_".join((cpp.name(function.schema), *field_names(function)))
+
+
+_WITHOUT_ALIAS: Final[dict[tuple[Return, ...], str]] = {}
+
+
+def result_type(function: NativeFunction) -> str:
+    """The C++ type that the lambda of the overload returns: written arguments are returned by value.
+
+    A reference would dangle, since the lambda takes its arguments by value.
+    """
+    returns = function.schema.returns
+    found = _WITHOUT_ALIAS.get(returns)
+    if found is None:
+        plain = tuple(returned(one.name, one.type) for one in returns)
+        found = _WITHOUT_ALIAS[returns] = types.returns_type(plain).text
+    return found

@@ -1,0 +1,140 @@
+"""Signatures of Python functions and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.convention import cpp
+from opwright.convention.python.parameter import (
+    OPTIONS_OF_INPUT,
+    Parameter,
+    factory_options,
+    out_parameter,
+    parameter,
+)
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import FunctionSchema
+
+
+class PythonSignature:
+    """What a Python caller passes to a function or a method.
+
+    `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is what the
+    signature was made from. For a deprecated signature, `passed` are the values that the C++ function is called with,
+    in its order: names of arguments, and constants; else it is None.
+    """
+
+    __slots__ = ("inputs", "keywords", "method", "name", "options", "out", "parameters", "passed", "schema")
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        inputs: tuple[Parameter, ...],
+        keywords: tuple[Parameter, ...],
+        out: Parameter | None,
+        options: tuple[Parameter, ...],
+        method: bool,
+        passed: tuple[str, ...] | None,
+    ) -> None:
+        self.name: Final = schema.name.name
+        self.schema: Final = schema
+        self.inputs: Final = inputs
+        self.keywords: Final = keywords
+        self.out: Final = out
+        self.options: Final = options
+        self.method: Final = method
+        self.passed: Final = passed
+        given = inputs + keywords
+        self.parameters: Final = given + options if out is None else (*given, out, *options)
+
+    def __repr__(self) -> str:
+        return f"<Python signature {self.text}>"
+
+    @property
+    def deprecated(self) -> bool:
+        """Whether the signature is a deprecated one."""
+        return self.passed is not None
+
+    @property
+    def text(self) -> str:
+        """The signature in the language of the argument parser.
+
+        >>> from opwright.schema import parse_schema
+        >>> python_signature(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")).text
+        'add(Tensor input, *, Tensor out=None)'
+        """
+        return self._text(self.parameters)
+
+    @property
+    def text_without_out(self) -> str:
+        """The same as if there were no `out`."""
+        return self._text(self.without_out)
+
+    @property
+    def without_out(self) -> tuple[Parameter, ...]:
+        """The parameters but for `out`."""
+        return self.parameters if self.out is None else self.inputs + self.keywords + self.options
+
+    def _text(self, parameters: Sequence[Parameter]) -> str:
+        texts = [one.method_text for one in parameters] if self.method else [one.text for one in parameters]
+        count = len(self.inputs)
+        if len(texts) > count:
+            texts.insert(count, "*")
+        return f"{self.name}({', '.join(texts)}){'' if self.passed is None else '|deprecated'}"
+
+    def with_options(self, options: tuple[Parameter, ...]) -> PythonSignature:
+        """The same with other tensor options."""
+        if options is self.options:
+            return self
+        return PythonSignature(self.schema, self.inputs, self.keywords, self.out, options, self.method, self.passed)
+
+
+def python_signature(
+    schema: FunctionSchema,
+    *,
+    category: str | None = None,
+    method: bool = False,
+    passed: tuple[str, ...] | None = None,
+) -> PythonSignature:
+    """The signature of a schema as a function, or as a method of what it calls `self`.
+
+    `category` is what an entry says of its operator against the rules (`category_override`).
+    """
+    arguments = schema.arguments
+    positional = arguments.positional
+    if method and arguments.self_arg is not None:
+        positional = arguments.pre_self + arguments.post_self
+    return PythonSignature(
+        schema,
+        tuple([parameter(one) for one in positional]),
+        tuple([parameter(one) for one in arguments.pre_options + arguments.post_options]),
+        out_parameter(arguments.out) if arguments.out else None,
+        _options(schema, category),
+        method,
+        passed,
+    )
+
+
+def function_signature(function: NativeFunction, *, method: bool) -> PythonSignature:
+    """The signature of an overload."""
+    return python_signature(function.schema, category=function.category_override, method=method)
+
+
+def is_factory_schema(schema: FunctionSchema) -> bool:
+    """Whether there are tensors among the results and none among the arguments."""
+    return any(one.type.is_tensor_like for one in schema.returns) and not any(
+        one.type.is_tensor_like for one in schema.arguments.non_out
+    )
+
+
+def _options(schema: FunctionSchema, category: str | None) -> tuple[Parameter, ...]:
+    """The tensor options: operators that make a tensor have them, even where their schema has not."""
+    if category == "dummy":
+        return ()
+    name = cpp.name(schema)
+    if category in ("new", "like") or name.startswith("new_") or name.endswith("_like"):
+        return OPTIONS_OF_INPUT
+    if category == "factory" or is_factory_schema(schema):
+        return factory_options(schema.arguments.options)
+    return ()

@@ -1,0 +1,3 @@
+"""Emitters of the Python bindings."""
+
+from __future__ import annotations

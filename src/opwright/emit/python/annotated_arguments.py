@@ -1,0 +1,83 @@
+"""`annotated_fn_args.py`: what PyTorch's tests of `__torch_function__` call each function with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_METHODS, TORCH, is_in_module
+from opwright.convention.python.parser import type_name
+from opwright.emit.aten.units import no_fragment
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.python.units import bound_functions
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
+
+#: The modules, each with the object that its functions are attributes of.
+_OBJECTS: Final = (
+    (TORCH, "torch._C._VariableFunctions"),
+    (NN, "torch._C._nn"),
+    (LINALG, "torch._C._linalg"),
+    (SPECIAL, "torch._C._special"),
+    (FFT, "torch._C._fft"),
+    (TENSOR_METHODS, "torch.Tensor"),
+)
+
+#: Functions whose keyword-only arguments the tests leave out.
+_POSITIONAL_ONLY: Final = frozenset(("diagonal", "round", "round_", "scatter_"))
+
+
+@cache
+def _described(one: Argument, is_keyword: bool) -> str:
+    """An argument as the dictionary that the file has for it."""
+    listed = one.type.list_like
+    size = ""
+    if listed is not None and listed.size and listed.elem.text != "bool":
+        size = f", 'size': {listed.size}"
+    spelled = type_name(one.type, sized=False)
+    return f"{{'is_kwarg_only': '{is_keyword}', 'name': '{one.name}', 'simple_type': '{spelled}'{size}}}"
+
+
+def _required(arguments: Sequence[Argument], is_keyword: bool) -> list[str]:
+    return [_described(one, is_keyword) for one in arguments if one.default is None]
+
+
+def entry(function: NativeFunction) -> str:
+    """The overload's name with the arguments that a call has to have."""
+    name = function.name.name
+    described = _required(function.arguments.positional, False)
+    if name not in _POSITIONAL_ONLY:
+        described += _required(function.arguments.keyword_only, True)
+    return f"{name}: [{', '.join(described)}],"
+
+
+def _frame(job: Job) -> Slots:
+    lines = []
+    for module, holder in _OBJECTS:
+        groups: dict[str, list[NativeFunction]] = {}
+        for function in bound_functions(job):
+            if is_in_module(function, module):
+                groups.setdefault(function.name.name, []).append(function)
+        lines += [f"    {holder}.{entry(function)}" for group in groups.values() for function in group]
+    return {"annotated_args": "\n".join(lines)}
+
+
+def _no_units(job: Job) -> Sequence[NativeFunction]:
+    return ()
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the file."""
+    return [
+        Emitter(
+            name="annotated_fn_args.py",
+            family="annotated",
+            template="autograd/annotated_fn_args.py.in",
+            folder="testing",
+            units=_no_units,
+            fragment=no_fragment,
+            layout=OneFile("annotated_fn_args.py"),
+            frame=_frame,
+        )
+    ]

@@ -1,0 +1,88 @@
+"""`python_torch_functions_N.cpp`, `python_variable_methods.cpp` and the files of the other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from opwright.convention.python.bound import (
+    FFT,
+    LINALG,
+    NESTED,
+    NN,
+    SPARSE,
+    SPECIAL,
+    TENSOR_METHODS,
+    TORCH,
+    PythonModule,
+)
+from opwright.emit.autograd.kernels import generated_comment
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots
+from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
+from opwright.emit.python.units import Binding, bindings, by_name
+
+#: The files that hold all of a module each.
+_FILES: Final = {
+    "python_variable_methods.cpp": TENSOR_METHODS,
+    "python_nn_functions.cpp": NN,
+    "python_fft_functions.cpp": FFT,
+    "python_linalg_functions.cpp": LINALG,
+    "python_nested_functions.cpp": NESTED,
+    "python_sparse_functions.cpp": SPARSE,
+    "python_special_functions.cpp": SPECIAL,
+}
+
+_SHARDED: Final = "python_torch_functions.cpp"
+
+
+def _fragment(binding: Binding, job: Job) -> Slots:
+    return {
+        "ops_headers": (f"#include <ATen/ops/{binding.name.base}.h>",),
+        "py_forwards": () if binding.is_method else (forward_declaration(binding),),
+        "py_methods": (implementation(binding, job.rules),),
+        "py_method_defs": (table_entry(binding),),
+    }
+
+
+def _frame(file: str) -> Callable[[Job], Slots]:
+    def frame(job: Job) -> Slots:
+        slots: dict[str, str | Sequence[str]] = {"generated_comment": generated_comment(file, job)}
+        slots.update(dict.fromkeys(("ops_headers", "py_forwards", "py_methods", "py_method_defs"), ()))
+        return slots
+
+    return frame
+
+
+def _sorted_bindings(module: PythonModule, job: Job) -> list[Binding]:
+    return by_name(bindings(job, module))
+
+
+def _whole(file: str, module: PythonModule) -> AnyEmitter:
+    return Emitter(
+        name=file,
+        family="python",
+        template=f"autograd/{file}",
+        folder="autograd",
+        units=partial(_sorted_bindings, module),
+        fragment=_fragment,
+        layout=OneFile(file),
+        frame=_frame(file),
+    )
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of functions and methods."""
+    return [
+        *[_whole(file, module) for file, module in _FILES.items()],
+        Emitter(
+            name=_SHARDED,
+            family="python",
+            template=f"autograd/{_SHARDED}",
+            folder="autograd",
+            units=lambda job: bindings(job, TORCH),
+            fragment=_fragment,
+            layout=Sharded(_SHARDED, job.rules.torch_functions_shards, lambda binding: binding.name.base),
+            frame=_frame(_SHARDED),
+        ),
+    ]

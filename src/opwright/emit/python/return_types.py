@@ -1,0 +1,95 @@
+"""`python_return_types.h` and `python_return_types.cpp`: the types of named results; `python_enum_tag.cpp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opwright.convention.python.bound import TORCH
+from opwright.emit.aten.units import no_fragment
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.emit.python.refusals import REFUSALS, refused
+from opwright.emit.python.structs import Struct, structs
+from opwright.emit.python.units import Binding, all_functions, by_name, grouped
+
+
+@per_job
+def _structs(job: Job) -> list[list[Struct]]:
+    """The types of each Python function that has any, by the functions' names."""
+    found = [_of(binding) for binding in by_name(grouped(all_functions(job), TORCH))]
+    return [one for one in found if one]
+
+
+def _of(binding: Binding) -> list[Struct]:
+    try:
+        return list(structs(binding.overloads).values())
+    except REFUSALS as refusal:
+        raise refused(binding, refusal) from None
+
+
+def definition(struct: Struct) -> str:
+    """The C++ function that gives the type, which it makes when it is first asked for."""
+    fields = ", ".join([f'{{"{name}", ""}}' for name in struct.fields])
+    type = f"{struct.name}NamedTuple{struct.suffix}"
+    described = f'"torch.return_types.{struct.name}", nullptr, NamedTuple_fields, {len(struct.fields)}'
+    return f"""PyTypeObject* {struct.getter}() {{
+    static PyStructSequence_Field NamedTuple_fields[] = {{ {fields},  {{nullptr}} }};
+    static PyTypeObject {type};
+    static bool is_initialized = false;
+    static PyStructSequence_Desc desc = {{ {described} }};
+    if (!is_initialized) {{
+        PyStructSequence_InitType(&{type}, &desc);
+        {type}.tp_repr = (reprfunc)torch::utils::returned_structseq_repr;
+        is_initialized = true;
+    }}
+    return &{type};
+}}
+"""
+
+
+def registration(struct: Struct) -> str:
+    """The statement that gives the type to Python's module of such types."""
+    return f'addReturnType(return_types_module, "{struct.name}", generated::{struct.getter}());'
+
+
+def _header(job: Job) -> Slots:
+    return {
+        "py_return_types_declarations": [f"PyTypeObject* {one.getter}();" for group in _structs(job) for one in group]
+    }
+
+
+def _source(job: Job) -> Slots:
+    found = _structs(job)
+    return {
+        "py_return_types": ["\n".join(map(definition, group)) for group in found],
+        "py_return_types_registrations": [registration(one) for group in found for one in group],
+    }
+
+
+def _tags(job: Job) -> Slots:
+    return {"enum_of_valid_tags": "".join([f'\n.value("{tag}", at::Tag::{tag})' for tag in sorted(job.catalog.tags)])}
+
+
+def _no_units(job: Job) -> Sequence[Struct]:
+    return ()
+
+
+def _emitter(file: str, frame: Callable[[Job], Slots]) -> AnyEmitter:
+    return Emitter(
+        name=file,
+        family="python",
+        template=f"autograd/{file}",
+        folder="autograd",
+        units=_no_units,
+        fragment=no_fragment,
+        layout=OneFile(file),
+        frame=frame,
+    )
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the three files."""
+    return [
+        _emitter("python_return_types.cpp", _source),
+        _emitter("python_return_types.h", _header),
+        _emitter("python_enum_tag.cpp", _tags),
+    ]

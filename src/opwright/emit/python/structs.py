@@ -1,0 +1,50 @@
+"""The Python types of named results: `torch.return_types.max`.
+
+A function has one such type per set of names; each overload with it takes the type from the same C++ function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opwright.convention import cpp
+from opwright.convention.python.overloads import Overload
+from opwright.convention.python.results import field_names, struct_key
+
+
+class Struct(NamedTuple):
+    """A type of named results; `number` counts those of one Python function."""
+
+    key: str
+    name: str
+    fields: tuple[str, ...]
+    number: int
+
+    @property
+    def suffix(self) -> str:
+        """What tells the C++ names of several types apart."""
+        return str(self.number) if self.number else ""
+
+    @property
+    def variable(self) -> str:
+        """The variable that holds the type in the C++ function of the binding."""
+        return f"NamedTuple{self.suffix}"
+
+    @property
+    def getter(self) -> str:
+        """The name of the C++ function that gives the type."""
+        return f"get_{self.name}_structseq"
+
+
+def structs(overloads: Sequence[Overload]) -> dict[str, Struct]:
+    """The types of the overloads of one Python function, by their keys."""
+    found: dict[str, Struct] = {}
+    for overload in overloads:
+        function = overload.function
+        fields = field_names(function)
+        if fields:
+            key = struct_key(function)
+            if key not in found:
+                found[key] = Struct(key, cpp.name(function.schema), fields, len(found))
+    return found
