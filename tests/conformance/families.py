@@ -31,7 +31,7 @@ FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(^|/)ADInplaceOrViewType", "ADInplaceOrViewType"),
         (r"(^|/)python_functions", "python_functions"),
         (r"(^|/)python_", "Python bindings"),
-        (r"(^|/)autograd[^/]*/", "autograd functions"),
+        (r"(^|/)(out|autograd/generated)/", "autograd functions"),
         (r"(^|/)\w*Functions_inl\.h$", "{Key}Functions.h"),
         (r"(^|/)(CPU|CUDA|MPS|XPU|MTIA|Meta|Composite\w+)Functions\.h$", "{Key}Functions.h"),
         (r"(^|/)Operators(_\d+|Everything)\.cpp$", "Operators.cpp"),

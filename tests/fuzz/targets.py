@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from random import Random
 
 from opwright.load import load_catalog
+from opwright.load.deprecated import load_deprecated
+from opwright.load.derivatives import load_derivatives
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.inputs import pytorch_files
-from tests.conformance.mutate import NATIVE, split_entries
+from tests.conformance.mutate import DEPRECATED, DERIVATIVES, NATIVE, split_entries
 
 TAGS = "ATen/native/tags.yaml"
 MOST_ENTRIES = 6
@@ -42,7 +44,17 @@ def targets() -> list[Target]:
     def load_tags(text: str, sink: Diagnostics) -> object:
         return load_catalog(SourceFile("native_functions.yaml", "[]"), SourceFile("tags.yaml", text), sink)
 
+    catalog = load_catalog(SourceFile("native_functions.yaml", native), tags, Diagnostics())
+
+    def load_formulas(text: str, sink: Diagnostics) -> object:
+        return load_derivatives(SourceFile("derivatives.yaml", text), catalog, sink)
+
+    def load_signatures(text: str, sink: Diagnostics) -> object:
+        return load_deprecated(SourceFile("deprecated.yaml", text), catalog.functions, sink)
+
     return [
         Target("native_functions.yaml", split_entries(native)[1], load_native),
-        Target("tags.yaml", tags.text.split("\n\n"), load_tags),
+        Target("tags.yaml", tags.text.replace("\n- tag:", "\n\f- tag:").split("\f"), load_tags),
+        Target("derivatives.yaml", split_entries(pytorch_files()[DERIVATIVES].decode())[1], load_formulas),
+        Target("deprecated.yaml", split_entries(pytorch_files()[DEPRECATED].decode())[1], load_signatures),
     ]

@@ -23,6 +23,14 @@ def test_damaged_inputs_give_diagnostics(target: Target) -> None:
     assert not findings, findings[0].report + findings[0].text
 
 
+@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
+def test_undamaged_inputs_are_sound(target: Target) -> None:
+    """Without damage the inputs have no fault, so that what fuzzing meets comes of the damage alone."""
+    sink = Diagnostics()
+    target.load("".join(target.entries), sink)
+    assert not sink.has_errors
+
+
 def test_traceback_is_found() -> None:
     """A loader that breaks is reported with the text that broke it, and the same seed gives the same text again."""
 
