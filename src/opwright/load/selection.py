@@ -30,9 +30,9 @@ _FIELDS: Final = (
 _OPERATOR_FIELDS: Final = ("is_root_operator", "is_used_for_training", "include_all_overloads", "debug_info", "name")
 
 
-def selection_of_names(names: Iterable[str]) -> Selection:
-    """The selection of base names such as `aten::add`: all their overloads, as roots, not for training."""
-    operators = {name: SelectedOperator(name, for_training=False) for name in names}
+def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> Selection:
+    """The selection of base names such as `aten::add`: all their overloads, as roots."""
+    operators = {name: SelectedOperator(name, for_training=for_training) for name in names}
     return Selection(everything=False, operators=operators)
 
 

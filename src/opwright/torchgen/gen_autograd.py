@@ -6,7 +6,6 @@ and no autograd at all."""
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 
 from opwright.cli import console
@@ -15,15 +14,13 @@ from opwright.emit.emitter import Options
 from opwright.generation import Generation, Request
 from opwright.release.inputs import from_files
 from opwright.source.diagnostic import Diagnostics
+from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen_autograd", description=__doc__)
+    add_path_arguments(parser)
     add = parser.add_argument
-    add("native_functions", metavar="NATIVE", help="the path of native_functions.yaml")
-    add("tags", metavar="TAGS", help="the path of tags.yaml")
-    add("out", metavar="OUT", help="output folder")
-    add("autograd", metavar="AUTOGRAD", help="the folder with derivatives.yaml and autograd's templates")
     add(
         "--operators-yaml-path",
         "--operators_yaml_path",
@@ -38,17 +35,6 @@ def _parser() -> argparse.ArgumentParser:
         help="leave out the kernels of autograd, of views and of tracing",
     )
     return parser
-
-
-def templates_as_named(autograd: str) -> str:
-    """What comments call the folder of autograd's templates: as seen from the package of PyTorch's generator.
-
-    >>> templates_as_named("pytorch/tools/autograd"), templates_as_named("site/torchgen/packaged/autograd")
-    ('../tools/autograd/templates', 'packaged/autograd/templates')
-    """
-    folder, name = os.path.split(os.path.abspath(autograd))
-    parent = os.path.basename(folder)
-    return f"packaged/{name}/templates" if parent == "packaged" else f"../{parent}/{name}/templates"
 
 
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

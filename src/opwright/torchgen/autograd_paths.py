@@ -1,0 +1,26 @@
+"""The four places that the programs around autograd's folder take, in their order."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+
+def add_path_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare NATIVE, TAGS, OUT and AUTOGRAD."""
+    add = parser.add_argument
+    add("native_functions", metavar="NATIVE", help="the path of native_functions.yaml")
+    add("tags", metavar="TAGS", help="the path of tags.yaml")
+    add("out", metavar="OUT", help="output folder")
+    add("autograd", metavar="AUTOGRAD", help="the folder with derivatives.yaml, deprecated.yaml and their templates")
+
+
+def templates_as_named(autograd: str) -> str:
+    """What comments call the folder of autograd's templates: as seen from the package of PyTorch's generator.
+
+    >>> templates_as_named("pytorch/tools/autograd"), templates_as_named("site/torchgen/packaged/autograd")
+    ('../tools/autograd/templates', 'packaged/autograd/templates')
+    """
+    folder, name = os.path.split(os.path.abspath(autograd))
+    parent = os.path.basename(folder)
+    return f"packaged/{name}/templates" if parent == "packaged" else f"../{parent}/{name}/templates"

@@ -1,0 +1,138 @@
+"""Generate autograd's files, the Python bindings and what goes with them, in one go; takes the flags of PyTorch's
+`tools/setup_helpers/generate_code.py`, which its build calls.
+
+The folder of autograd's inputs is the one that belongs to native_functions.yaml: `tools/autograd` of a source tree, or
+`autograd` beside the packaged ATen of an installed PyTorch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.cli import console
+from opwright.cli.arguments import selection
+from opwright.emit.emitter import Options
+from opwright.generation import Generation, Request
+from opwright.load.selection import load_operator_names, selection_of_names
+from opwright.model.selection import Selection
+from opwright.release.inputs import from_files
+from opwright.source.codes import Code, register
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from opwright.torchgen.autograd_paths import templates_as_named
+
+NO_LAZY: Final = register(
+    Code(
+        "W1031",
+        "the lazy TorchScript backend is not generated",
+        """
+        `--gen-lazy-ts-backend` asks for the files in `lazy/generated` as well. Opwright does not make them yet; all
+        other files are written. Until then let PyTorch's own program make them.
+
+            warning[W1031]: the files of the lazy TorchScript backend are not generated
+        """,
+    )
+)
+
+#: What `--subset` may name -> the family of files. The view-meta binding is made in any case.
+_SUBSETS: Final = {"pybindings": "python", "libtorch": "autograd", "python": "annotated"}
+
+_NATIVE: Final = "aten/src/ATen/native/native_functions.yaml"
+_TAGS: Final = "aten/src/ATen/native/tags.yaml"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.generate_code", description=__doc__)
+    add = parser.add_argument
+    add("--native-functions-path", metavar="FILE", default=_NATIVE, help="the path of native_functions.yaml")
+    add("--tags-path", metavar="FILE", default=_TAGS, help="the path of tags.yaml")
+    add("--gen-dir", metavar="DIR", default=".", help="the folder that --install-dir is relative to")
+    add(
+        "--install-dir",
+        "--install_dir",
+        metavar="DIR",
+        help="output folder (default: torch/csrc, and torch/testing/_internal/generated for annotated arguments)",
+    )
+    add("--subset", choices=tuple(_SUBSETS), help="make this part only")
+    add("--disable-autograd", action="store_true", help="leave out the kernels of autograd, of views and of tracing")
+    add("--selected-op-list-path", metavar="FILE", help="a YAML list of the operators that are wanted")
+    add(
+        "--operators-yaml-path",
+        "--operators_yaml_path",
+        dest="op_selection_yaml_path",
+        metavar="FILE",
+        help="a file that says which operators are wanted, and which of them for training",
+    )
+    add("--force-schema-registration", "--force_schema_registration", action="store_true", help="without effect here")
+    add("--gen-lazy-ts-backend", "--gen_lazy_ts_backend", action="store_true", help="not made yet; says so")
+    add("--per-operator-headers", "--per_operator_headers", action="store_true", help="of --gen-lazy-ts-backend")
+    return parser
+
+
+def autograd_folder(native_functions: str) -> str:
+    """The folder of autograd's inputs that belongs to a `native_functions.yaml`.
+
+    >>> autograd_folder("pytorch/aten/src/ATen/native/native_functions.yaml")
+    'pytorch/tools/autograd'
+    """
+    aten = os.path.dirname(os.path.dirname(native_functions))
+    beside = os.path.normpath(os.path.join(aten, os.pardir, "autograd"))
+    if os.path.isfile(os.path.join(beside, "derivatives.yaml")):
+        return beside
+    return os.path.normpath(os.path.join(aten, os.pardir, os.pardir, os.pardir, "tools", "autograd"))
+
+
+def _folders(arguments: argparse.Namespace) -> dict[str, str]:
+    chosen: str | None = arguments.install_dir
+    install = os.path.join(arguments.gen_dir, chosen or os.path.join("torch", "csrc"))
+    testing = os.path.join(arguments.gen_dir, "torch", "testing", "_internal", "generated")
+    return {
+        "autograd": os.path.join(install, "autograd", "generated"),
+        "functionalization": os.path.join(install, "functionalization", "generated"),
+        "testing": testing if chosen is None else install,
+    }
+
+
+def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
+    path: str | None = arguments.selected_op_list_path
+    arguments.op_registration_whitelist = None
+    if path is None:
+        return selection(arguments, sink)
+    names = load_operator_names(SourceFile.read(path), sink)
+    bases = [name.partition(".")[0] for name in names]
+    if arguments.op_selection_yaml_path is not None:
+        # One of the two only; the common check says so.
+        arguments.op_registration_whitelist = bases
+        return selection(arguments, sink)
+    return selection_of_names(bases, for_training=True)
+
+
+def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    if arguments.gen_lazy_ts_backend:
+        sink.warning(NO_LAZY, "the files of the lazy TorchScript backend are not generated")
+    native: str = arguments.native_functions_path
+    autograd = autograd_folder(native)
+    subset: str | None = arguments.subset
+    families = tuple(_SUBSETS.values()) if subset is None else (_SUBSETS[subset],)
+    request = Request(
+        inputs=from_files(native, arguments.tags_path, autograd),
+        folders=_folders(arguments),
+        families=(*families, "view_meta"),
+        options=Options(autograd_templates=templates_as_named(autograd), disable_autograd=arguments.disable_autograd),
+        selection=_selection(arguments, sink),
+        tolerant=True,
+    )
+    Generation(request, sink).write()
+    return console.SUCCESS
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    arguments = _parser().parse_args(argv)
+    return console.run(lambda sink: _run(arguments, sink))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
