@@ -83,12 +83,8 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> object:
-    if name == "convention":
-        for module in ("cpp", "dispatcher", "native", "structured"):
-            import_module(f"opwright.convention.{module}")
-        return import_module("opwright.convention")
-    if name == "cpp":
-        return import_module("opwright.cpp")
+    if name in ("convention", "cpp"):
+        return import_module(f"opwright.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module `opwright` has no attribute `{name}`")
