@@ -19,6 +19,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, key_named
+from opwright.model.native_aot import NativeAotKernel
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs, from_source_path, resolve
 from opwright.release.rules import Rules
@@ -132,6 +133,15 @@ def _loaded_deprecated(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_deprecated(inputs.read_text("autograd/deprecated.yaml"), filter(is_bound, catalog.functions), sink)
 
 
+def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
+    """The kernels compiled ahead of time that the release declares."""
+    from opwright.load.native_aot import load_native_aot
+    from opwright.release.store import NATIVE_AOT
+
+    declared = [name for name in inputs.names() if name.startswith(NATIVE_AOT)]
+    return load_native_aot(map(inputs.read_text, declared), catalog, sink)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What a run is asked for: inputs, output folders by name, families of emitters, flags.
@@ -177,7 +187,11 @@ class Generation:
         if "python" in request.families:
             deprecated = _loaded_deprecated(request.inputs, catalog, self.sink)
             self.sink.raise_if_errors()
-        self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated)
+        native_aot: tuple[NativeAotKernel, ...] = ()
+        if rules.native_aot_stubs:
+            native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
+            self.sink.raise_if_errors()
+        self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot)
         inputs = request.inputs
         self._engine: Final = Engine(request.folders, lambda name: inputs.read_text(template_path(name)))
 

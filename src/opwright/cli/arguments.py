@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "add_backend_arguments",
     "add_input_arguments",
+    "add_native_aot_argument",
     "add_selection_arguments",
     "ask_whole_download",
     "options",
@@ -42,8 +43,19 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--release", metavar="VERSION", help="follow the rules of this release, whatever the inputs say of themselves"
     )
+    add_native_aot_argument(group)
     group.add_argument(
         "--yes", action="store_true", help="download a whole wheel without asking where the index sends no parts"
+    )
+
+
+def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
+    """Declare where kernels compiled ahead of time are declared, with both spellings of PyTorch's generator."""
+    group.add_argument(
+        *_spellings("native-aot-ops-dir"),
+        metavar="DIR",
+        help="from 2.15 on: the folder of `NAME/aot.py` that declare kernels compiled ahead of time (default: "
+        "torch/_native/ops of the same PyTorch); empty for none",
     )
 
 

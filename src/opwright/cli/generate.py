@@ -93,6 +93,7 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
     from opwright.generation import Request, open_inputs
 
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
     return Request(
         inputs=inputs,
         folders=build_folders(arguments.out),

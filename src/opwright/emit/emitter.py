@@ -14,6 +14,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
@@ -52,11 +53,22 @@ class Job:
 
     `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
     the names first occur. `derivatives` are those of the functions selected for training, ordered by C++ name; they
-    are there where a family of the run needs them, and so are the `deprecated` signatures of Python. `derived` is
-    where `per_job` remembers what follows from the job alone.
+    are there where a family of the run needs them, and so are the `deprecated` signatures of Python.
+    `native_aot` are the kernels compiled ahead of time. `derived` is where `per_job` remembers what follows from the
+    job alone.
     """
 
-    __slots__ = ("by_root", "catalog", "deprecated", "derivatives", "derived", "options", "rules", "selection")
+    __slots__ = (
+        "by_root",
+        "catalog",
+        "deprecated",
+        "derivatives",
+        "derived",
+        "native_aot",
+        "options",
+        "rules",
+        "selection",
+    )
 
     def __init__(
         self,
@@ -66,6 +78,7 @@ class Job:
         selection: Selection = EVERYTHING,
         derivatives: MatchedDerivatives = NO_DERIVATIVES,
         deprecated: Sequence[DeprecatedSignature] = (),
+        native_aot: Sequence[NativeAotKernel] = (),
     ) -> None:
         self.catalog: Final = catalog
         self.rules: Final = rules
@@ -73,6 +86,7 @@ class Job:
         self.selection: Final = selection
         self.derivatives: Final = derivatives
         self.deprecated: Final = deprecated
+        self.native_aot: Final = native_aot
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)

@@ -29,6 +29,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.native_headers",
         "aten.meta_headers",
         "aten.direct_headers",
+        "aten.native_aot",
     ),
     "sources": (
         "aten.operators",
@@ -42,6 +43,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "aten.composite_kernels",
         "aten.c_shim",
         "aten.register.files",
+        "aten.native_aot",
         "aten.ufunc",
     ),
     "declarations_yaml": ("aten.declarations",),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedRelease", "cache_folder", "cached_versions", "load_cached", "write_cached"]
 
-_FORMAT = 1
+_FORMAT = 2
 _MANIFEST = "manifest.json"
 
 

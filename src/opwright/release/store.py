@@ -18,12 +18,27 @@ if TYPE_CHECKING:
 
     from opwright.release.wheel import Wheel
 
-__all__ = ["AUTOGRAD", "PACKAGED", "FolderStore", "Places", "Store", "WheelStore", "is_input_name", "member_of"]
+__all__ = [
+    "AUTOGRAD",
+    "NATIVE_AOT",
+    "PACKAGED",
+    "FolderStore",
+    "Places",
+    "Store",
+    "WheelStore",
+    "aot_names",
+    "is_input_name",
+    "member_of",
+    "possible_aot_files",
+]
 
 AUTOGRAD = "autograd/"
+NATIVE_AOT = "native_aot/"
 VERSION_FILES = ("version.txt", "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"
+_NATIVE_OPS = "torch/_native/ops/"
+_AOT_FILE = "aot.py"
 
 
 class Places(NamedTuple):
@@ -74,6 +89,8 @@ def is_input_name(name: str) -> bool:
     folder, _, file_name = name.rpartition("/")
     if folder in ("templates", "autograd/templates"):
         return not file_name.startswith(".")
+    if folder.startswith(NATIVE_AOT):
+        return file_name == _AOT_FILE and folder.count("/") == 1
     return folder in ("native", "autograd") and file_name.endswith(".yaml")
 
 
@@ -95,7 +112,14 @@ class FolderStore:
         """The file's path on disk."""
         if name.startswith(AUTOGRAD):
             return os.path.join(self._autograd, *name[len(AUTOGRAD) :].split("/"))
+        if name.startswith(NATIVE_AOT):
+            return os.path.join(self._native_ops, *name[len(NATIVE_AOT) :].split("/"))
         return os.path.join(self._aten, *name.split("/"))
+
+    @property
+    def _native_ops(self) -> str:
+        """The folder of kernels that are compiled ahead of time."""
+        return os.path.join(self._root or os.path.join(self._aten, *[os.pardir] * 3), *_NATIVE_OPS.split("/")[:-1])
 
     def read_text(self, name: str) -> SourceFile:
         """The file of that name, decoded."""
@@ -112,6 +136,7 @@ class FolderStore:
         """The inputs in both folders, sorted."""
         found = [name for folder in ("native", "templates") for name in _files(self._aten, folder)]
         found += [AUTOGRAD + name for folder in ("", "templates") for name in _files(self._autograd, folder)]
+        found += aot_names(self._native_ops)
         return tuple(sorted(name for name in found if is_input_name(name)))
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -132,8 +157,9 @@ class FolderStore:
         files = [self.display_path(name) for name in self.names()]
         if self._root is not None:
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
+        files += possible_aot_files(self._native_ops)
         folders = [os.path.join(self._aten, name) for name in ("native", "templates")]
-        folders += [self._autograd, os.path.join(self._autograd, "templates")]
+        folders += [self._autograd, os.path.join(self._autograd, "templates"), self._native_ops]
         return Places(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
 
 
@@ -150,7 +176,8 @@ class WheelStore:
     def contents(self) -> dict[str, bytes]:
         """The bytes of every input, by name."""
         if self._contents is None:
-            members = {path: _name_of(path) for path in self._wheel.names(PACKAGED) if is_input_name(_name_of(path))}
+            paths = (*self._wheel.names(PACKAGED), *self._wheel.names(_NATIVE_OPS))
+            members = {path: _name_of(path) for path in paths if is_input_name(_name_of(path))}
             read = self._wheel.read(members)
             self._wheel.check_complete(PACKAGED)
             # Wheels for Windows are made from a checkout with Windows' line breaks; what is generated is the same.
@@ -197,12 +224,30 @@ def member_of(name: str) -> str:
     >>> member_of("native/tags.yaml"), member_of("autograd/derivatives.yaml")
     ('torchgen/packaged/ATen/native/tags.yaml', 'torchgen/packaged/autograd/derivatives.yaml')
     """
+    if name.startswith(NATIVE_AOT):
+        return _NATIVE_OPS + name[len(NATIVE_AOT) :]
     return PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
 
 
 def _name_of(member: str) -> str:
     """The reverse of `member_of`."""
+    if member.startswith(_NATIVE_OPS):
+        return NATIVE_AOT + member[len(_NATIVE_OPS) :]
     return member[len(PACKAGED) :].removeprefix("ATen/")
+
+
+def aot_names(folder: str) -> list[str]:
+    """The names of the inputs that declare kernels compiled ahead of time, one in each inner folder that has any."""
+    found = filter(os.path.isfile, possible_aot_files(folder))
+    return [f"{NATIVE_AOT}{os.path.basename(os.path.dirname(path))}/{_AOT_FILE}" for path in found]
+
+
+def possible_aot_files(folder: str) -> list[str]:
+    """Where such declarations would stand, below a folder that may be missing."""
+    try:
+        return [os.path.join(folder, name, _AOT_FILE) for name in sorted(os.listdir(folder))]
+    except OSError:
+        return []
 
 
 def _files(folder: str, inner: str) -> list[str]:

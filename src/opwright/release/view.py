@@ -96,6 +96,17 @@ class Inputs:
         """The paths of such files that begin with `prefix`, sorted."""
         return self._store.member_names(prefix)
 
+    def with_native_aot(self, folder: str | None) -> Inputs:
+        """The same inputs with the kernels compiled ahead of time that a folder declares; of none if it is empty.
+
+        None leaves those that the release brings.
+        """
+        if folder is None:
+            return self
+        from opwright.release.aot_folder import AotFolder
+
+        return Inputs(AotFolder(self._store, folder), self.origin, self.version_text)
+
     def missing(self) -> Fault:
         """The fault that there are no generator inputs here at all."""
         return Fault.at(NO_INPUTS_HERE, f"{self.origin} has no `{NATIVE_FUNCTIONS}`")

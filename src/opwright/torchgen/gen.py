@@ -6,7 +6,13 @@ import argparse
 import os
 
 from opwright.cli import session
-from opwright.cli.arguments import add_backend_arguments, add_selection_arguments, options, selection
+from opwright.cli.arguments import (
+    add_backend_arguments,
+    add_native_aot_argument,
+    add_selection_arguments,
+    options,
+    selection,
+)
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
@@ -39,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--headeronly-install-dir", "--headeronly_install_dir", metavar="DIR", help="output folder of enum_tag.h")
     add("--generate", nargs="*", choices=_FAMILIES, default=list(_FAMILIES), help="which kinds of files")
+    add_native_aot_argument(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
     return parser
@@ -85,7 +92,7 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
     from opwright.release.inputs import from_source_path
 
     return Request(
-        inputs=from_source_path(arguments.source_path),
+        inputs=from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir),
         folders=_folders(arguments),
         families=_families(arguments),
         options=options(arguments, sink, tolerant=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from opwright.emit.aten.backend import Backend, Wrapped, backends, wrapped_units
+from opwright.emit.aten.native_aot import has_kernels
 from opwright.emit.aten.register.helpers import (
     device_headers,
     operator_headers,
@@ -29,7 +30,9 @@ def _frame(backend: Backend, job: Job) -> Slots:
     return {
         "extra_cuda_headers": device_headers(backend.key, rocm=rocm, rules=job.rules),
         "external_backend_headers": "",
-        "dispatch_headers": registration_headers(backend, per_operator_headers=per_operator, rocm=rocm),
+        "dispatch_headers": registration_headers(
+            backend, per_operator_headers=per_operator, rocm=rocm, native_aot=has_kernels(backend.key, job)
+        ),
         "ops_headers": operator_headers(backend, job),
         "dispatch_helpers": registration_helpers(backend),
         "dispatch_definitions": [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.emit.aten.backend import Backend, has_functions_header
+from opwright.emit.aten.native_aot import STUBS
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -40,8 +41,10 @@ def acting_key(backend: Backend) -> DispatchKey | None:
     return backend.key if backend.kernels else None
 
 
-def registration_headers(backend: Backend, *, per_operator_headers: bool, rocm: bool) -> list[str]:
-    """The includes that the helpers need."""
+def registration_headers(
+    backend: Backend, *, per_operator_headers: bool, rocm: bool, native_aot: bool = False
+) -> list[str]:
+    """The includes that the helpers need, and the stubs of kernels compiled ahead of time."""
     headers = [
         "#include <ATen/ops/as_strided_native.h>" if per_operator_headers else "#include <ATen/NativeFunctions.h>"
     ]
@@ -54,6 +57,8 @@ def registration_headers(backend: Backend, *, per_operator_headers: bool, rocm: 
         headers += [f"#include <ATen/ops/{name}.h>" for name in _EMPTY_BY_DISPATCH]
     else:
         headers.append("#include <ATen/Functions.h>")
+    if native_aot and key is CUDA:
+        headers.append(STUBS)
     return [*headers, "#include <c10/macros/Macros.h>"]
 
 

@@ -18,7 +18,7 @@ from opwright.cpp import types as ctypes
 from opwright.cpp.binding import Given
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import Source, translate
-from opwright.emit.aten import codes
+from opwright.emit.aten import codes, native_aot
 from opwright.emit.aten.backend import Backend, Way
 from opwright.emit.aten.register.devices import device_check, held_guard, moves_guard
 from opwright.emit.aten.register.wrapper import Wrapper
@@ -198,7 +198,7 @@ def definition(wrapper: Wrapper, group: NativeFunctionsGroup, backend: Backend, 
         f"{print_class(made)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{check}{made.name} op{_constructed_from(wrapper.function)};\n"
-        f"{_run(wrapper, group, backend.key)}"
+        f"{_run(wrapper, group, backend.key, job)}"
         f"return {_returned(wrapper.function)};\n"
         "}"
     )
@@ -271,7 +271,7 @@ def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Giv
     return tuple([Given(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
 
 
-def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey) -> str:
+def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> str:
     """The calls of `meta` and `impl`, and the way of proxies back into the outputs that they stand for."""
     function = wrapper.function
     symbolic = wrapper.signature is not native.signature(function)
@@ -283,7 +283,8 @@ def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey) -> str
         name = cpp.name(group.out.schema, faithful=True)
         lines.append(f"at::{cpp.MANUAL_PREFIX if function.manual_cpp_binding else ''}{name}({calls.out});")
     elif key is not META:
-        lines.append(f"op.impl({calls.impl});")
+        ahead = native_aot.kernel_for(group, key, job)
+        lines.append(f"op.impl({calls.impl});" if ahead is None else native_aot.attempt(ahead, calls.impl))
     if function.kind is not SchemaKind.functional:
         lines += [
             f"if (op.proxy_outputs_[{place}].has_value()) "

@@ -1,0 +1,100 @@
+"""Stubs of kernels compiled ahead of time, and the place where a structured wrapper tries one.
+
+`NativeAotStubs.h` and `NativeAotStubs.cpp`, in releases that have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from opwright.convention import structured
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.model.dispatch_key import DispatchKey
+from opwright.model.native_aot import NativeAotKernel
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+
+STUBS: Final = "#include <ATen/NativeAotStubs.h>"
+
+
+@per_job
+def _kernels(job: Job) -> Mapping[tuple[DispatchKey, NativeFunction], NativeAotKernel]:
+    """The kernels by key and functional overload; one that is declared with its overload goes before others."""
+    ordered = sorted(job.native_aot, key=lambda one: one.operator == one.group.functional.name.text)
+    return {(one.key, one.group.functional): one for one in ordered}
+
+
+def kernel_for(group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> NativeAotKernel | None:
+    """The kernel to try for an operation under a key, if one is declared."""
+    return _kernels(job).get((key, group.functional)) if job.native_aot else None
+
+
+def has_kernels(key: DispatchKey, job: Job) -> bool:
+    """Whether a kernel is declared for a key."""
+    return any(one.key is key for one in job.native_aot)
+
+
+_SWITCHED: Final = """\
+// the stub is never called when AOT is switched off or the device is
+// unsupported. op.impl below is the ordinary aten kernel, and it runs in
+// exactly those three cases: switched off, unsupported device, or declined.
+"""
+_UNCONDITIONAL: Final = """\
+// the stub is never called when the device is unsupported. op.impl
+// below is the ordinary aten kernel.
+// declared UNCONDITIONAL: these kernels are the implementation, so
+// torch._native.set_aot_enabled(False) does NOT mask them -- only the
+// private reference-computation hatch does. op.impl runs when that hatch
+// is set, when the device is unsupported, or when the kernels decline
+// this shape.
+"""
+
+
+def attempt(kernel: NativeAotKernel, arguments: str) -> str:
+    """The call of `impl` where the kernel does not take the case."""
+    stub, device = f"at::native::{kernel.stub}", f"c10::DeviceType::{kernel.key}"
+    gate = "allowNativeAot()"
+    if kernel.unconditional:
+        gate = "maskUnconditionalNativeAot()"
+    return f"""\
+// native-AOT: the last conjunct is the LAUNCH, not a query -- it runs the
+// AOT kernel into the meta()-allocated outputs and returns true if it
+// handled the call, false if it declined this shape. && short-circuits, so
+{_UNCONDITIONAL if kernel.unconditional else _SWITCHED}\
+if (!({"!" if kernel.unconditional else ""}at::globalContext().{gate} && \
+{stub}.is_device_supported({device}) && {stub}({device}, {arguments}))) {{ op.impl({arguments}); }}"""
+
+
+def _declaration(kernel: NativeAotKernel, job: Job) -> Slots:
+    parameters = ", ".join([one.declaration for one in structured.impl_arguments(kernel.group)])
+    function = f"{kernel.identifier}_aot_fn"
+    text = f"using {function} = bool (*)({parameters});\nDECLARE_DISPATCH({function}, {kernel.stub})\n"
+    return {"native_aot_stub_declarations": [text]}
+
+
+def _definition(kernel: NativeAotKernel, job: Job) -> Slots:
+    text = f"DEFINE_DISPATCH({kernel.stub});\nREGISTER_NO_CPU_DISPATCH({kernel.stub})\n"
+    return {"native_aot_stub_definitions": [text]}
+
+
+def _emitter(family: str, fragment: Callable[[NativeAotKernel, Job], Slots], slot: str) -> AnyEmitter:
+    file = f"NativeAotStubs.{'h' if family == 'headers' else 'cpp'}"
+    return Emitter(
+        name=f"native_aot_{family}",
+        family=family,
+        template=file,
+        units=lambda job: job.native_aot,
+        fragment=fragment,
+        frame=lambda job: {slot: []},
+        layout=OneFile(file),
+    )
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The header and the source of the stubs."""
+    if not job.rules.native_aot_stubs:
+        return []
+    return [
+        _emitter("headers", _declaration, "native_aot_stub_declarations"),
+        _emitter("sources", _definition, "native_aot_stub_definitions"),
+    ]
