@@ -12,7 +12,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.annotation import Annotation
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
-from opwright.schema.parser import parse_schema
+from opwright.schema.parser import read_schema
 from opwright.schema.types import SCALAR, Type
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
@@ -108,7 +108,7 @@ def _text(node: Mapping, field: str, sink: Diagnostics) -> Scalar | None:
 
 def _schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
     try:
-        return parse_schema(scalar.value)
+        return read_schema(scalar.value)
     except SchemaFault as fault:
         sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
         return None
