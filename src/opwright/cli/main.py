@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 #: is asked first whether there is nothing to do.
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
+    "releases": "list the releases of PyTorch, what is cached of them, and which rules they follow",
     "explain": "tell what a diagnostic's code means and how to mend the fault",
 }
 

@@ -8,10 +8,12 @@ from opwright.release.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, 
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["NEWEST", "OLDEST", "Version", "parse_version", "version_of"]
+__all__ = ["NEWEST", "OLDEST", "Version", "check_supported", "parse_version", "version_of"]
 
 
 class Version(NamedTuple):
@@ -93,11 +95,16 @@ def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | N
         version = parse_version(inputs.version_text)
     else:
         version = _marked_version(inputs)
+    return check_supported(version, sink, notes=[f"the inputs are those of {inputs.origin}"])
+
+
+def check_supported(version: Version, sink: Diagnostics | None = None, notes: Sequence[str] = ()) -> Version:
+    """The version itself. Raises Fault for one older than the oldest known (E0512); a newer one is noted (W0501)."""
     if version < OLDEST:
         raise Fault.at(
             RELEASE_TOO_OLD,
             f"PyTorch {version} is older than the releases supported, {OLDEST.series} to {NEWEST.series}",
-            notes=[f"the inputs are those of {inputs.origin}"],
+            notes=notes,
         )
     if version[:2] > NEWEST[:2] and sink is not None:
         sink.note(

@@ -1,0 +1,144 @@
+"""List the releases of PyTorch: which the package index offers, which are cached, and which rules each follows.
+
+opwright releases                 all that are known, offered or cached
+opwright releases 2.14            what the output of 2.14 is like, behaviour by behaviour
+opwright releases 2.12 2.14       what differs between two releases"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from opwright.cli import console
+from opwright.release.codes import BAD_RELEASE
+from opwright.release.rules import Behaviour, Rules
+from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
+from opwright.source.diagnostic import Diagnostics, Fault
+
+_WIDTH = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "releases", metavar="RELEASE", nargs="*", help="such as 2.14: list its rules; of two, list what differs"
+    )
+    parser.add_argument("--offline", action="store_true", help="do not ask the package index")
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print the list, or the rules of the releases that are named."""
+    chosen = [check_supported(parse_version(text), sink) for text in arguments.releases]
+    if len(chosen) > 2:
+        raise Fault.at(BAD_RELEASE, f"{len(chosen)} releases are named", help="name one, or two to compare")
+    if not chosen:
+        print("\n".join(_listing(arguments.offline)))
+    elif len(chosen) == 1:
+        print("\n".join(_rules_of(chosen[0])))
+    else:
+        print("\n".join(_differences(*chosen)))
+    return console.SUCCESS
+
+
+def _listing(offline: bool) -> Iterator[str]:
+    """The table of releases, newest first."""
+    from opwright.release.cache import cache_folder
+    from opwright.release.fetch import cached_versions, offered_versions
+
+    complaint = ""
+    offered: tuple[str, ...] = ()
+    if not offline:
+        try:
+            offered = offered_versions()
+        except Fault as fault:
+            complaint = fault.diagnostic.message
+    cached = cached_versions()
+    yield f"{'release':<12}{'rules':<18}{'index':<10}cache"
+    for version in _newest_first({*offered, *cached}):
+        parsed = parse_version(version)
+        if parsed < OLDEST:
+            continue
+        rules = parsed.series if parsed[:2] <= NEWEST[:2] else f"{NEWEST.series} (newest)"
+        known = ("offered" if version in offered else "-", "cached" if version in cached else "-")
+        yield f"{version:<12}{rules:<18}{known[0]:<10}{known[1]}".rstrip()
+    yield ""
+    yield f"Rules are known for {OLDEST.series} to {NEWEST.series}; `opwright releases {NEWEST.series}` lists them."
+    yield f"The cache is {cache_folder()}."
+    if offline or complaint:
+        yield "The package index was not asked." if offline else f"Of the index nothing is known: {complaint}."
+
+
+def _newest_first(versions: Iterable[str]) -> list[str]:
+    from packaging.version import Version as PackageVersion
+
+    return sorted(versions, key=PackageVersion, reverse=True)
+
+
+def _rules_of(version: Version) -> Iterator[str]:
+    """Each behaviour with its value in a release, and since when it has it."""
+    rules = Rules(version)
+    yield f"PyTorch {version.series}"
+    for row in Rules.rows():
+        yield ""
+        yield f"{row.name}: {_shown(row.value_in(version))} ({_span(row, version)})"
+        yield from _wrapped(f"{row.what} {row.why}")
+    yield ""
+    yield from _tables(rules)
+
+
+def _differences(older: Version, newer: Version) -> Iterator[str]:
+    """The behaviours that differ between two releases."""
+    changed = [row for row in Rules.rows() if row.value_in(older) != row.value_in(newer)]
+    yield f"{len(changed)} behaviours differ between PyTorch {older.series} and {newer.series}"
+    for row in changed:
+        yield ""
+        yield f"{row.name}: {_shown(row.value_in(older))} -> {_shown(row.value_in(newer))} (changed in {row.since})"
+        yield from _wrapped(f"{row.what} {row.why}")
+    yield ""
+    yield from _table_differences(Rules(older), Rules(newer))
+
+
+def _shown(value: int) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _span(row: Behaviour[bool] | Behaviour[int], version: Version) -> str:
+    """From or up to which release the value holds."""
+    if row.since is None:
+        return "in every release"
+    reached = version[:2] >= parse_version(row.since)[:2]
+    return f"from {row.since} on" if reached else f"before {row.since}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+_SHIMS = ("device", "aten")
+
+
+def _tables(rules: Rules) -> Iterator[str]:
+    """How long the tables of operators are."""
+    shims = sum(len(rules.shim_operators(family)) for family in _SHIMS)
+    yield f"{shims} operators have C shims; derivatives of {len(rules.complex_gradients)} hold for complex tensors."
+
+
+def _table_differences(older: Rules, newer: Rules) -> Iterator[str]:
+    """The operators by which the tables differ."""
+    for title, before, after in (
+        ("C shims", _shims(older), _shims(newer)),
+        ("derivatives for complex tensors", set(older.complex_gradients), set(newer.complex_gradients)),
+    ):
+        marked = [*(f"+{name}" for name in sorted(after - before)), *(f"-{name}" for name in sorted(before - after))]
+        yield from _wrapped(f"{title}: {' '.join(marked) or 'the same'}")
+
+
+def _shims(rules: Rules) -> set[str]:
+    """The operators with shims; a further version of a shim counts as one more."""
+    return {
+        name if version is None else f"{name} ({version})"
+        for family in _SHIMS
+        for name, operator in rules.shim_operators(family).items()
+        for version in (None, *(one.name for one in operator.versions))
+    }
