@@ -6,7 +6,18 @@ from typing import Final
 
 from opwright.source.codes import Code, register
 
-__all__ = ["NO_C_FORM", "SHIM_CHANGED", "SHIM_MISSING"]
+__all__ = [
+    "COPY_WITHOUT_KERNEL",
+    "NOT_FUNCTIONAL",
+    "NO_C_FORM",
+    "OPTIONAL_WRITTEN",
+    "OPTIONS_OUT_OF_REACH",
+    "SHIM_CHANGED",
+    "SHIM_MISSING",
+    "VIEW_FORM",
+    "VIEW_RETURNS",
+    "VIEW_WITHOUT_COPY",
+]
 
 SHIM_CHANGED: Final = register(
     Code(
@@ -56,6 +67,110 @@ NO_C_FORM: Final = register(
             note[E0803]: no C shim for `split.Tensor` on cpu: return `Tensor(a)[]` has no form in C
 
         Take the operator out of the table, or give it an overload whose arguments and returns have a form in C.
+        """,
+    )
+)
+OPTIONAL_WRITTEN: Final = register(
+    Code(
+        "E0460",
+        "optional tensor that is written to",
+        """
+        The dispatcher passes an optional tensor that is written to as a plain tensor, a kernel takes it as an optional
+        one, and there is no way from the one to the other.
+
+            error[E0460]: `tally` writes to the optional tensor `seen`
+
+        Write to a tensor that is not optional, or have written tensors passed as constant references
+        (`use_const_ref_for_mutable_tensors: True`).
+        """,
+    )
+)
+OPTIONS_OUT_OF_REACH: Final = register(
+    Code(
+        "E0461",
+        "tensor options out of reach",
+        """
+        Out, in-place and mutable forms of an operation are carried out by its functional form where functionalization
+        is on, and with it what is synthesized. Where the functional form takes tensor options, they are those of the
+        tensor `out`.
+
+            error[E0461]: `sow.result` has no tensor `out`, of which its functional form `sow` could take dtype,
+            layout and device
+
+        Call the out argument `out`, or leave the tensor options away.
+        """,
+    )
+)
+VIEW_WITHOUT_COPY: Final = register(
+    Code(
+        "E0462",
+        "view without its copying form",
+        """
+        Functionalization replaces a view that is not made of other views by its copying form, where views are not
+        wanted. The two are found to belong together by their names and their signatures: `x` goes with `x_copy`, and
+        `x_inverse` with `x_scatter`.
+
+            error[E0462]: view `cut_inverse` has no copying form, with the same signature
+
+        Add the entry, or give the two the same arguments.
+        """,
+    )
+)
+COPY_WITHOUT_KERNEL: Final = register(
+    Code(
+        "E0463",
+        "copying form of a view without a kernel",
+        """
+        The kernel of `x_copy` is made from the view `x`. The entry has to name it, under
+        `CompositeExplicitAutogradNonFunctional`, so that it is declared and registered.
+
+            error[E0463]: `turn_copy` is the copying form of `turn` and has no kernel for it
+
+        Add `CompositeExplicitAutogradNonFunctional: turn_copy` to its `dispatch` (`turn_copy_symint` where the schema
+        has symbolic integers).
+        """,
+    )
+)
+VIEW_RETURNS: Final = register(
+    Code(
+        "E0464",
+        "view that cannot be copied",
+        """
+        The copying form of a view clones what the view returns, which is one tensor or a list of tensors.
+
+            error[E0464]: `halves` returns neither a tensor nor a list of tensors, which is all that can be copied
+
+        Return a list, `Tensor(a)[]`, or give the view a `CompositeImplicitAutograd` kernel made of other views.
+        """,
+    )
+)
+VIEW_FORM: Final = register(
+    Code(
+        "E0465",
+        "view that functionalization cannot replay",
+        """
+        Functionalization remembers a view by its first argument, the tensor it looks at, and replays it later with
+        the other arguments. A view with several bases cannot be replayed.
+
+            error[E0465]: view `both` must alias its first argument, a tensor, and no other
+
+        Put the tensor first, annotate it alone (`Tensor(a) self`), or give the view a `CompositeImplicitAutograd`
+        kernel made of other views.
+        """,
+    )
+)
+NOT_FUNCTIONAL: Final = register(
+    Code(
+        "E0466",
+        "write that functionalization cannot replace",
+        """
+        Where functionalization is on, an operator that writes is replaced by its functional form. One that has
+        none, and is not composed of others, would be called as it is, and its writes would be lost.
+
+            error[E0466]: `smudge` writes to its arguments, and has neither out nor functional form
+
+        Let the forms be made, with `autogen: smudge_functional, smudge.out`, or give the operator a
+        `CompositeImplicitAutograd` kernel.
         """,
     )
 )

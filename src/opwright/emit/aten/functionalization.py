@@ -17,6 +17,7 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.cpp.types import CType
 from opwright.emit.aten.view_meta import creation, operator_includes, view_group_includes, view_meta
+from opwright.emit.checks import NOT_FUNCTIONALIZED
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -28,13 +29,6 @@ Unit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunction
 _IMPL: Final = "at::functionalization::impl::"
 _KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
 _OUTPUT: Final = "tmp_output"
-
-#: Operators that write and are left to themselves: their schemas do not tell what their functional form would be.
-_NOT_FUNCTIONALIZED: Final = frozenset((
-    "_cudnn_attention_forward_no_dropout_inplace", "_cummax_helper", "_cummin_helper", "_fill_mem_eff_dropout_mask_",
-    "_flash_attention_forward_no_dropout_inplace", "_slow_conv2d_backward.grad_input",
-    "adaptive_avg_pool3d_backward.grad_input", "polygamma_", "record_stream", "resize_", "resize_as_",
-))  # fmt: skip
 
 #: Members of groups whose kernels are written, and registered, by hand.
 _BY_HAND: Final = frozenset(("lift", "resize_"))
@@ -427,7 +421,7 @@ def registered(unit: Unit, rules: Rules) -> list[NativeFunction]:
             return []
         functions = [one for one in unit.functions() if not one.has_composite_implicit]
         return [] if any(one.name.text in _BY_HAND for one in functions) else list(filter(_writes, functions))
-    left_out = unit.name.text in _NOT_FUNCTIONALIZED or unit.has_composite_implicit
+    left_out = unit.name.text in NOT_FUNCTIONALIZED or unit.has_composite_implicit
     return [unit] if not left_out and _writes(unit) else []
 
 

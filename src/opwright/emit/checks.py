@@ -1,0 +1,119 @@
+"""What must hold for all operators, so that every emitter has a text for them.
+
+A fault found here stops a run before any file is written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.emit import codes
+from opwright.emit.emitter import Job
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.span import Span
+
+__all__ = ["NOT_FUNCTIONALIZED", "check_emittable"]
+
+#: Operators that write and are left to themselves: their schemas do not tell what their functional form would be.
+NOT_FUNCTIONALIZED: Final = frozenset((
+    "_cudnn_attention_forward_no_dropout_inplace", "_cummax_helper", "_cummin_helper", "_fill_mem_eff_dropout_mask_",
+    "_flash_attention_forward_no_dropout_inplace", "_slow_conv2d_backward.grad_input",
+    "adaptive_avg_pool3d_backward.grad_input", "polygamma_", "record_stream", "resize_", "resize_as_",
+))  # fmt: skip
+
+
+def check_emittable(job: Job, sink: Diagnostics) -> None:
+    """Reports each operator that some emitter has no text for."""
+    _check_writes(job.catalog, sink)
+    _check_options(job.catalog, sink)
+    _check_views(job.catalog, sink)
+    if job.selection.everything:
+        _check_functionalization(job.catalog, sink)
+
+
+def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
+    """What is written to is a tensor, not an optional one, of which the conventions have different ideas."""
+    reported: set[Span] = set()
+    for function in catalog.functions:
+        if function.const_ref_mutables or function.entry in reported:
+            continue
+        for one in function.arguments.all:
+            if one.is_write and one.type is OPTIONAL_TENSOR:
+                # Forms that are synthesized from the entry write to it too, which is told once.
+                reported.add(function.entry)
+                message = f"`{function.name}` writes to the optional tensor `{one.name}`"
+                sink.error(codes.OPTIONAL_WRITTEN, message, function.entry)
+
+
+def _check_options(catalog: Catalog, sink: Diagnostics) -> None:
+    """A functional form that takes tensor options can have them from each other form of the operation."""
+    for group in catalog.groups:
+        if not isinstance(group, NativeFunctionsGroup) or group.functional.arguments.options is None:
+            continue
+        for function in group.functions():
+            if function.arguments.options is None and not _has_tensor_out(function):
+                message = (
+                    f"`{function.name}` has no tensor `out`, of which its functional form "
+                    f"`{group.functional.name}` could take dtype, layout and device"
+                )
+                sink.error(codes.OPTIONS_OUT_OF_REACH, message, function.entry)
+
+
+def _has_tensor_out(function: NativeFunction) -> bool:
+    return any(one.name == "out" and one.type is TENSOR for one in function.arguments.out)
+
+
+def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
+    """The copying form of a view, which is made here, has a kernel to be made, and gives tensors."""
+    for group in catalog.view_groups:
+        if not isinstance(group, ViewGroup) or group.view_copy is None:
+            continue
+        view, copy = group.view, group.view_copy
+        if copy.name.base != f"{view.name.name}_copy":
+            continue
+        kernel = copy.kernels.get(COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
+        if kernel is None:
+            message = f"`{copy.name}` is the copying form of `{view.name}` and has no kernel for it"
+            help = f"add `CompositeExplicitAutogradNonFunctional: {copy.name.name}` to its `dispatch`"
+            sink.error(codes.COPY_WITHOUT_KERNEL, message, copy.entry, help=help)
+        elif copy.name.text == "view_copy" and kernel.name != "view_copy_symint":
+            message = f"the kernel of `view_copy` is called `view_copy_symint`, not `{kernel.name}`"
+            sink.error(codes.COPY_WITHOUT_KERNEL, message, copy.entry)
+        if len(view.schema.returns) != 1 or view.schema.returns[0].type not in (TENSOR, TENSOR_LIST):
+            message = f"`{view.name}` returns neither a tensor nor a list of tensors, which is all that can be copied"
+            sink.error(codes.VIEW_RETURNS, message, view.entry)
+
+
+def _check_functionalization(catalog: Catalog, sink: Diagnostics) -> None:
+    """What aliases or writes can be functionalized."""
+    for group in catalog.view_groups:
+        if not isinstance(group, ViewGroup) or group.composite:
+            continue
+        for view in (group.view, group.view_inplace):
+            if view is not None and not _is_plain_view(view):
+                message = f"view `{view.name}` must alias its first argument, a tensor, and no other"
+                sink.error(codes.VIEW_FORM, message, view.entry)
+        if group.view_copy is None:
+            message = f"view `{group.view.name}` has no copying form, with the same signature"
+            sink.error(codes.VIEW_WITHOUT_COPY, message, group.view.entry)
+    for function in catalog.functions:
+        if function.group is None and function.view_group is None and _is_left_alone(function):
+            message = f"`{function.name}` writes to its arguments, and has neither out nor functional form"
+            sink.error(codes.NOT_FUNCTIONAL, message, function.entry)
+
+
+def _is_plain_view(view: NativeFunction) -> bool:
+    arguments = view.arguments.non_out
+    first = bool(arguments) and arguments[0].type is TENSOR and arguments[0].annotation is not None
+    return first and all(one.annotation is None for one in arguments[1:])
+
+
+def _is_left_alone(function: NativeFunction) -> bool:
+    """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
+    if function.has_composite_implicit or not any(one.is_write for one in function.arguments.all):
+        return False
+    return function.name.text not in NOT_FUNCTIONALIZED and function.name.name not in NOT_FUNCTIONALIZED

@@ -1,0 +1,84 @@
+"""What no emitter has a text for is found before any file is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from opwright.emit.checks import check_emittable
+from opwright.emit.emitter import Job, Options
+from opwright.model.selection import EVERYTHING, Selection
+from opwright.source.diagnostic import Diagnostics
+from tests.emit.emitting import RULES, job_of
+from tests.emit.entries import COUNT, PARTS, SCALE, TURN, WHOLE
+from tests.load.loading import load_text
+
+_WITHOUT_KERNEL = TURN.replace("CompositeExplicitAutogradNonFunctional: turn_copy_symint", "CPU: turn_copy")
+_PAIR = PARTS.replace("-> Tensor(a)[]", "-> (Tensor(a), Tensor(a))").replace("-> Tensor[]", "-> (Tensor, Tensor)")
+_TWO_BASES = TURN.replace("by, SymInt? n=None) -> Tensor(a", "by, Tensor(b)? n=None) -> Tensor(a").replace(
+    "SymInt? n", "Tensor? n"
+)
+_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_SOW = f"""
+- func: sow(Tensor self, *, {_OPTIONS}) -> Tensor
+  dispatch:
+    CPU: sow
+- func: sow.out(Tensor self, *, Tensor(a!) result) -> Tensor(a!)
+  dispatch:
+    CPU: sow_out
+"""
+
+
+def _found(entries: str, selection: Selection = EVERYTHING) -> list[str]:
+    """The line and code of each fault of a text of entries that loads."""
+    job = job_of(entries, selection=selection)
+    sink = Diagnostics()
+    check_emittable(job, sink)
+    return [f"{one.place.line} {one.code}" for one in sink.sorted() if one.place is not None]
+
+
+@pytest.mark.parametrize("entries", [COUNT, PARTS, SCALE, TURN, WHOLE])
+def test_sound_operators_pass(entries: str) -> None:
+    """Views and writes of every usual kind are silent."""
+    assert _found(entries) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "faults"),
+    [
+        ("- func: tally(Tensor self, Tensor(a!)? seen) -> ()\n", ["1 E0460"]),
+        (_SOW, ["5 E0461"]),
+        (_SOW.replace("result", "out"), []),
+        (_WITHOUT_KERNEL, ["10 E0463"]),
+        (_PAIR, ["2 E0464"]),
+        (_TWO_BASES, ["2 E0465", "5 E0465"]),
+        ("- func: smudge(Tensor(a!) self) -> Tensor\n  dispatch:\n    CPU: smudge\n", ["1 E0466"]),
+        ("- func: smudge(Tensor(a!) self) -> Tensor\n", []),
+        ("- func: record_stream(Tensor(a!) self, Stream s) -> ()\n  dispatch:\n    CUDA: record_stream\n", []),
+    ],
+)
+def test_faults(entries: str, faults: list[str]) -> None:
+    """Each fault stands at its entry."""
+    assert _found(entries) == faults
+
+
+def test_inverse_view_needs_its_scatter() -> None:
+    """An inverse view whose scatter form takes other arguments cannot be functionalized."""
+    entries = (
+        "- func: cut_inverse(Tensor(a) self, Tensor src) -> Tensor(a)\n  dispatch:\n    CPU: cut_inverse\n"
+        "- func: cut_scatter(Tensor self, Tensor src, int dim) -> Tensor\n  dispatch:\n    CPU: cut_scatter\n"
+    )
+    assert _found(entries) == ["1 E0462"]
+
+
+def test_selective_builds_need_no_functionalization() -> None:
+    """Where functionalization is left out, what it could not replace is no fault."""
+    entries = "- func: smudge(Tensor(a!) self) -> Tensor\n  dispatch:\n    CPU: smudge\n"
+    assert _found(entries, Selection(everything=False)) == []
+
+
+def test_faults_of_loading_do_not_break_the_checks() -> None:
+    """A catalog with entries left out can be checked."""
+    catalog, _ = load_text(TURN + "- func: broken(Tensor self -> Tensor\n")
+    sink = Diagnostics()
+    check_emittable(Job(catalog, RULES, Options()), sink)
+    assert not sink.has_errors
