@@ -166,7 +166,7 @@ def test_out_form_shares_the_signature_of_its_base() -> None:
 
 
 def test_equal_signatures_are_refused() -> None:
-    """Two overloads that Python cannot tell apart are named: these differ by the place of what a method is called on."""
+    """Two overloads that Python cannot tell apart are named: these methods differ in the place of `self` alone."""
     with pytest.raises(Repeated) as caught:
         paired(
             overloads_of("mix(Tensor self, int by) -> Tensor", "mix.other(int by, Tensor self) -> Tensor", method=True)

@@ -7,9 +7,10 @@ from functools import cache
 from typing import Final
 
 from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_METHODS, TORCH, is_in_module
-from opwright.convention.python.parser import type_name
+from opwright.convention.python.parser import NoPythonType, type_name
 from opwright.emit.aten.units import no_fragment
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.python.refusals import unpassable
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -46,9 +47,12 @@ def _required(arguments: Sequence[Argument], is_keyword: bool) -> list[str]:
 def entry(function: NativeFunction) -> str:
     """The overload's name with the arguments that a call has to have."""
     name = function.name.name
-    described = _required(function.arguments.positional, False)
-    if name not in _POSITIONAL_ONLY:
-        described += _required(function.arguments.keyword_only, True)
+    try:
+        described = _required(function.arguments.positional, False)
+        if name not in _POSITIONAL_ONLY:
+            described += _required(function.arguments.keyword_only, True)
+    except NoPythonType as refusal:
+        raise unpassable(function, str(refusal)) from None
     return f"{name}: [{', '.join(described)}],"
 
 

@@ -161,7 +161,7 @@ def implementation(binding: Binding, rules: Rules) -> str:
     try:
         return _implementation(binding, rules)
     except REFUSALS as refusal:
-        raise refused(binding, refusal) from None
+        raise refused(binding.overloads, refusal) from None
 
 
 def forward_declaration(binding: Binding) -> str:

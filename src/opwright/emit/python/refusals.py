@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention.python.call import NoTensorOptions
@@ -9,7 +10,6 @@ from opwright.convention.python.overloads import OutAlone, Overload, Repeated
 from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.results import NoFieldName
 from opwright.emit.python.codes import ALIKE, MIXED_NAMES, NO_BASE, NO_OPTIONS, NO_PYTHON_ARGUMENT
-from opwright.emit.python.units import Binding
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Fault, Label
 from opwright.source.span import Span
@@ -18,26 +18,31 @@ from opwright.source.span import Span
 REFUSALS: Final = (Repeated, OutAlone, NoTensorOptions, NoPythonType, NoFieldName)
 
 
-def refused(binding: Binding, refusal: Exception) -> Fault:
-    """The fault of a refusal."""
+def refused(overloads: Sequence[Overload], refusal: Exception) -> Fault:
+    """The fault of what the convention refuses about the overloads of a Python function."""
     if isinstance(refusal, Repeated):
         return _repeated(refusal)
     if isinstance(refusal, OutAlone):
         return _out_alone(refusal)
-    function = _at_fault(binding, refusal)
+    function = _at_fault(overloads, refusal)
     name = function.name
     if isinstance(refusal, NoTensorOptions):
         return Fault.at(NO_OPTIONS, f"`{name}` makes a tensor and takes no tensor options", function.entry)
     if isinstance(refusal, NoFieldName):
         return Fault.at(MIXED_NAMES, f"some results of `{name}` have names and some have not", function.entry)
-    message = f"Python can pass nothing to `{name}`, which has an argument of type `{refusal}`"
+    return unpassable(function, str(refusal))
+
+
+def unpassable(function: NativeFunction, type: str) -> Fault:
+    """The fault that a function has an argument of a type that Python cannot pass."""
+    message = f"Python can pass nothing to `{function.name}`, which has an argument of type `{type}`"
     return Fault.at(NO_PYTHON_ARGUMENT, message, function.entry)
 
 
-def _at_fault(binding: Binding, refusal: Exception) -> NativeFunction:
+def _at_fault(overloads: Sequence[Overload], refusal: Exception) -> NativeFunction:
     """The overload that a refusal is about: it names the overload, or a type of its arguments."""
     word = str(refusal)
-    functions = [one.function for one in binding.overloads]
+    functions = [one.function for one in overloads]
     for function in functions:
         if function.name.text == word or any(word in one.type.text for one in function.arguments.all):
             return function

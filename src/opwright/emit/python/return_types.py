@@ -23,7 +23,7 @@ def _of(binding: Binding) -> list[Struct]:
     try:
         return list(structs(binding.overloads).values())
     except REFUSALS as refusal:
-        raise refused(binding, refusal) from None
+        raise refused(binding.overloads, refusal) from None
 
 
 def definition(struct: Struct) -> str:

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from opwright.convention.python.bound import TENSOR_METHODS, PythonModule, is_bound, is_in_module
 from opwright.convention.python.overloads import Overload
+from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.signature import function_signature, python_signature
 from opwright.emit.emitter import Job, per_job
+from opwright.emit.python.refusals import unpassable
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
 
@@ -42,9 +44,16 @@ def bound_functions(job: Job) -> list[NativeFunction]:
     return [function for function in job.catalog.functions if is_bound(function)]
 
 
+def _overload(function: NativeFunction, method: bool) -> Overload:
+    try:
+        return Overload(function_signature(function, method=method), function)
+    except NoPythonType as refusal:
+        raise unpassable(function, str(refusal)) from None
+
+
 def _overloads(job: Job, functions: Iterable[NativeFunction], *, method: bool) -> list[Overload]:
     """The overloads of functions, with the deprecated ones of the same functions after them."""
-    made = {function: Overload(function_signature(function, method=method), function) for function in functions}
+    made = {function: _overload(function, method) for function in functions}
     deprecated = [
         Overload(
             python_signature(one.schema, category=one.function.category_override, method=method, passed=one.passed),
