@@ -61,6 +61,8 @@ def read_dispatch(node: Node, draft: Draft) -> None:
             seen.add(one)
             if one not in ignored:
                 kernels[one] = Kernel(one, name, namespace, structured and one.has_structured)
+            else:
+                draft.has_ignored_kernels = True
 
 
 def _read_keys(scalar: Scalar, draft: Draft) -> tuple[DispatchKey, ...]:

@@ -35,8 +35,9 @@ class Draft:
 
     __slots__ = (
         "around", "autogen", "category_override", "const_ref_mutables", "cpp_no_default_args", "device_check",
-        "device_guard", "failed", "function", "kernels", "manual_cpp_binding", "manual_kernel_registration", "method",
-        "named_keys", "namespace", "node", "precomputed", "python_module", "schema", "structured",
+        "device_guard", "failed", "function", "has_ignored_kernels", "kernels", "manual_cpp_binding",
+        "manual_kernel_registration", "method", "named_keys", "namespace", "node", "precomputed", "python_module",
+        "schema", "structured",
         "structured_delegate", "structured_inherits", "tags", "ufunc",
     )  # fmt: skip
 
@@ -50,6 +51,7 @@ class Draft:
         self.method = False
         self.kernels: dict[DispatchKey, Kernel] | None = None
         self.named_keys = 0
+        self.has_ignored_kernels = False
         self.structured = False
         self.structured_delegate: OperatorName | None = None
         self.structured_inherits: str | None = None

@@ -84,6 +84,7 @@ def _finished(draft: Draft) -> NativeFunction | None:
         const_ref_mutables=draft.const_ref_mutables,
         autogen=draft.autogen,
         tags=tags,
+        has_ignored_kernels=draft.has_ignored_kernels,
     )
 
 

@@ -217,4 +217,5 @@ def _synthesized(base: NativeFunction, schema: FunctionSchema, tag_by_kind: bool
         tags=tags | {"out"} if tag_by_kind else tags,
         is_synthesized=True,
         is_abstract=base.is_abstract,
+        has_ignored_kernels=base.needs_derivative,
     )

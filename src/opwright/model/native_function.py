@@ -97,8 +97,9 @@ class NativeFunction:
 
     `entry` is where the entry stands (for a synthesized variant, the entry it was made from) and `is_synthesized`
     tells the two apart. `kernels` maps the dispatch keys that the entry names, an implicit composite included.
-    `is_abstract` tells that autograd needs a derivative: composite implicit functions differentiate through what they
-    call, all others need one, and a synthesized variant is what the function is that it was made from.
+    `is_abstract` tells that the function has kernels other than an implicit composite one, which differentiates through
+    what it calls; a synthesized variant is what the function is that it was made from. `needs_derivative` tells the
+    same with the kernels under keys that the run leaves out: autograd's files are for builds with all of them.
     Attributes set after construction by the linking stage: `group` and `view_group`. `derived` is where conventions
     remember what follows from the function alone.
     """
@@ -124,6 +125,7 @@ class NativeFunction:
         "method",
         "name",
         "namespace",
+        "needs_derivative",
         "precomputed",
         "python_module",
         "root_name",
@@ -163,6 +165,7 @@ class NativeFunction:
         tags: frozenset[str] = frozenset(),
         is_synthesized: bool = False,
         is_abstract: bool | None = None,
+        has_ignored_kernels: bool = False,
     ) -> None:
         self.namespace: Final = namespace
         self.schema: Final = schema
@@ -192,6 +195,7 @@ class NativeFunction:
         if is_abstract is None:
             is_abstract = structured_delegate is not None or not kernels or not kernels.keys() <= _IMPLICIT_KEYS
         self.is_abstract: Final = is_abstract
+        self.needs_derivative: Final = is_abstract or has_ignored_kernels
         self.is_view: Final = is_view_schema(schema, tags)
         style = TypeStyle.PLAIN
         if const_ref_mutables:

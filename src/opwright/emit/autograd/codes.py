@@ -6,7 +6,10 @@ from typing import Final
 
 from opwright.source.codes import Code, register
 
-__all__ = ["UNHELD_ARGUMENT", "UNSAVABLE", "VIEW_AMONG_RESULTS"]
+__all__ = [
+    "FORMULA_IGNORED", "LIST_WITHOUT_DERIVATIVES", "NEEDS_DISPATCH", "NO_TANGENTS", "OUTPUTS_DIFFER",
+    "TANGENTS_DIFFER", "UNDIFFERENTIABLE_ARGUMENT", "UNHELD_ARGUMENT", "UNSAVABLE", "VIEW_AMONG_RESULTS",
+]  # fmt: skip
 
 UNHELD_ARGUMENT: Final = register(
     Code(
@@ -50,6 +53,92 @@ UNSAVABLE: Final = register(
                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ uses `result`
 
         Write the formula with other arguments, or with a fact about them, such as `self.sym_sizes()`.
+        """,
+    )
+)
+OUTPUTS_DIFFER: Final = register(
+    Code(
+        "E0993",
+        "`output_differentiability` does not fit a function that takes it over",
+        """
+        The in-place and `out` forms of a function take over its derivatives, `output_differentiability` included. It
+        has to have a value for each of their outputs, and cannot say that the output of an in-place function is not
+        differentiable, since the version of what it writes has to go up.
+
+        Give the form an entry of its own in `derivatives.yaml`.
+        """,
+    )
+)
+UNDIFFERENTIABLE_ARGUMENT: Final = register(
+    Code(
+        "E0994",
+        "a formula for an argument that carries no gradient",
+        """
+        Gradients belong to tensors and lists of tensors. A formula for an integer, a number or another argument
+        cannot be used.
+
+            - name: mul.Scalar(Tensor self, Scalar other) -> Tensor
+              other: grad * self
+                     ^^^^^^^^^^^ `other` is no tensor
+
+        Delete the formula, or use the name of the tensor that is meant.
+        """,
+    )
+)
+FORMULA_IGNORED: Final = register(
+    Code(
+        "E0995",
+        "derivatives of a function that is never differentiated",
+        """
+        Functions whose outputs are truth values, indices or constants are never differentiated, and neither are those
+        without a differentiable output. A backward formula for such a function would have no effect.
+
+        Delete the formulas.
+        """,
+    )
+)
+TANGENTS_DIFFER: Final = register(
+    Code(
+        "E0996",
+        "forward formulas for some of the outputs only",
+        """
+        A function has forward formulas for each of its differentiable outputs, or for none. Otherwise an output
+        without formula would silently have no tangent.
+
+            - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+              output_differentiability: [True, False]
+              mantissa: self_t / exponent.exp2()
+        """,
+    )
+)
+NO_TANGENTS: Final = register(
+    Code(
+        "E0997",
+        "a forward formula without tangents",
+        """
+        The tangent of a result follows from the tangents of the inputs (`self_t`), so a forward formula uses at least
+        one. Only a function of a single list of tensors may be without, since its helper looks through the list.
+        """,
+    )
+)
+LIST_WITHOUT_DERIVATIVES: Final = register(
+    Code(
+        "E0998",
+        "an in-place function over lists has no derivatives that fit",
+        """
+        An in-place function over lists (`_foreach_add_`) takes the derivatives of the function that it repeats for
+        each item. There is none in `derivatives.yaml`, or its arguments are of other types.
+        """,
+    )
+)
+NEEDS_DISPATCH: Final = register(
+    Code(
+        "E0999",
+        "derivatives for a function that is made of differentiable ones",
+        """
+        A function without `dispatch` differentiates through the functions that it calls, so that its own formulas
+        would not be used. Give it a `dispatch` section in `native_functions.yaml`, with backends such as `CPU` and
+        `CUDA` or with `CompositeExplicitAutograd`, or delete its formulas.
         """,
     )
 )

@@ -65,7 +65,7 @@ def has_kernel(one: DifferentiableFunction) -> bool:
 
     All others are made of functions that have one.
     """
-    return (one.function.is_abstract or one.has_derivatives) and not is_hand_written(one.function)
+    return (one.function.needs_derivative or one.has_derivatives) and not is_hand_written(one.function)
 
 
 def gives_list(function: NativeFunction) -> bool:

@@ -1,0 +1,364 @@
+"""`VariableType.h` and its shards: the kernels that record gradients.
+
+The shards have a template of their own, which is generated too: PyTorch's, with slots for each dispatch key that has
+derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.convention import cpp as public
+from opwright.convention import dispatcher, types
+from opwright.cpp import types as cpp
+from opwright.emit.aten.units import no_fragment, no_units
+from opwright.emit.autograd.codes import NEEDS_DISPATCH
+from opwright.emit.autograd.kernels import HAND_WRITTEN, generated_comment, kernel_name, returned_value
+from opwright.emit.autograd.units import differentiable_functions
+from opwright.emit.autograd.views import has_kernel
+from opwright.emit.autograd.wrapper_call import SHARED_RESULTS, SHARED_STORAGES, UNCHECKED, call_statements, unpacked
+from opwright.emit.autograd.wrapper_forward import (
+    flag_statements,
+    original_statements,
+    refusal,
+    tangent_statements,
+)
+from opwright.emit.autograd.wrapper_saving import input_statements, output_statements
+from opwright.emit.autograd.wrappers import (
+    NEVER_DIFFERENTIATED,
+    Forward,
+    Wrapper,
+    differentiable_outputs,
+    wrapper,
+)
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots
+from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.schema.function import SchemaKind
+from opwright.schema.types import ListType
+from opwright.source.diagnostic import Fault
+
+_TEMPLATE: Final = "autograd/VariableType.cpp"
+
+#: In-place functions after which a gradient is accumulated in a tensor of another shape.
+_RESET: Final = frozenset(("set_", "resize_"))
+
+
+def _block(lines: Sequence[str], indent: str) -> str:
+    """Lines under an indentation."""
+    return "\n".join([indent + line.replace("\n", f"\n{indent}") for line in lines])
+
+
+def _names(values: Sequence[str]) -> str:
+    return ", ".join(values)
+
+
+def _for_each_node(lines: Sequence[str], job: Job, before: str = "") -> str:
+    """A loop over the nodes of the items of a list."""
+    bound = "const auto&" if job.rules.foreach_nodes_looped_by_reference else "auto"
+    return (
+        f"if (!grad_fns.empty()) {{\n{before}\n"
+        "    for (const auto& i : c10::irange(grad_fns.size())) {\n"
+        f"        {bound} grad_fn = grad_fns[i];\n"
+        "        if (grad_fn != nullptr) {\n"
+        f"{_block(lines, '            ')}\n        }}\n    }}\n}}"
+    )
+
+
+def _pointer(node: str, job: Job) -> str:
+    return f"c10::intrusive_ptr<{node}>" if job.rules.nodes_are_intrusive else f"std::shared_ptr<{node}>"
+
+
+def _made_node(one: Wrapper, job: Job) -> str:
+    """The expression that makes a node."""
+    parameters = "" if one.has_formulas else f'"{public.name(one.function.schema)}"'
+    if job.rules.nodes_are_intrusive:
+        return f"c10::make_intrusive<{one.node}>({parameters})"
+    return f"std::shared_ptr<{one.node}>(new {one.node}({parameters}), deleteNode)"
+
+
+def _refused_outs(one: Wrapper, job: Job) -> list[str]:
+    """The statements of an out function, which is never differentiated."""
+    name = one.function.root_name
+    refused = [
+        f'if (compute_requires_grad( {_names(names)} )) {{\n  throw_error_out_requires_grad("{name}");\n}}'
+        for names in ([inp.variable for inp in one.inputs], [output.name for output in one.outputs])
+    ]
+    return [f"{_pointer(one.node, job)} grad_fn;", *refused]
+
+
+def _node_statements(one: Wrapper, job: Job) -> list[str]:
+    """The statements that make the node, tie it to the inputs, and save inputs in it."""
+    if one.function.kind is SchemaKind.out:
+        return _refused_outs(one, job)
+    name = public.name(one.function.schema)
+    not_differentiated = one.info.non_differentiable if one.info is not None else ()
+    refused = [
+        f'check_no_requires_grad({inp.name}, "{inp.name}", "{name}");'
+        for inp in one.inputs
+        if inp not in one.differentiated and inp.name not in not_differentiated and inp.name != "output"
+    ]
+    saved = input_statements(one)
+    if one.loops:
+        declared = f"std::vector<{_pointer(one.node, job)}> grad_fns;"
+        setup = [_nodes_of_items(one, job)]
+        setup += [_for_each_node(saved, job)] if saved else []
+    else:
+        declared = f"{_pointer(one.node, job)} grad_fn;"
+        edges = _names([inp.name for inp in one.differentiated])
+        setup = [
+            f"grad_fn = {_made_node(one, job)};",
+            f"grad_fn->set_next_edges(collect_next_edges( {edges} ));",
+            *saved,
+        ]
+        if one.has_formulas:
+            setup += [f"grad_fn->{inp.name}_size_ = {inp.name}.size();" for inp in one.differentiated if inp.is_list]
+    return [*refused, declared, f"if (_any_requires_grad) {{\n{_block(setup, '  ')}\n}}"]
+
+
+def _nodes_of_items(one: Wrapper, job: Job) -> str:
+    """The loop that makes a node for each item of a list."""
+    items = _names([_looped(inp.name, one) for inp in one.differentiated])
+    return f"""\
+for (const auto& i : c10::irange( self.size() )) {{
+  const auto ith_requires_grad = compute_requires_grad({items});
+  check_inplace(self[i], ith_requires_grad);
+  grad_fns.push_back([&]() -> {_pointer(one.node, job)} {{
+      if (!ith_requires_grad) {{
+          return nullptr;
+      }} else {{
+          auto grad_fn = {_made_node(one, job)};
+          grad_fn->set_next_edges(collect_next_edges( {items} ));
+          return grad_fn;
+      }}
+  }}());
+}}"""
+
+
+def _looped(name: str, one: Wrapper) -> str:
+    """The item that stands for a formula's argument in a loop over lists."""
+    argument = one.repeated.get(name)
+    if argument is not None:
+        return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
+    return f"{name}[i]" if one.info is None and name == "self" else name
+
+
+def _history_statements(one: Wrapper, job: Job) -> list[str]:
+    """The statements that give the outputs their history."""
+    function = "rebase_history" if one.rebases else "set_history"
+    captures = one.rebases and job.rules.node_creation_hooks
+    if one.loops:
+        before = (
+            "    auto differentiable_outputs = flatten_tensor_args( self );\n"
+            "    TORCH_INTERNAL_ASSERT(differentiable_outputs.size() == grad_fns.size());"
+        )
+        statement = f"{function}(differentiable_outputs[i], grad_fns[i]);"
+        if not captures:
+            return [_for_each_node([statement], job, before)]
+        declared = "c10::SmallVector<c10::intrusive_ptr<Node>, 8> _rebased_fns(grad_fns.size());"
+        return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], job, before)]
+    outputs = _names([output.name for output in one.outputs])
+    statement = f"{function}(flatten_tensor_args( {outputs} ), grad_fn);"
+    if not captures:
+        return [f"if (grad_fn) {{\n    {statement}\n}}"]
+    return ["c10::intrusive_ptr<Node> _rebased_fn;", f"if (grad_fn) {{\n    _rebased_fn = {statement}\n}}"]
+
+
+def _hook_statements(one: Wrapper, job: Job) -> list[str]:
+    """The statements that tell of the node once it is whole."""
+    if not job.rules.node_creation_hooks:
+        return []
+    if not one.loops:
+        node = "_rebased_fn" if one.rebases else "grad_fn"
+        return [f"if ({node}) {{\n    fire_node_creation_hooks({node});\n}}"]
+    node = "_rebased_fns[i]" if one.rebases else "grad_fns[i]"
+    return [
+        "for (const auto& i : c10::irange(grad_fns.size())) {\n"
+        f"    if ({node}) {{\n        fire_node_creation_hooks({node});\n    }}\n}}"
+    ]
+
+
+def _complex_statements(one: Wrapper, job: Job) -> list[str]:
+    """The statements that refuse complex outputs, where the formulas do not hold for them."""
+    name = one.function.root_name
+    if name in job.rules.complex_gradients:
+        return []
+    style = one.function.style
+    return [
+        f'throw_error_for_complex_autograd({output.name}, "{name}");'
+        for output in one.outputs
+        if types.return_type(output.result, style) is cpp.TENSOR
+    ]
+
+
+def _before_statements(one: Wrapper, job: Job) -> list[str]:
+    """The statements before the call that have to do with gradients."""
+    needed = _names([inp.variable for inp in one.differentiated])
+    condition = f"_any_requires_grad &= ({one.condition});" if one.condition else ""
+    lines = [f"[[maybe_unused]] auto _any_requires_grad = compute_requires_grad( {needed} );\n{condition}"]
+    lines += flag_statements(one)
+    if one.inplace:
+        lines += [f"check_inplace({output.name}, _any_requires_grad);" for output in one.outputs]
+    lines += original_statements(one)
+    return lines + _node_statements(one, job)
+
+
+def _saved_outputs(one: Wrapper, job: Job) -> list[str]:
+    """The statements that save outputs."""
+    if one.function.kind is SchemaKind.out:
+        return []
+    saved = output_statements(one)
+    if not saved:
+        return []
+    if one.loops:
+        return [_for_each_node(saved, job)]
+    return [f"if (grad_fn) {{\n{_block(saved, '  ')}\n}}"]
+
+
+def _body(one: Wrapper, job: Job) -> list[str]:
+    """The statements of a wrapper."""
+    function = one.function
+    passed = [unpacked(argument, position) for position, argument in enumerate(function.arguments.all)]
+    lines = [statement for _, statement in passed if statement]
+    if one.records:
+        lines += _before_statements(one, job)
+    lines += call_statements(one, [parameter for parameter, _ in passed], job)
+    if one.records:
+        lines += _history_statements(one, job)
+        lines += _complex_statements(one, job)
+    if one.forward is Forward.FORMULAS:
+        lines += tangent_statements(one, job)
+    elif one.forward is Forward.REFUSED:
+        lines.append(refusal(one))
+    if one.records:
+        lines += _saved_outputs(one, job)
+        lines += _hook_statements(one, job)
+    if function.name.name in _RESET:
+        lines.append("reset_grad_accumulator(self);")
+    if function.schema.returns:
+        lines.append(f"return {returned_value(function)};")
+    return lines
+
+
+def definition(one: Wrapper, job: Job) -> str:
+    """The wrapper of one function under one dispatch key."""
+    head = dispatcher.signature(one.function).definition(one.name, first="c10::DispatchKeySet ks")
+    return f"{head} {{\n{_block(_body(one, job), '  ')}\n}}\n"
+
+
+def _falls_back(one: DifferentiableFunction) -> bool:
+    """Whether the function is served by the boxed kernel for all functions whose derivative is not implemented."""
+    function = one.function
+    if one.infos or function.name.name in _RESET or function.root_name in NEVER_DIFFERENTIATED:
+        return False
+    name = kernel_name(function)
+    if name in SHARED_STORAGES or name in SHARED_RESULTS or public.name(function.schema) in UNCHECKED:
+        return False
+    return bool(differentiable_outputs(function, None))
+
+
+def _slot(kind: str, key: str) -> str:
+    return f"{kind}_{key}"
+
+
+def _fragment(one: DifferentiableFunction, job: Job) -> Slots:
+    function = one.function
+    operator = function.name.text
+    if _falls_back(one):
+        fallback = f'm.impl("{operator}", torch::autograd::autogradNotImplementedFallback());\n'
+        return {_slot("registrations", DEFAULT_KEY): (fallback,)}
+    if not function.needs_derivative and (one.has_derivatives or public.name(function.schema) in HAND_WRITTEN):
+        message = f"`{function.name}` has derivatives, but is made of differentiable functions"
+        raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
+    slots: dict[str, tuple[str, ...]] = {}
+    for key in one.infos or (DEFAULT_KEY,):
+        made = wrapper(one, key)
+        slots[_slot("definitions", key)] = (definition(made, job),)
+        registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{made.name})\n);\n'
+        slots[_slot("registrations", key)] = (registered,)
+    return slots
+
+
+def _keys(job: Job) -> list[str]:
+    """The dispatch keys that have derivatives, sorted."""
+    return sorted(job.derivatives.keys)
+
+
+def _registrations(key: str, statements: str) -> str:
+    library = "Autograd" if key == DEFAULT_KEY else key
+    return f"TORCH_LIBRARY_IMPL(aten, {library}, m) {{\n{statements}\n}}"
+
+
+def _finish(slots: dict[str, str | list[str]], job: Job) -> Slots:
+    """The slots of PyTorch's template, with the wrappers of one dispatch key after those of another."""
+    keys = _keys(job)
+    texts = {name: "".join(texts).rstrip() for name, texts in slots.items() if isinstance(texts, list)}
+    return {
+        **{name: text for name, text in slots.items() if isinstance(text, str)},
+        "type_derived_method_definitions": "\n\n".join([texts.get(_slot("definitions", key), "") for key in keys]),
+        "wrapper_registrations": "\n\n".join(
+            [_registrations(key, texts.get(_slot("registrations", key), "")) for key in keys]
+        ),
+    }
+
+
+def _template_frame(job: Job) -> Slots:
+    """The slots of PyTorch's template that make it the template of the shards."""
+    keys = _keys(job)
+    return {
+        "generated_comment": _COMMENT,
+        "type_derived_method_definitions": "\n\n".join([f"${{type_derived_method_definitions_{key}}}" for key in keys]),
+        "wrapper_registrations": "\n\n".join(
+            [_registrations(key, f"${{wrapper_registrations_{key}}}") for key in keys]
+        ),
+    }
+
+
+#: Every file made with the generated template names the program that generated that; in two pieces, so that no tool
+#: takes this file for a generated one.
+_COMMENT: Final = "@" + "generated by torchgen/gen.py from VariableType.cpp"
+
+
+def _units(job: Job) -> Sequence[DifferentiableFunction]:
+    return [one for one in differentiable_functions(job) if has_kernel(one)]
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the header, of the template, and of the kernels; a run without autograd has none."""
+    if job.options.disable_autograd:
+        return []
+    return [
+        Emitter(
+            name="VariableType.h",
+            family="autograd",
+            template="autograd/VariableType.h",
+            folder="autograd",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("VariableType.h"),
+            frame=lambda job: {"generated_comment": generated_comment("VariableType.h", job)},
+        ),
+        Emitter(
+            name="VariableType.cpp template",
+            family="autograd",
+            template=_TEMPLATE,
+            folder="autograd",
+            units=no_units,
+            fragment=no_fragment,
+            layout=OneFile("templates/VariableType.cpp"),
+            frame=_template_frame,
+        ),
+        Emitter(
+            name="VariableType.cpp",
+            family="autograd",
+            template=_TEMPLATE,
+            folder="autograd",
+            units=_units,
+            fragment=_fragment,
+            layout=Sharded(
+                "VariableType.cpp", job.rules.variable_type_shards, lambda one: public.name(one.function.schema)
+            ),
+            frame=lambda job: {"generated_comment": _COMMENT},
+            finish=_finish,
+        ),
+    ]

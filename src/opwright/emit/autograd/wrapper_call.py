@@ -1,0 +1,219 @@
+"""The call of the operator below autograd, and the checks around it that builds for debugging make."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.convention import cpp as public
+from opwright.convention import types
+from opwright.cpp import types as cpp
+from opwright.emit.autograd.kernels import declared_results, kernel_name
+from opwright.emit.autograd.views import VIEWS, changes_arguments, view_base
+from opwright.emit.autograd.wrapper_forward import any_tangent
+from opwright.emit.autograd.wrappers import Forward, Wrapper
+from opwright.emit.emitter import Job
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
+from opwright.schema.types import Type
+
+_UNUSUAL_USES: Final = frozenset(
+    (
+        "_embedding_bag", "_embedding_bag_forward_only", "q_per_channel_scales", "q_per_channel_zero_points",
+        "lu_unpack", "_cudnn_rnn_backward", "_cudnn_rnn", "dequantize_self", "lift", "lift_fresh", "lift_fresh_copy",
+        "_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets",
+    )
+)  # fmt: skip
+
+#: Operators that replace the tensors or storages of their arguments, by C++ name.
+UNCHECKED: Final = frozenset(
+    ("set_", "_cudnn_rnn_flatten_weight", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate")
+)
+
+#: Kernels whose results may be used elsewhere already.
+SHARED_RESULTS: Final = _UNUSUAL_USES
+
+#: Kernels whose results may share their storage.
+SHARED_STORAGES: Final = frozenset(("_slow_conv2d_forward", "slow_conv3d_forward", "channel_shuffle")) | _UNUSUAL_USES
+
+
+class Unpacked(NamedTuple):
+    """A parameter of the wrapper as it is passed on: unpacked tensors have a variable of their own."""
+
+    name: str
+    kind: str
+    """What debug builds check of it: `tensor`, `list`, `optional_list`, or nothing."""
+
+
+def _kind(type: Type) -> str:
+    if not type.is_tensor_like:
+        return ""
+    if type.list_like is not None:
+        return "optional_list" if type.text == "Tensor?[]" else "list"
+    return "tensor" if type.text == "Tensor" else ""
+
+
+_UNPACKED: Final[dict[tuple[Argument, int], tuple[Unpacked, str]]] = {}
+
+
+def unpacked(one: Argument, position: int) -> tuple[Unpacked, str]:
+    """A parameter as it is passed on, and the statement that unpacks it (empty where nothing needs to be)."""
+    key = (one, position)
+    found = _UNPACKED.get(key)
+    if found is None:
+        name, statement = one.name, ""
+        if one.type.is_tensor_like and not one.type.is_nullable:
+            name = f"{name}_"
+            reference = "" if one.type.list_like is not None else "&"
+            statement = f'auto{reference} {name} = unpack({one.name}, "{one.name}", {position});'
+        found = _UNPACKED[key] = (Unpacked(name, _kind(one.type)), statement)
+    return found
+
+
+def call_statements(one: Wrapper, parameters: list[Unpacked], job: Job) -> list[str]:
+    """The statements that call the operator, and check in debug builds that it left tensors what they were."""
+    call = _call(one, parameters)
+    if public.name(one.function.schema) in UNCHECKED:
+        return [call]
+    before = [text for one in parameters if one.kind for text in _remembered(one, job)]
+    after = [text for one in parameters if one.kind for text in _compared(one)]
+    after += _result_checks(one.function, job)
+    if before and after:
+        return ["#ifndef NDEBUG", *before, "#endif", call, "#ifndef NDEBUG", *after, "#endif"]
+    return [call]
+
+
+def _call(one: Wrapper, parameters: list[Unpacked]) -> str:
+    function = one.function
+    schema = function.schema
+    writes = changes_arguments(function)
+    # Kernels for views and writes follow for their own key, so that is not to be passed over.
+    scope = "AutoDispatchBelowAutograd" if writes or view_base(function) else "AutoDispatchBelowADInplaceOrView"
+    name = public.name(schema, faithful=True, symint=schema.has_symint)
+    passed = ", ".join(["ks & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]])
+    call = f"at::redispatch::{name}({passed})"
+    if writes or not schema.returns:
+        return f"{{\n  at::{scope} guard;\n  {call};\n}}"
+    moved = "std::move(_tmp)" if any(result.type.is_tensor_like for result in schema.returns) else "_tmp"
+    assigned = f"{declared_results(function)} = {moved};"
+    if one.forward is not Forward.DECOMPOSED:
+        return f"auto _tmp = ([&]() {{\n  at::{scope} guard;\n  return {call};\n}})();\n{assigned}"
+    return f"""\
+auto _tmp = ([&]() {{
+  if ({any_tangent(one)}) {{
+    static c10::OperatorName full_name("aten::{public.name(schema)}", "{function.name.overload}");
+    static ::std::optional<c10::OperatorHandle> opt_op = c10::Dispatcher::singleton().findSchema(full_name);
+    return impl::{_decomposed(function)};
+  }} else {{
+    at::{scope} guard;
+    return {call};
+  }}
+}})();
+{assigned}"""
+
+
+def _decomposed(function: NativeFunction) -> str:
+    """The call of the operator's decomposition."""
+    returns = [types.return_type(result, function.style).text for result in function.schema.returns]
+    returned = returns[0] if len(returns) == 1 else f"std::tuple<{', '.join(returns)}>"
+    names = ", ".join([argument.name for argument in function.arguments.all])
+    name = public.name(function.schema)
+    return f'run_jit_decomposition_with_args_for_jvp<{returned}>("{name}", *opt_op, ks, {names})'
+
+
+def _remembered(one: Unpacked, job: Job) -> tuple[str, str]:
+    """The statements that take down the storage and the implementation of a parameter."""
+    name = one.name
+    if one.kind == "tensor":
+        return (
+            f"auto {name}_storage_saved =\n"
+            f"  {name}.has_storage() ? ::std::optional<Storage>({name}.storage()) : ::std::nullopt;",
+            f"c10::intrusive_ptr<TensorImpl> {name}_impl_saved;\n"
+            f"if ({name}.defined()) {name}_impl_saved = {name}.getIntrusivePtr();",
+        )
+    saved = f"std::vector<::std::optional<Storage>> {name}_storage_saved"
+    if job.rules.storage_saved_flags_reserved:
+        saved, add = f"{saved};\n{name}_storage_saved.reserve({name}.size());", "emplace_back"
+    else:
+        saved, add = f"{saved}({name}.size());", "push_back"
+    impls = (
+        f"std::vector<c10::intrusive_ptr<TensorImpl>> {name}_impl_saved({name}.size());\n"
+        f"for (size_t i=0; i<{name}.size(); i++)"
+    )
+    if one.kind == "list":
+        item, has, storage = "const Tensor& tensor", "tensor.has_storage()", "tensor.storage()"
+        impls = f"{impls}\n  if ({name}[i].defined()) {name}_impl_saved[i] = {name}[i].getIntrusivePtr();"
+    else:
+        item, storage = "const ::std::optional<Tensor>& tensor", "tensor->storage()"
+        has = "tensor.has_value() && tensor->has_storage()"
+        impls = (
+            f"{impls} {{\n  ::std::optional<Tensor> t = {name}[i];\n"
+            f"  if (t.has_value() && t->defined()) {name}_impl_saved[i] = t->getIntrusivePtr();\n}}"
+        )
+    return (
+        f"{saved}\nfor ({item} : {name})\n  {name}_storage_saved.{add}(\n"
+        f"    {has} ? ::std::optional<Storage>({storage}) : ::std::nullopt);",
+        impls,
+    )
+
+
+def _same_storage(name: str, other: str) -> str:
+    return (
+        f"if ({name}_storage_saved.has_value() &&\n"
+        "    !at::impl::dispatch_mode_enabled() &&\n"
+        f"    !at::impl::tensor_has_dispatch({name}) &&\n"
+        f"    !at::impl::tensor_has_dispatch({other}))\n"
+        f"  TORCH_INTERNAL_ASSERT({name}_storage_saved.value().is_alias_of({other}.storage()));"
+    )
+
+
+def _compared(one: Unpacked) -> tuple[str, str]:
+    """The statements that compare a parameter with what was taken down of it."""
+    name = one.name
+    if one.kind == "tensor":
+        no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({name})"
+        return (
+            _same_storage(name, name),
+            f"if ({name}_impl_saved && {no_dispatch})\n"
+            f"  TORCH_INTERNAL_ASSERT({name}_impl_saved == {name}.getIntrusivePtr());",
+        )
+    loop = f"for (size_t i=0; i<{name}.size() && !at::impl::dispatch_mode_enabled(); i++) {{\n"
+    no_dispatch = f"!at::impl::tensorlist_has_dispatch({name})"
+    alias = f"TORCH_INTERNAL_ASSERT({name}_storage_saved[i].value().is_alias_of("
+    if one.kind == "list":
+        storage = f"{alias}{name}[i].storage()));"
+        impl = f" && {no_dispatch})\n    TORCH_INTERNAL_ASSERT({name}_impl_saved[i] == {name}[i].getIntrusivePtr());"
+    else:
+        item = f"static_cast<::std::optional<Tensor>>({name}[i])"
+        storage = f"{alias}\n        {item}->storage()));"
+        impl = f")\n    TORCH_INTERNAL_ASSERT(\n      {name}_impl_saved[i] == {item}->getIntrusivePtr());"
+    return (
+        f"{loop}  if ({name}_storage_saved[i].has_value() && {no_dispatch})\n    {storage}\n}}",
+        f"{loop}  if ({name}_impl_saved[i]{impl}\n}}",
+    )
+
+
+def _result_checks(function: NativeFunction, job: Job) -> list[str]:
+    """The statements that make sure that results are fresh, or share the storage of the base that they are views of."""
+    if changes_arguments(function):
+        return []
+    name = kernel_name(function)
+    base = VIEWS.get(function.root_name, "self" if function.root_name == "_unsafe_view" else None)
+    expected = "{0}.use_count() == expected_fresh_use_count({0})"
+    if not job.rules.tensor_use_count_asked_of_tensor:
+        expected = "{0}.use_count() <= 1"
+    found: list[str] = []
+    for result_name, result in zip(public.return_names(function), function.schema.returns, strict=True):
+        if types.return_type(result, function.style).value is not cpp.TENSOR:
+            continue
+        no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({result_name})"
+        if base is not None:
+            found.append(_same_storage(f"{base}_", result_name))
+        elif name not in SHARED_STORAGES:
+            found.append(
+                f"if ({result_name}.has_storage() && {no_dispatch}) {{\n"
+                f'  TORCH_INTERNAL_ASSERT({result_name}.storage().use_count() == 1, "function: {name}");\n}}'
+            )
+        if name not in SHARED_RESULTS:
+            count = expected.format(result_name)
+            found.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
+    return found

@@ -1,0 +1,143 @@
+"""The statements of a wrapper that save in the node what the backward formulas need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from opwright.cpp import types as cpp
+from opwright.cpp.types import CType
+from opwright.emit.autograd.saved import saved_type
+from opwright.emit.autograd.wrappers import Wrapper
+from opwright.model.derivatives import SavedAttribute, SavedKind
+from opwright.schema.types import ListType
+
+_MASK: Final = re.compile(r"grad_input_mask\[(\d+)\]")
+_SCALAR_TYPE: Final = "_scalar_type"
+
+_TENSORS: Final = (cpp.TENSOR, cpp.optional(cpp.TENSOR))
+_LISTS: Final = (
+    cpp.TENSOR_LIST,
+    cpp.ITENSOR_LIST_REF,
+    cpp.vector(cpp.TENSOR),
+    cpp.c10_list(cpp.optional(cpp.TENSOR)),
+)
+_OPTIONAL_STRING: Final = cpp.optional(cpp.STRING_VIEW)
+_COPIED: Final = (cpp.INT_ARRAY_REF, cpp.SYMINT_ARRAY_REF, cpp.array_ref(cpp.SCALAR))
+
+
+class Assignment(NamedTuple):
+    """One field of the node: what it is set to, and a statement that has to precede (empty for none)."""
+
+    field: str
+    value: str
+    before: str
+
+
+def input_statements(one: Wrapper) -> list[str]:
+    """The statements that save inputs."""
+    if one.info is None or not one.info.has_derivatives:
+        return []
+    return _statements(one, one.info.saved_inputs, is_output=False)
+
+
+def output_statements(one: Wrapper) -> list[str]:
+    """The statements that save outputs."""
+    if one.info is None or not one.info.has_derivatives:
+        return []
+    return _statements(one, one.info.saved_outputs, is_output=True)
+
+
+def _statements(one: Wrapper, attributes: Sequence[SavedAttribute], *, is_output: bool) -> list[str]:
+    lines: list[str] = []
+    for saved in sorted(attributes, key=lambda saved: saved.name):
+        assert one.info is not None, "what has no info saves nothing"
+        type = saved_type(saved, one.info)
+        field, value, before = _assignment(one, saved, type, is_output)
+        guard = "" if is_output else _guard(one, saved, type)
+        statements = [f"{before};"] if before else []
+        statements.append(f"grad_fn->{field} = {value};")
+        if guard:
+            lines += [f"if ({guard}) {{", *[f"  {statement}" for statement in statements], "}"]
+        else:
+            lines += statements
+    return lines
+
+
+def _assignment(one: Wrapper, saved: SavedAttribute, type: CType, is_output: bool) -> Assignment:
+    name = saved.name
+    item = _item_of(one, name)
+    value = saved.expression
+    if item is not None:
+        value = value.replace(name.partition(_SCALAR_TYPE)[0], item)
+    if type in _TENSORS or (is_output and type is cpp.SCALAR):
+        return _variable(one, name, item, is_output)
+    if type in _LISTS:
+        of_results = "true" if one.over_lists and is_output else "false"
+        return Assignment(f"{name}_", f"make_saved_variable_list({name}, {of_results})", "")
+    if type in _COPIED:
+        return Assignment(name, f"{value}.vec()", "")
+    if type is cpp.STRING_VIEW:
+        return Assignment(name, f"std::string({value})", "")
+    if type is _OPTIONAL_STRING:
+        string = f"::std::optional<std::string>(std::string({value}.value()))"
+        return Assignment(name, f"{value}.has_value() ? {string} : ::std::nullopt", "")
+    return Assignment(name, value, "")
+
+
+def _variable(one: Wrapper, name: str, item: str | None, is_output: bool) -> Assignment:
+    """A `SavedVariable`; of what an in-place function overwrites a copy is made first."""
+    flag = "true" if is_output else "false"
+    if one.inplace and is_output:
+        self = "self[i]" if one.loops else "self"
+        return Assignment(f"{name}_", f"SavedVariable({self}, {flag}, {self}.is_view())", "")
+    if one.inplace and name == "self":
+        original, self = ("original_selfs[i]", "self[i]") if one.loops else ("original_self", "self")
+        before = f"if (!{original}.has_value()) {original} = {self}.clone()"
+        return Assignment(f"{name}_", f"SavedVariable({original}.value(), {flag})", before)
+    return Assignment(f"{name}_", f"SavedVariable({name if item is None else item}, {flag})", "")
+
+
+def _item_of(one: Wrapper, name: str) -> str | None:
+    """The item that an attribute is saved of, where the wrapper loops over lists."""
+    argument = one.repeated.get(name.partition(_SCALAR_TYPE)[0])
+    if argument is None:
+        return None
+    return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
+
+
+def _guard(one: Wrapper, saved: SavedAttribute, type: CType) -> str:
+    """The condition under which a tensor is needed: that the one gradient which reads it is wanted; else empty."""
+    info = one.info
+    if info is None or type is not cpp.TENSOR or saved.kind is not SavedKind.VALUE or len(one.differentiated) <= 1:
+        return ""
+    if "backward" in info.name:
+        # The formulas of double backward read more than they say.
+        return ""
+    if not one.loops and any(argument.is_list for argument in one.differentiated):
+        return ""
+    used = [derivative for derivative in info.derivatives if saved in derivative.saved_inputs]
+    if len(used) != 1:
+        return ""
+    names = used[0].var_names
+    if len(names) != 1:
+        return _stated_condition(saved.name, used[0].formula)
+    edge = next(number for number, argument in enumerate(one.differentiated) if argument.name == names[0])
+    return f"grad_fn->should_compute_output({edge})"
+
+
+def _stated_condition(name: str, formula: str) -> str:
+    """The condition that a formula for several gradients states itself, in `wrap_opt_if(name, condition)`.
+
+    >>> _stated_condition("other", "f(grad, wrap_opt_if(other, grad_input_mask[0] || grad_input_mask[2]))")
+    'grad_fn->should_compute_output(0) || grad_fn->should_compute_output(2)'
+    """
+    opening = f"wrap_opt_if({name},"
+    start = formula.find(opening)
+    end = formula.find(")", start)
+    if start < 0 or end < 0:
+        return ""
+    # A blank follows the comma.
+    condition = formula[start + len(opening) + 1 : end].strip()
+    return _MASK.sub(r"grad_fn->should_compute_output(\1)", condition)

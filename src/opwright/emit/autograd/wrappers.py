@@ -1,0 +1,291 @@
+"""What is decided for the wrappers of `VariableType`: the kernels that record gradients.
+
+A wrapper calls an operator below autograd. Around the call it makes the node of the backward graph, saves what the
+backward formulas need, and works out tangents. Everything that this depends on is in one frozen record, which can be
+printed; other modules write down what it says.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from opwright.convention import cpp
+from opwright.emit.autograd.codes import (
+    FORMULA_IGNORED,
+    LIST_WITHOUT_DERIVATIVES,
+    NO_TANGENTS,
+    OUTPUTS_DIFFER,
+    TANGENTS_DIFFER,
+    UNDIFFERENTIABLE_ARGUMENT,
+)
+from opwright.emit.autograd.kernels import kernel_name
+from opwright.emit.autograd.views import changes_arguments, view_base
+from opwright.load.foreach_derivatives import FOREACH
+from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument, Return, SchemaKind
+from opwright.schema.types import ListType, Type
+from opwright.source.diagnostic import Fault
+from opwright.source.span import Span
+
+#: Operators without a derivative that are never differentiated: their outputs are constants, indices or truth values.
+NEVER_DIFFERENTIATED: Final = frozenset(
+    (
+        # These look at shapes and dtypes only.
+        "empty_like", "ones_like", "full_like", "zeros_like", "rand_like", "randn_like", "new_empty",
+        "new_empty_strided", "new_full", "new_zeros", "new_ones",
+        # Integers only.
+        "__and__", "__iand__", "__ilshift__", "__ior__", "__irshift__", "__ixor__", "__lshift__", "__or__",
+        "__rshift__", "__xor__",
+        # Draws of quasi-random numbers.
+        "_sobol_engine_draw", "_sobol_engine_ff", "_sobol_engine_scramble_", "_sobol_engine_initialize_state_",
+        # Marks and quantized values.
+        "_coalesced_", "quantize_per_tensor", "quantize_per_channel",
+        # Indices and truth values.
+        "argmax", "argmin", "argsort", "searchsorted", "bucketize", "isnan", "isposinf", "isneginf", "isinf",
+        "signbit", "isin", "allclose", "logical_and", "logical_xor", "logical_not", "logical_or",
+        # No values at all.
+        "record_stream", "_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets",
+    )
+)  # fmt: skip
+
+#: Functions over lists that are in place and have no derivatives to take over.
+_LISTS_WITHOUT_INFO: Final = frozenset(
+    (
+        "_foreach_maximum_.Scalar", "_foreach_maximum_.ScalarList", "_foreach_minimum_.Scalar",
+        "_foreach_minimum_.ScalarList", "_foreach_addcdiv_.Tensor", "_foreach_addcmul_.Tensor", "_foreach_copy_",
+    )
+)  # fmt: skip
+
+
+class Forward(enum.Enum):
+    """What a wrapper does about tangents."""
+
+    NOTHING = enum.auto()
+    FORMULAS = enum.auto()
+    DECOMPOSED = enum.auto()
+    """The operator is decomposed, so that tangents are worked out by what it is made of."""
+    REFUSED = enum.auto()
+
+
+class Input(NamedTuple):
+    """A differentiable input.
+
+    `name` is what formulas call it and `variable` the wrapper's parameter, which differ for an in-place function over
+    lists: it takes the formulas of the function that it repeats. `type` is the type that formulas see, `is_list` tells
+    that it is a list of tensors for them, and `item` is the expression for the value at hand: of a list over which the
+    wrapper loops, the one with index `i`.
+    """
+
+    name: str
+    variable: str
+    type: Type
+    is_list: bool
+    item: str
+
+
+class Output(NamedTuple):
+    """A differentiable output: its variable, and the return behind it."""
+
+    name: str
+    result: Return
+
+
+class Wrapper(NamedTuple):
+    """What is decided for the wrapper of one function under one dispatch key.
+
+    `inputs` are the differentiable inputs, `differentiated` those that gradients are worked out for; `outputs` the
+    differentiable outputs. `repeated` maps the names that formulas use to the arguments of an in-place function over
+    lists, empty for other functions. `records` tells that there is a gradient to record; `info` has its formulas, or
+    is None, and the node then raises when it is asked for a gradient.
+    """
+
+    function: NativeFunction
+    key: str
+    name: str
+    info: DifferentiabilityInfo | None
+    inputs: tuple[Input, ...]
+    differentiated: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    repeated: dict[str, Argument]
+    records: bool
+    forward: Forward
+    forward_derivatives: tuple[ForwardDerivative, ...]
+    inplace: bool
+    over_lists: bool
+
+    @property
+    def loops(self) -> bool:
+        """Whether there is a node for each item: in-place functions over lists."""
+        return self.inplace and self.over_lists
+
+    @property
+    def has_formulas(self) -> bool:
+        """Whether there are backward formulas."""
+        return self.info is not None and self.info.has_derivatives
+
+    @property
+    def node(self) -> str:
+        """The class of the node."""
+        if self.function.kind is SchemaKind.out:
+            return "Node"
+        if self.info is not None and self.info.node_name is not None:
+            return self.info.node_name
+        return "NotImplemented"
+
+    @property
+    def rebases(self) -> bool:
+        """Whether the operator changes the history of an argument, rather than starting one for its result."""
+        return changes_arguments(self.function) and view_base(self.function) is None
+
+    @property
+    def condition(self) -> str:
+        """The C++ condition under which the output is differentiable, else empty."""
+        return (self.info.output_condition if self.info is not None else None) or ""
+
+
+def wrapper(one: DifferentiableFunction, key: str) -> Wrapper:
+    """The decisions for a function under a dispatch key. Raises Fault where its derivatives do not fit it."""
+    function = one.function
+    info = one.infos.get(key)
+    inplace = function.kind is SchemaKind.inplace
+    over_lists = function.root_name.startswith(FOREACH)
+    repeated = _repeated(function, info) if inplace and over_lists else {}
+    inputs = _inputs(function, info, repeated, over_lists)
+    outputs = differentiable_outputs(function, info)
+    public_name = cpp.name(function.schema)
+    undifferentiated = function.root_name in NEVER_DIFFERENTIATED or public_name in NEVER_DIFFERENTIATED
+    records = bool(inputs) and not undifferentiated and (bool(outputs) or (inplace and over_lists))
+    forward_derivatives = one.forward.get(key, ())
+    if info is not None:
+        _check_fit(function, info, records, forward_derivatives, outputs, repeated)
+    return Wrapper(
+        function=function,
+        key=key,
+        name=kernel_name(function) if key == DEFAULT_KEY else f"{kernel_name(function)}_{key}",
+        info=info,
+        inputs=inputs,
+        differentiated=_differentiated(inputs, info),
+        outputs=outputs,
+        repeated=repeated,
+        records=records,
+        forward=_forward(function, records, forward_derivatives),
+        forward_derivatives=forward_derivatives,
+        inplace=inplace,
+        over_lists=over_lists,
+    )
+
+
+def is_differentiable(name: str, type: Type, info: DifferentiabilityInfo | None) -> bool:
+    """Whether a value carries gradients: a tensor or several, unless the info says that it does not."""
+    return type.is_tensor_like and (info is None or name not in info.non_differentiable)
+
+
+def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo | None) -> tuple[Output, ...]:
+    """The outputs that carry gradients. Raises Fault where the info speaks of another number of outputs."""
+    outputs = [
+        Output(name, result) for name, result in zip(cpp.return_names(function), function.schema.returns, strict=True)
+    ]
+    said = None if info is None else info.output_differentiability
+    if said is not None and info is not None:
+        if len(said) != len(outputs) or (function.name.inplace and False in said):
+            message = f"`output_differentiability` of `{info.name}` does not fit `{function.name}`, which takes it over"
+            raise Fault.at(OUTPUTS_DIFFER, message, _place(info, function))
+        return tuple([output for output, is_said in zip(outputs, said, strict=True) if is_said])
+    found = [output for output in outputs if is_differentiable(output.name, output.result.type, info)]
+    return tuple(found[:1] if info is not None and info.uses_single_grad else found)
+
+
+def _repeated(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
+    """The arguments of an in-place function over lists by the names of those of the function that it repeats."""
+    if info is None:
+        if function.name.text not in _LISTS_WITHOUT_INFO:
+            message = f"`{function.name}` has no derivatives to take over from the function that it repeats"
+            raise Fault.at(LIST_WITHOUT_DERIVATIVES, message, function.entry)
+        return {}
+    repeated: dict[str, Argument] = {}
+    for mine, theirs in zip(function.arguments.non_out, info.function.arguments.non_out, strict=False):
+        if theirs.type is not (mine.type.elem if isinstance(mine.type, ListType) else mine.type):
+            message = f"`{mine}` of `{function.name}` does not stand for `{theirs}` of `{info.function.name}`"
+            raise Fault.at(LIST_WITHOUT_DERIVATIVES, message, function.entry)
+        repeated[theirs.name] = mine
+    return repeated
+
+
+def _inputs(
+    function: NativeFunction, info: DifferentiabilityInfo | None, repeated: dict[str, Argument], over_lists: bool
+) -> tuple[Input, ...]:
+    arguments = function.arguments
+    if repeated and info is not None:
+        pairs = list(zip(arguments.non_out, info.function.arguments.non_out, strict=False))
+    else:
+        pairs = [(one, one) for one in arguments.positional + arguments.pre_options + arguments.post_options]
+    return tuple(
+        [
+            Input(
+                known.name,
+                mine.name,
+                known.type,
+                known.type.list_like is not None,
+                f"{mine.name}[i]" if over_lists and mine.type.list_like is not None else mine.name,
+            )
+            for mine, known in pairs
+            if is_differentiable(known.name, known.type, info)
+        ]
+    )
+
+
+def _differentiated(inputs: tuple[Input, ...], info: DifferentiabilityInfo | None) -> tuple[Input, ...]:
+    if info is None or not info.has_derivatives:
+        return inputs
+    names = {name for one in info.derivatives for name in one.var_names}
+    found = tuple([one for one in inputs if one.name in names])
+    if len(found) != len(names):
+        missing = min(names - {one.name for one in found})
+        place = next(one.place for one in info.derivatives if missing in one.var_names)
+        message = f"`{missing}` of `{info.name}` has a formula, but is no tensor that carries gradients"
+        raise Fault.at(UNDIFFERENTIABLE_ARGUMENT, message, place)
+    return found
+
+
+def _forward(function: NativeFunction, records: bool, derivatives: Sequence[ForwardDerivative]) -> Forward:
+    if function.kind is SchemaKind.out:
+        return Forward.REFUSED
+    if not records:
+        return Forward.NOTHING
+    if derivatives:
+        return Forward.FORMULAS
+    if function.schema.returns and not changes_arguments(function):
+        return Forward.DECOMPOSED
+    return Forward.REFUSED
+
+
+def _check_fit(
+    function: NativeFunction,
+    info: DifferentiabilityInfo,
+    records: bool,
+    forward_derivatives: tuple[ForwardDerivative, ...],
+    outputs: tuple[Output, ...],
+    repeated: dict[str, Argument],
+) -> None:
+    place = _place(info, function)
+    if info.has_derivatives and not records and function.schema.returns:
+        raise Fault.at(FORMULA_IGNORED, f"the derivatives of `{function.name}` would be ignored", place)
+    named = sum([len(one.var_names) for one in forward_derivatives])
+    if records and forward_derivatives and not repeated and named != len(outputs):
+        message = f"`{function.name}` has {len(outputs)} differentiable outputs, but forward formulas for {named}"
+        raise Fault.at(TANGENTS_DIFFER, message, forward_derivatives[0].place)
+
+
+def check_tangents(one: Wrapper, derivative: ForwardDerivative) -> None:
+    """Raises Fault for a forward formula without tangents, save for a function of a single list, which looks itself."""
+    if not derivative.tangents and not (len(one.inputs) == 1 and one.inputs[0].is_list):
+        message = f"the forward formula of `{one.function.name}` uses no tangent of an input"
+        raise Fault.at(NO_TANGENTS, message, derivative.place)
+
+
+def _place(info: DifferentiabilityInfo, function: NativeFunction) -> Span:
+    formulas = [one.place for one in info.derivatives] + [one.place for one in info.forward_derivatives]
+    return formulas[0] if formulas else function.entry
