@@ -52,6 +52,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "autograd.inplace_or_view",
         "autograd.trace_type",
         "autograd.variable_factories",
+        "autograd.variable_type",
         "autograd.view_funcs",
     ),
     "python": ("autograd.python_functions", "python.files", "python.return_types"),
