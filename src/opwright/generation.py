@@ -12,7 +12,7 @@ from opwright.build.outputs import emitted
 from opwright.build.plan import Emitted, Plan, Planned
 from opwright.convention import cpp
 from opwright.emit.emitter import Job, Options
-from opwright.emit.registry import DEFAULT_FAMILIES, emitters
+from opwright.emit.registry import DEFAULT_FAMILIES, emitters, template_source
 from opwright.load import load_catalog
 from opwright.load.selection import check_selection
 from opwright.model.catalog import Catalog
@@ -29,6 +29,7 @@ from opwright.source.diagnostic import Diagnostics
 if TYPE_CHECKING:
     from opwright.build.record import Status
     from opwright.release.inputs import AskWhole
+    from opwright.source.text import SourceFile
 
 __all__ = ["BUILD_FOLDERS", "Generation", "Request", "build_folders", "ignored_keys", "load", "open_inputs"]
 
@@ -193,7 +194,11 @@ class Generation:
             self.sink.raise_if_errors()
         self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot)
         inputs = request.inputs
-        self._engine: Final = Engine(request.folders, lambda name: inputs.read_text(template_path(name)))
+
+        def read_template(name: str) -> SourceFile:
+            return template_source(name, self.job, lambda plain: inputs.read_text(template_path(plain)))
+
+        self._engine: Final = Engine(request.folders, read_template)
 
     def _emitted(self) -> Iterable[Emitted]:
         return emitted(emitters(self.job, self.request.families), self.job)

@@ -11,10 +11,11 @@ from importlib import import_module
 # The table is read when a program starts, before it is known whether there is anything to do: no import for types.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Final
 
     from opwright.emit.emitter import AnyEmitter, Job
+    from opwright.source.text import SourceFile
 
 #: Family -> the modules below `opwright.emit` that make it.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {
@@ -78,6 +79,19 @@ def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
         return DEFAULT_FAMILIES
     wanted = {family for name in only for family in (name, *_COMPANIONS.get(name, ()))}
     return tuple(family for family in FAMILIES if family in wanted)
+
+
+#: Templates that are made, not read: name -> the module below `opwright.emit` whose `template_source` makes it.
+_MADE_TEMPLATES: Final = {"autograd/shards/VariableType.cpp": "autograd.variable_type"}
+
+
+def template_source(name: str, job: Job, read: Callable[[str], SourceFile]) -> SourceFile:
+    """The text of the template of a name; `read` gives those that PyTorch has."""
+    module = _MADE_TEMPLATES.get(name)
+    if module is None:
+        return read(name)
+    made: SourceFile = import_module(f"opwright.emit.{module}").template_source(job, read)
+    return made
 
 
 def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[AnyEmitter]:

@@ -6,7 +6,7 @@ derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.convention import cpp as public
@@ -14,7 +14,7 @@ from opwright.convention import dispatcher, types
 from opwright.cpp import types as cpp
 from opwright.emit.aten.units import no_fragment, no_units
 from opwright.emit.autograd.codes import NEEDS_DISPATCH
-from opwright.emit.autograd.kernels import HAND_WRITTEN, generated_comment, kernel_name, returned_value
+from opwright.emit.autograd.kernels import generated_comment, kernel_name, returned_value
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import has_kernel
 from opwright.emit.autograd.wrapper_call import SHARED_RESULTS, SHARED_STORAGES, UNCHECKED, call_statements, unpacked
@@ -37,8 +37,12 @@ from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
 
 _TEMPLATE: Final = "autograd/VariableType.cpp"
+
+#: The template of the shards, which is made (see `template_source`).
+SHARD_TEMPLATE: Final = "autograd/shards/VariableType.cpp"
 
 #: In-place functions after which a gradient is accumulated in a tensor of another shape.
 _RESET: Final = frozenset(("set_", "resize_"))
@@ -257,8 +261,12 @@ def _falls_back(one: DifferentiableFunction) -> bool:
     return bool(differentiable_outputs(function, None))
 
 
-def _slot(kind: str, key: str) -> str:
-    return f"{kind}_{key}"
+def _definitions(key: str) -> str:
+    return f"type_derived_method_definitions_{key}"
+
+
+def _registrations(key: str) -> str:
+    return f"wrapper_registrations_{key}"
 
 
 def _fragment(one: DifferentiableFunction, job: Job) -> Slots:
@@ -266,16 +274,16 @@ def _fragment(one: DifferentiableFunction, job: Job) -> Slots:
     operator = function.name.text
     if _falls_back(one):
         fallback = f'm.impl("{operator}", torch::autograd::autogradNotImplementedFallback());\n'
-        return {_slot("registrations", DEFAULT_KEY): (fallback,)}
-    if not function.needs_derivative and (one.has_derivatives or public.name(function.schema) in HAND_WRITTEN):
+        return {_registrations(DEFAULT_KEY): (fallback,)}
+    if not function.needs_derivative:
         message = f"`{function.name}` has derivatives, but is made of differentiable functions"
         raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
     slots: dict[str, tuple[str, ...]] = {}
     for key in one.infos or (DEFAULT_KEY,):
         made = wrapper(one, key)
-        slots[_slot("definitions", key)] = (definition(made, job),)
+        slots[_definitions(key)] = (definition(made, job),)
         registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{made.name})\n);\n'
-        slots[_slot("registrations", key)] = (registered,)
+        slots[_registrations(key)] = (registered,)
     return slots
 
 
@@ -284,39 +292,40 @@ def _keys(job: Job) -> list[str]:
     return sorted(job.derivatives.keys)
 
 
-def _registrations(key: str, statements: str) -> str:
-    library = "Autograd" if key == DEFAULT_KEY else key
-    return f"TORCH_LIBRARY_IMPL(aten, {library}, m) {{\n{statements}\n}}"
-
-
-def _finish(slots: dict[str, str | list[str]], job: Job) -> Slots:
-    """The slots of PyTorch's template, with the wrappers of one dispatch key after those of another."""
+def _key_slots(job: Job) -> dict[str, str]:
+    """The slots of PyTorch's template, filled with slots for each dispatch key."""
     keys = _keys(job)
-    texts = {name: "".join(texts).rstrip() for name, texts in slots.items() if isinstance(texts, list)}
     return {
-        **{name: text for name, text in slots.items() if isinstance(text, str)},
-        "type_derived_method_definitions": "\n\n".join([texts.get(_slot("definitions", key), "") for key in keys]),
+        "type_derived_method_definitions": "\n\n".join([f"${{{_definitions(key)}}}" for key in keys]),
         "wrapper_registrations": "\n\n".join(
-            [_registrations(key, texts.get(_slot("registrations", key), "")) for key in keys]
+            [
+                f"TORCH_LIBRARY_IMPL(aten, {'Autograd' if key == DEFAULT_KEY else key}, m) {{\n"
+                f"${{{_registrations(key)}}}\n}}"
+                for key in keys
+            ]
         ),
     }
 
 
-def _template_frame(job: Job) -> Slots:
-    """The slots of PyTorch's template that make it the template of the shards."""
-    keys = _keys(job)
-    return {
-        "generated_comment": _COMMENT,
-        "type_derived_method_definitions": "\n\n".join([f"${{type_derived_method_definitions_{key}}}" for key in keys]),
-        "wrapper_registrations": "\n\n".join(
-            [_registrations(key, f"${{wrapper_registrations_{key}}}") for key in keys]
-        ),
-    }
+def template_source(job: Job, read: Callable[[str], SourceFile]) -> SourceFile:
+    """The template of the shards, made from PyTorch's, which `read` gives."""
+    plain = read(_TEMPLATE)
+    text = plain.text
+    for slot, value in _key_slots(job).items():
+        text = text.replace(f"${{{slot}}}", value)
+    return SourceFile(plain.path, text)
 
 
 #: Every file made with the generated template names the program that generated that; in two pieces, so that no tool
 #: takes this file for a generated one.
 _COMMENT: Final = "@" + "generated by torchgen/gen.py from VariableType.cpp"
+
+
+def _frame(job: Job) -> Slots:
+    slots: dict[str, str | tuple[str, ...]] = {"generated_comment": _COMMENT}
+    for key in _keys(job):
+        slots[_definitions(key)] = slots[_registrations(key)] = ()
+    return slots
 
 
 def _units(job: Job) -> Sequence[DifferentiableFunction]:
@@ -346,19 +355,18 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=no_units,
             fragment=no_fragment,
             layout=OneFile("templates/VariableType.cpp"),
-            frame=_template_frame,
+            frame=lambda job: {"generated_comment": _COMMENT, **_key_slots(job)},
         ),
         Emitter(
             name="VariableType.cpp",
             family="autograd",
-            template=_TEMPLATE,
+            template=SHARD_TEMPLATE,
             folder="autograd",
             units=_units,
             fragment=_fragment,
             layout=Sharded(
                 "VariableType.cpp", job.rules.variable_type_shards, lambda one: public.name(one.function.schema)
             ),
-            frame=lambda job: {"generated_comment": _COMMENT},
-            finish=_finish,
+            frame=_frame,
         ),
     ]
