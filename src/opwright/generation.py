@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.build.engine import Engine, Summary
 from opwright.build.folders import BUILD_FOLDERS, build_folders
+from opwright.build.incremental import Maker
 from opwright.build.outputs import emitted
 from opwright.build.plan import Emitted, Plan, Planned
 from opwright.convention import cpp
+from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import DEFAULT_FAMILIES, emitters, template_source
 from opwright.load import load_catalog
@@ -27,11 +29,22 @@ from opwright.release.version import Version, version_of
 from opwright.source.diagnostic import Diagnostics
 
 if TYPE_CHECKING:
+    from opwright.build.past import EmitterPast
     from opwright.build.record import Status
     from opwright.release.inputs import AskWhole
     from opwright.source.text import SourceFile
 
-__all__ = ["BUILD_FOLDERS", "Generation", "Request", "build_folders", "ignored_keys", "load", "open_inputs"]
+__all__ = [
+    "BUILD_FOLDERS",
+    "Earlier",
+    "Generation",
+    "Outcome",
+    "Request",
+    "build_folders",
+    "ignored_keys",
+    "load",
+    "open_inputs",
+]
 
 #: Flag -> the dispatch keys that a run has only where the flag is given.
 _KEYS_OF_FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -162,6 +175,21 @@ class Request:
     release: str | None = None
 
 
+class Earlier(NamedTuple):
+    """What an earlier run left: how the files of each emitter were made, and which are as they were, with status."""
+
+    emitters: Mapping[str, EmitterPast]
+    intact: Mapping[str, Status]
+
+
+class Outcome(NamedTuple):
+    """What a run did, the status of every output by path, and how the files of each emitter were made."""
+
+    summary: Summary
+    statuses: Mapping[str, Status]
+    emitters: Mapping[str, EmitterPast]
+
+
 class Generation:
     """A run whose inputs are loaded: it can be planned, and written.
 
@@ -193,6 +221,8 @@ class Generation:
             native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
             self.sink.raise_if_errors()
         self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot)
+        check_emittable(self.job, self.sink)
+        self.sink.raise_if_errors()
         inputs = request.inputs
 
         def read_template(name: str) -> SourceFile:
@@ -223,10 +253,16 @@ class Generation:
         """Every output with its place; nothing is rendered."""
         return self._engine.plan(self._emitted())
 
-    def write(
-        self,
-        report: Callable[[Planned, bool], None] | None = None,
-        statuses: dict[str, Status] | None = None,
-    ) -> Summary:
-        """Write the outputs that differ from what is on disk; `statuses` gets the status of each by its path."""
-        return self._engine.write(self._emitted(), report, statuses)
+    def write(self, report: Callable[[Planned, bool], None] | None = None) -> Summary:
+        """Write the outputs that differ from what is on disk."""
+        return self.write_after(None, report).summary
+
+    def write_after(self, earlier: Earlier | None, report: Callable[[Planned, bool], None] | None = None) -> Outcome:
+        """Write the outputs that differ, making only what an earlier run with the same job token left different."""
+        earlier = earlier or Earlier({}, {})
+        intact = earlier.intact
+        maker = Maker(self.job, self._engine.renderer, earlier.emitters, intact.__contains__)
+        statuses: dict[str, Status] = {}
+        emitted = maker.emitted(emitters(self.job, self.request.families))
+        summary = self._engine.write(emitted, report, statuses, intact)
+        return Outcome(summary, statuses, maker.present)

@@ -79,7 +79,7 @@ def test_plumbing_in_place_returns_what_it_wrote() -> None:
 
 def test_file_without_operators_is_whole() -> None:
     """Without any plumbing the file still opens and closes its namespaces."""
-    text = slots_of(emitters, "VmapGeneratedPlumbing.h", job_of("- func: f(int n) -> int\n"))["text"]
+    text = "".join(slots_of(emitters, "VmapGeneratedPlumbing.h", job_of("- func: f(int n) -> int\n"))["text"])
     assert text == (
         "\n#pragma once\n#include <ATen/Operators.h>\n#include <ATen/functorch/PlumbingHelper.h>\n\n"
         "namespace at { namespace functorch {\n\n\n\n}} // namespace at::functorch\n"

@@ -14,7 +14,7 @@ from opwright.build.plan import Emitted, Output
 from opwright.build.shards import EVERYTHING, Shard, joined_slots, merged_shards, shard_path
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
 
-__all__ = ["emitted", "outputs_of"]
+__all__ = ["emitted", "frame_of", "joined_and_finished", "outputs_of"]
 
 Unit = TypeVar("Unit")
 
@@ -37,7 +37,7 @@ def outputs_of(emitter: Emitter[Unit], job: Job) -> Iterator[Output]:
 
 
 def _outputs_per_unit(emitter: Emitter[Unit], layout: FilePerUnit[Unit], job: Job) -> Iterator[Output]:
-    frame = cache(partial(_frame, emitter, job))
+    frame = cache(partial(frame_of, emitter, job))
     folder, template = emitter.folder, emitter.template
     for unit in emitter.units(job):
         yield Output(folder, layout.path(unit), template, partial(_slots_of_unit, emitter, job, unit, frame))
@@ -50,7 +50,8 @@ def _sharded_outputs(emitter: Emitter[Unit], layout: Sharded[Unit], job: Job) ->
         yield Output(emitter.folder, path, emitter.template, partial(_slots_of_shard, emitter, job, shards, position))
 
 
-def _frame(emitter: Emitter[Unit], job: Job) -> Slots:
+def frame_of(emitter: Emitter[Unit], job: Job) -> Slots:
+    """The slots that belong to a file of an emitter and not to a unit."""
     return emitter.frame(job) if emitter.frame is not None else {}
 
 
@@ -58,22 +59,25 @@ def _finished(emitter: Emitter[Unit], job: Job, slots: dict[str, str | list[str]
     return emitter.finish(slots, job) if emitter.finish is not None else slots
 
 
+def joined_and_finished(emitter: Emitter[Unit], job: Job, frame: Slots, fragments: Sequence[Slots]) -> Slots:
+    """The slots of a file: those of its frame with the fragments of its units, and the emitter's last hand on them."""
+    if emitter.finish is None and len(fragments) == 1 and frame.keys().isdisjoint(fragments[0]):
+        return {**frame, **fragments[0]}
+    return _finished(emitter, job, joined_slots(frame, fragments))
+
+
 def _slots_of_all(emitter: Emitter[Unit], job: Job) -> Slots:
     fragments = [emitter.fragment(unit, job) for unit in emitter.units(job)]
-    return _finished(emitter, job, joined_slots(_frame(emitter, job), fragments))
+    return joined_and_finished(emitter, job, frame_of(emitter, job), fragments)
 
 
 def _slots_of_unit(emitter: Emitter[Unit], job: Job, unit: Unit, frame: Callable[[], Slots]) -> Slots:
-    around = frame()
-    fragment = emitter.fragment(unit, job)
-    if emitter.finish is None and around.keys().isdisjoint(fragment):
-        return {**around, **fragment}
-    return _finished(emitter, job, joined_slots(around, [fragment]))
+    return joined_and_finished(emitter, job, frame(), [emitter.fragment(unit, job)])
 
 
 def _shards(emitter: Emitter[Unit], layout: Sharded[Unit], job: Job) -> Sequence[Shard]:
     fragments = ((layout.key(unit), emitter.fragment(unit, job)) for unit in emitter.units(job))
-    return list(merged_shards(fragments, layout.shards, _frame(emitter, job)))
+    return list(merged_shards(fragments, layout.shards, frame_of(emitter, job)))
 
 
 def _slots_of_shard(emitter: Emitter[Unit], job: Job, shards: Callable[[], Sequence[Shard]], position: int) -> Slots:

@@ -23,13 +23,15 @@ class Output(NamedTuple):
     """A file that an emitter asks for: its path in one of the output folders, and what it is made from.
 
     `slots` are the values of the template's slots, or what makes them once they are needed: a dry run never asks.
-    Without a template the slot `text` alone is the file.
+    Without a template the slot `text` alone is the file. With `make` slots and template are not asked: called with the
+    place of the output, it gives the bytes, or None where the file that is there is right.
     """
 
     folder: str
     path: str
     template: str | None
     slots: Slots | Callable[[], Slots]
+    make: Callable[[str], bytes | None] | None = None
 
 
 Emitted: TypeAlias = "tuple[str, Iterable[Output]]"

@@ -8,6 +8,7 @@ kind whose name collides is as good as none.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import zlib
@@ -98,28 +99,31 @@ class Record:
 
     def outputs_hold(self) -> bool:
         """Whether every output is there as the run left it."""
+        return len(self.intact_outputs()) == len(self.outputs)
+
+    def intact_outputs(self) -> dict[str, Status]:
+        """The outputs that are as the run left them."""
         folders: dict[str, dict[str, Status]] = {}
         for path, status in self.outputs.items():
             folder, _, name = path.rpartition("/")
             folders.setdefault(folder, {})[name] = status
-        return all(_holds(folder, expected) for folder, expected in folders.items())
+        intact: dict[str, Status] = {}
+        for folder, expected in folders.items():
+            with contextlib.suppress(OSError):
+                intact.update(_intact(folder, expected))
+        return intact
 
 
-def _holds(folder: str, expected: dict[str, Status]) -> bool:
-    found = 0
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                status = expected.get(entry.name)
-                if status is None:
-                    continue
+def _intact(folder: str, expected: dict[str, Status]) -> list[tuple[str, Status]]:
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            status = expected.get(entry.name)
+            if status is not None:
                 now = entry.stat()
-                if (now.st_size, now.st_mtime_ns, now.st_ino) != status:
-                    return False
-                found += 1
-    except OSError:
-        return False
-    return found == len(expected)
+                if (now.st_size, now.st_mtime_ns, now.st_ino) == status:
+                    found.append((f"{folder}/{entry.name}", status))
+    return found
 
 
 def tool_identity() -> str:

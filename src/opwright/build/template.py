@@ -26,14 +26,14 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["Template", "indented"]
+__all__ = ["Piece", "Template", "WholeText", "indented", "lines_of"]
 
 _SLOT = re.compile(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = re.compile(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
 
 
-class _Piece(NamedTuple):
-    """A slot and the plain text that follows it up to the next one."""
+class Piece(NamedTuple):
+    """A slot and the plain text that follows it up to the next one; `indent` is None where it shares its line."""
 
     name: str
     indent: str | None
@@ -55,7 +55,10 @@ class Template:
     } // at(a, b)
     """
 
-    __slots__ = ("_opening", "_pieces", "_starts", "names", "source")
+    __slots__ = ("_starts", "names", "opening", "pieces", "source")
+
+    joint = "\n"
+    """What stands between the texts that several units put into a slot."""
 
     source: SourceFile
     names: tuple[str, ...]
@@ -74,7 +77,7 @@ class Template:
         self.source = source
         self.names = tuple(piece.name for piece in pieces)
         self._starts = tuple(stops[:-1])
-        self._opening, self._pieces = _without_lead(opening, pieces)
+        self.opening, self.pieces = _without_lead(opening, pieces)
 
     def __repr__(self) -> str:
         return f"Template({self.source.path!r})"
@@ -84,22 +87,35 @@ class Template:
 
         Raises Fault (E0601) at the first slot that has no value.
         """
-        parts = [self._opening]
+        parts = [self.opening]
         add = parts.append
         try:
-            for name, indent, before, after, rest in self._pieces:
-                value = slots[name]
-                if indent is not None:
-                    add(indented(value, indent))
-                elif isinstance(value, str):
-                    add(value)
-                elif value:
-                    add(f"{before}{', '.join(value)}{after}")
+            for name, indent, before, after, rest in self.pieces:
+                add(self.filled_slot(slots[name], indent, before, after))
                 add(rest)
         except KeyError:
             raise self._missing_slot(slots) from None
         text = "".join(parts)
         return _AFTER_DOCSTRING.sub(r'"""\n\n\1', text) if '"""\n' in text else text
+
+    @staticmethod
+    def chunk(value: str | Sequence[str], indent: str) -> str | None:
+        """The lines that one unit puts into a slot; None where there are none."""
+        return lines_of(value, indent)
+
+    @staticmethod
+    def trimmed(text: str) -> str:
+        """The text of a slot from the chunks of its units: blank lines at the end are dropped."""
+        return text.rstrip("\n")
+
+    @staticmethod
+    def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
+        """The text of a slot with a value."""
+        if indent is not None:
+            return indented(value, indent)
+        if isinstance(value, str):
+            return value
+        return f"{before}{', '.join(value)}{after}" if value else ""
 
     def _missing_slot(self, slots: Slots) -> Fault:
         """The fault of the first slot that has no value."""
@@ -115,13 +131,38 @@ class Template:
         )
 
 
-def _piece(slot: re.Match[str], indent: str | None, rest: str) -> _Piece:
+class WholeText:
+    """Stands for the template of an output that has none: texts in the slot `text`, as they are, make the file."""
+
+    joint = ""
+    opening = ""
+    pieces = (Piece("text", "", "", "", ""),)
+    names = ("text",)
+
+    @staticmethod
+    def chunk(value: str | Sequence[str], _indent: str) -> str | None:
+        """The texts of one unit, joined."""
+        text = value if isinstance(value, str) else "".join(value)
+        return text or None
+
+    @staticmethod
+    def trimmed(text: str) -> str:
+        """The text of the whole slot."""
+        return text
+
+    @staticmethod
+    def filled_slot(value: str | Sequence[str], _indent: str | None, _before: str, _after: str) -> str:
+        """The text of the slot with a value."""
+        return value if isinstance(value, str) else "".join(value)
+
+
+def _piece(slot: re.Match[str], indent: str | None, rest: str) -> Piece:
     """The piece that a slot starts; `indent` is what precedes it on its line, if that is blank."""
     bare, before, braced, after = slot.group("bare", "before", "braced", "after")
-    return _Piece(bare or braced, indent, ", " if before else "", ", " if after else "", rest)
+    return Piece(bare or braced, indent, ", " if before else "", ", " if after else "", rest)
 
 
-def _without_lead(opening: str, pieces: Sequence[_Piece]) -> tuple[str, tuple[_Piece, ...]]:
+def _without_lead(opening: str, pieces: Sequence[Piece]) -> tuple[str, tuple[Piece, ...]]:
     """The same pieces without the blanks before indented slots, which are the slots' own to write."""
     leads = [len(piece.indent or "") for piece in pieces] + [0]
     opening = opening[: len(opening) - leads[0]]
@@ -159,6 +200,27 @@ def indented(value: str | Sequence[str], indent: str) -> str:
     if not indent or not text:
         return text
     # No line ends in a blank, so the indentation stands before a line break only where the line is empty.
+    return (indent + text.replace("\n", "\n" + indent)).replace(indent + "\n", "\n")
+
+
+def lines_of(value: str | Sequence[str], indent: str) -> str | None:
+    """The same lines, but with the blank ones at the end, for more may follow; None where there is no line at all.
+
+    >>> lines_of(["int f();\\n\\n", "int g();\\n\\n"], "  ")
+    '  int f();\\n\\n  int g();\\n'
+    >>> lines_of(["", ""], "") is None
+    True
+    """
+    items = [value] if isinstance(value, str) else value
+    kept = [item[:-1] if item[-1] == "\n" else item for item in items if item]
+    if not kept:
+        return None
+    text = "\n".join(kept)
+    if not text or text[-1] in " \n" or not text.isascii() or indent.strip(" \t") or _has_uneven_lines(text):
+        lines = [line.rstrip() for item in items for line in item.splitlines()]
+        return "\n".join([indent + line if line else line for line in lines])
+    if not indent:
+        return text
     return (indent + text.replace("\n", "\n" + indent)).replace(indent + "\n", "\n")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.build.engine import Summary
     from opwright.build.plan import Planned
     from opwright.build.record import Status
-    from opwright.generation import Generation
+    from opwright.generation import Earlier, Generation
     from opwright.release.inputs import Inputs
 
 __all__ = ["current_record", "read_besides", "remember", "run_of", "watched_inputs", "write"]
@@ -99,20 +99,24 @@ def write(
     """Write what differs, remove what is made no longer, and leave a record."""
     from opwright.build import prune as pruning
     from opwright.build.lock import FolderLock
+    from opwright.build.past import Past, write_past
+    from opwright.build.tokens import job_token
 
     with FolderLock(run.state_folder):
-        earlier = load_record(run)
+        record = load_record(run)
         folders = generation.request.folders.values()
-        pruning.remove_stale_staging({*folders, *map(os.path.dirname, earlier.outputs if earlier else ())})
-        outputs: dict[str, Status] = {}
-        summary = generation.write(report, outputs)
-        if prune and earlier is not None:
-            pruning.prune(run, earlier, load_records(run), outputs, folders)
-        outputs.update(more_outputs or {})
+        pruning.remove_stale_staging({*folders, *map(os.path.dirname, record.outputs if record else ())})
+        token = job_token(generation.job, run.families)
+        outcome = generation.write_after(_earlier(run, record, token), report)
+        summary, outputs = outcome.summary, {**outcome.statuses, **(more_outputs or {})}
+        if prune and record is not None:
+            pruning.prune(run, record, load_records(run), outputs, folders)
         if watched is not None:
             for path in _unkept_headers(outputs, generation.request.folders["aoti"]):
                 watched.files.setdefault(path, None)
+            past = Past(token, tool_identity(), outcome.emitters)
             facts: dict[str, str | int] = {
+                "past": write_past(run, past),
                 "operators": len(generation.job.catalog),
                 "files": summary.files,
                 "version": str(generation.version),
@@ -120,6 +124,19 @@ def write(
             }
             remember(generation, run, watched, outputs, facts)
     return summary
+
+
+def _earlier(run: Run, record: Record | None, token: bytes) -> Earlier | None:
+    """What the earlier run left that this one can use: only the same tool, doing the same job, made the same files."""
+    from opwright.build.past import load_past
+    from opwright.generation import Earlier
+
+    if record is None or record.tool != tool_identity():
+        return None
+    past = load_past(run, str(record.facts.get("past")))
+    if past is None or past.job != token or past.tool != record.tool:
+        return None
+    return Earlier(past.emitters, record.intact_outputs())
 
 
 def _unkept_headers(outputs: Iterable[str], folder: str) -> list[str]:

@@ -196,8 +196,9 @@ def _fragment(function: NativeFunction, job: Job) -> Slots:
     return {"text": (entry(function),)}
 
 
-def _whole(slots: dict[str, str | list[str]], job: Job) -> Slots:
-    return slots if slots["text"] else {"text": "[]\n"}
+def _frame(job: Job) -> Slots:
+    """What the file says where there is no overload."""
+    return {"text": () if job.catalog.functions else "[]\n"}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -210,7 +211,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=overloads,
             fragment=_fragment,
             layout=OneFile("Declarations.yaml"),
-            frame=lambda job: {"text": ()},
-            finish=_whole,
+            frame=_frame,
         )
     ]

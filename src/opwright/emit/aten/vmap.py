@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
-from opwright.emit.aten.units import NO_SLOTS, overloads
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
@@ -139,26 +138,38 @@ template <typename batch_rule_t, batch_rule_t batch_rule>
 }}"""
 
 
-_FILE: Final = """
+_OPENING: Final = """
 #pragma once
 #include <ATen/Operators.h>
 #include <ATen/functorch/PlumbingHelper.h>
 
 namespace at { namespace functorch {
 
-%s
+"""
 
+_ENDING: Final = """
 }} // namespace at::functorch
 """
 
 
-def _fragment(function: NativeFunction, job: Job) -> Slots:
-    kind = plumbing_kind(function)
-    return NO_SLOTS if kind is None else {"plumbing": [plumbing(function, kind)]}
+@per_job
+def _plumbed(job: Job) -> Sequence[NativeFunction]:
+    """The overloads that have a plumbing."""
+    return [function for function in job.catalog.functions if plumbing_kind(function) is not None]
 
 
-def _whole(slots: dict[str, str | list[str]], job: Job) -> Slots:
-    return {"text": _FILE % "\n".join(slots.get("plumbing", ()))}
+def _units(job: Job) -> Sequence[NativeFunction | None]:
+    """The overloads; None stands for the end of the file."""
+    return [*_plumbed(job), None]
+
+
+def _frame(job: Job) -> Slots:
+    return {"text": _OPENING if _plumbed(job) else f"{_OPENING}\n"}
+
+
+def _fragment(function: NativeFunction | None, job: Job) -> Slots:
+    kind = None if function is None else plumbing_kind(function)
+    return {"text": _ENDING if function is None or kind is None else f"{plumbing(function, kind)}\n"}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -168,9 +179,9 @@ def emitters(job: Job) -> list[AnyEmitter]:
             name="vmap-plumbing",
             family="headers",
             template=None,
-            units=overloads,
+            units=_units,
             fragment=_fragment,
             layout=OneFile("VmapGeneratedPlumbing.h"),
-            finish=_whole,
+            frame=_frame,
         )
     ]

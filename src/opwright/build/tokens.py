@@ -1,0 +1,169 @@
+"""Tokens of units: eight bytes that are others as soon as anything differs that a fragment of the unit may show.
+
+A fragment sees its unit, and the functions in it with the groups that these belong to; it may see the rest of the
+catalog only by way of the job, which the engine watches. So a function's token is made from all that its entry says,
+and all that those of its groups say. Where an entry stands is no part of it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from opwright.model.derivatives import DifferentiabilityInfo
+from opwright.model.dispatch_key import DispatchKey
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
+from opwright.schema.function import Argument, Return
+from opwright.schema.names import OperatorName
+from opwright.schema.types import Type
+
+if TYPE_CHECKING:
+    from opwright.emit.emitter import Job
+
+__all__ = ["TOKEN_SIZE", "UNSAID", "UnitTokens", "digest", "job_token"]
+
+TOKEN_SIZE: Final = 8
+
+#: Values whose representation is all that they are. Those of the schema language say their whole text.
+Atom: TypeAlias = "str | DispatchKey | enum.Enum | Argument | OperatorName | Return | Type"
+_ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Type)
+
+#: What a function holds that its token leaves out: where it stands, what is remembered with it, what follows from the
+#: rest, and its groups, which the token covers by their members.
+UNSAID: Final = frozenset(("arguments", "derived", "entry", "group", "kind", "name", "root_name", "view_group"))
+
+
+def digest(text: str) -> bytes:
+    """A short digest of a text; surrogates, which no output can hold, are allowed."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=TOKEN_SIZE).digest()
+
+
+class UnitTokens:
+    """The tokens of a job's units, each made once."""
+
+    __slots__ = ("_atoms", "_contents", "_functions", "_groups", "_infos")
+
+    def __init__(self) -> None:
+        self._atoms: dict[Atom, bytes] = {}
+        self._infos: dict[DifferentiabilityInfo, bytes] = {}
+        self._contents: dict[NativeFunction, bytes] = {}
+        self._functions: dict[NativeFunction, bytes] = {}
+        self._groups: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
+
+    def of(self, unit: object) -> bytes | None:
+        """The token of a unit; None when it holds something of which it is not known what a fragment may see."""
+        if isinstance(unit, NativeFunction):
+            return self._functions.get(unit) or self._function(unit)
+        if isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
+            return self._groups.get(unit) or self._group(unit)
+        parts: list[bytes] = []
+        if not self._flatten(unit, parts):
+            return None
+        return blake2b(b"".join(parts), digest_size=TOKEN_SIZE).digest()
+
+    def _flatten(self, unit: object, parts: list[bytes]) -> bool:
+        """Adds what a unit is made of, unless some of it is not known."""
+        if isinstance(unit, NativeFunction):
+            parts.append(self._functions.get(unit) or self._function(unit))
+        elif isinstance(unit, (tuple, list)):
+            # Kinds and counts are added too, so that no two different units have the same parts.
+            parts.append(b"(%d " % len(unit))
+            for item in unit:
+                if not self._flatten(item, parts):
+                    return False
+        elif isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
+            parts.append(self._groups.get(unit) or self._group(unit))
+        elif isinstance(unit, _ATOMS):
+            parts.append(self._atoms.get(unit) or self._atom(unit))
+        elif unit is None or isinstance(unit, int):
+            parts.append(b"%r " % unit)
+        elif isinstance(unit, Mapping):
+            return self._flatten(list(unit.items()), parts)
+        else:
+            return self._flatten_record(unit, parts)
+        return True
+
+    def _flatten_record(self, unit: object, parts: list[bytes]) -> bool:
+        """Adds the fields of a record; an object of any other kind may show what is not known of."""
+        if isinstance(unit, frozenset) and all(isinstance(item, str) for item in unit):
+            return self._flatten(sorted(unit), parts)
+        if isinstance(unit, DifferentiabilityInfo):
+            known = self._infos.get(unit)
+            if known is None:
+                inner: list[bytes] = []
+                if not self._flatten([getattr(unit, name) for name in unit.__slots__], inner):
+                    return False
+                known = self._infos[unit] = blake2b(b"".join(inner), digest_size=TOKEN_SIZE).digest()
+            parts.append(known)
+            return True
+        if is_dataclass(unit):
+            return self._flatten([getattr(unit, one.name) for one in fields(unit)], parts)
+        return False
+
+    def _atom(self, atom: Atom) -> bytes:
+        token = self._atoms[atom] = digest(f"{type(atom).__name__} {atom!r}")
+        return token
+
+    def _group(self, group: NativeFunctionsGroup | ViewGroup) -> bytes:
+        members = b"".join([self._functions.get(one) or self._function(one) for one in group.functions()])
+        kind = type(group).__name__.encode()
+        token = self._groups[group] = blake2b(kind + members, digest_size=TOKEN_SIZE).digest()
+        return token
+
+    def _function(self, function: NativeFunction) -> bytes:
+        parts = [self._content(function)]
+        for group in (function.group, function.view_group):
+            parts.append(b"|")
+            if group is not None:
+                parts += [self._content(member) for member in group.functions()]
+        token = self._functions[function] = blake2b(b"".join(parts), digest_size=TOKEN_SIZE).digest()
+        return token
+
+    def _content(self, function: NativeFunction) -> bytes:
+        content = self._contents.get(function)
+        if content is None:
+            content = self._contents[function] = digest(_said(function))
+        return content
+
+
+def _said(one: NativeFunction) -> str:
+    """All that a function's entry says, as one text."""
+    kernels = [(key.name, found.name, found.namespace, found.structured) for key, found in one.kernels.items()]
+    loops = [(key.name, loop.name, loop.dtypes) for key, loop in one.ufunc.items()]
+    return (
+        f"{one.namespace}::{one.schema}|{kernels}|{loops}|{one.function:d}{one.method:d}{one.structured:d}"
+        f"{one.device_guard:d}{one.manual_cpp_binding:d}{one.manual_kernel_registration:d}{one.is_synthesized:d}"
+        f"{one.is_abstract:d}{one.is_view:d}{one.device_check.name}|{one.style:d}|{one.structured_delegate}|"
+        f"{one.structured_inherits}|{one.python_module}|{one.category_override}|{sorted(one.cpp_no_default_args)}|"
+        f"{sorted(one.tags)}|{[str(name) for name in one.autogen]}|{_precomputed(one.precomputed)}"
+    )
+
+
+def _precomputed(precomputed: Precomputed | None) -> str:
+    if precomputed is None:
+        return ""
+    replaced = [(name, [str(one) for one in arguments]) for name, arguments in precomputed.replace.items()]
+    return f"{replaced}{[str(one) for one in precomputed.add]}"
+
+
+def job_token(job: Job, families: Iterable[str]) -> bytes:
+    """A digest of what a job is besides its entries: rules, options, keys and tags.
+
+    Which keys have kernels at all is part of it, in the order in which entries name them: some wrappers are made
+    wherever a key is in use.
+    """
+    catalog, options = job.catalog, job.options
+    chosen = [
+        (name, sorted(map(str, value)) if isinstance(value, frozenset) else value)
+        for name, value in ((name, getattr(options, name)) for name in sorted(options.__slots__))
+    ]
+    used = dict.fromkeys([key.name for function in catalog.functions for key in function.kernels])
+    keys = [key.name for key in catalog.keys]
+    tags = sorted(catalog.tags.items())
+    ahead = [(str(one.operator), str(one.key)) for one in job.native_aot]
+    return digest(
+        f"{sorted(families)}|{job.rules.version}|{chosen}|{job.selection!r}|{keys}|{list(used)}|{tags}|{ahead}"
+    )
