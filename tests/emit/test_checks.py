@@ -46,7 +46,19 @@ def test_sound_operators_pass(entries: str) -> None:
     ("entries", "faults"),
     [
         ("- func: tally(Tensor self, Tensor(a!)? seen) -> ()\n", ["1 E0460"]),
+        (
+            SCALE.replace(
+                "Tensor self, Tensor? by, ScalarType? dtype=None, *",
+                "Tensor(a!) self, Tensor? by, ScalarType? dtype=None, *",
+            ),
+            ["8 E0460"],
+        ),
         (_SOW, ["5 E0461"]),
+        (
+            "- func: sow(Tensor self, *, ScalarType? dtype, Layout? layout, Device device, bool? pin_memory) -> Tensor\n",
+            ["1 E0467"],
+        ),
+        ("- func: relu(Tensor(a!) self) -> Tensor(a!)\n  dispatch:\n    CPU: relu\n  autogen: relu.out\n", ["1 E0460"]),
         (_SOW.replace("result", "out"), []),
         (_WITHOUT_KERNEL, ["10 E0463"]),
         (_PAIR, ["2 E0464"]),

@@ -12,6 +12,7 @@ from opwright.emit.emitter import Job
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.schema.function import Argument
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
@@ -30,35 +31,73 @@ def check_emittable(job: Job, sink: Diagnostics) -> None:
     """Reports each operator that some emitter has no text for."""
     _check_writes(job.catalog, sink)
     _check_options(job.catalog, sink)
+    _check_groups(job.catalog, sink)
     _check_views(job.catalog, sink)
     if job.selection.everything:
         _check_functionalization(job.catalog, sink)
 
 
 def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
-    """What is written to is a tensor, not an optional one, of which the conventions have different ideas."""
+    """What is written to is a tensor, not an optional one, and has an alias set of its own."""
     reported: set[Span] = set()
     for function in catalog.functions:
-        if function.const_ref_mutables or function.entry in reported:
+        written = [one for one in function.arguments.all if one.is_write]
+        # Forms that are synthesized from an entry write to the same arguments, which is told once.
+        if not written or function.entry in reported:
             continue
-        for one in function.arguments.all:
-            if one.is_write and one.type is OPTIONAL_TENSOR:
-                # Forms that are synthesized from the entry write to it too, which is told once.
-                reported.add(function.entry)
-                message = f"`{function.name}` writes to the optional tensor `{one.name}`"
-                sink.error(codes.OPTIONAL_WRITTEN, message, function.entry)
+        message = _fault_of_writes(function, written)
+        if message is not None:
+            reported.add(function.entry)
+            sink.error(codes.UNCLEAR_WRITE, message, function.entry)
+
+
+def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> str | None:
+    for place, one in enumerate(written):
+        if one.type is OPTIONAL_TENSOR and not function.const_ref_mutables:
+            return f"`{function.name}` writes to the optional tensor `{one.name}`"
+        for other in written[:place]:
+            if other.annotation is one.annotation:
+                return f"`{other.name}` and `{one.name}` of `{function.name}` are written to as one alias set"
+    return None
 
 
 def _check_options(catalog: Catalog, sink: Diagnostics) -> None:
-    """A functional form that takes tensor options can have them from each other form of the operation."""
+    """Tensor options, and a memory format beside them, have the types that can be packed."""
+    for function in catalog.functions:
+        options = function.arguments.options
+        if options is None or function.is_synthesized:
+            continue
+        packed = [one for one in function.arguments.all if one in options.all or one.name == "memory_format"]
+        for one in packed:
+            if one.type.text not in _PACKED:
+                message = f"`{one.name}` of `{function.name}` is of type `{one.type}`, not `{one.type}?`"
+                if one.name == "memory_format":
+                    message = f"`memory_format` of `{function.name}` is of type `{one.type}`, not `MemoryFormat?`"
+                sink.error(codes.OPTIONS_TYPE, message, function.entry)
+
+
+#: The types of what is packed into tensor options.
+_PACKED: Final = frozenset(("ScalarType?", "Layout?", "Device?", "bool?", "MemoryFormat?"))
+
+
+def _check_groups(catalog: Catalog, sink: Diagnostics) -> None:
+    """The functional form of an operation writes nothing, and can be called with what each other form has at hand."""
     for group in catalog.groups:
-        if not isinstance(group, NativeFunctionsGroup) or group.functional.arguments.options is None:
+        if not isinstance(group, NativeFunctionsGroup):
+            continue
+        functional = group.functional
+        for one in functional.arguments.all:
+            if one.is_write:
+                message = f"`{functional.name}` is the functional form of its operation, and writes to `{one.name}`"
+                help = f"call it `{functional.name.name}_` if it works in place"
+                sink.error(codes.UNCLEAR_WRITE, message, functional.entry, help=help)
+        if functional.arguments.options is None:
             continue
         for function in group.functions():
             if function.arguments.options is None and not _has_tensor_out(function):
                 message = (
                     f"`{function.name}` has no tensor `out`, of which its functional form "
-                    f"`{group.functional.name}` could take dtype, layout and device"
+                    f"`{functional.name}` could take dtype, layout and device"
                 )
                 sink.error(codes.OPTIONS_OUT_OF_REACH, message, function.entry)
 

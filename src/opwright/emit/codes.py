@@ -10,10 +10,11 @@ __all__ = [
     "COPY_WITHOUT_KERNEL",
     "NOT_FUNCTIONAL",
     "NO_C_FORM",
-    "OPTIONAL_WRITTEN",
     "OPTIONS_OUT_OF_REACH",
+    "OPTIONS_TYPE",
     "SHIM_CHANGED",
     "SHIM_MISSING",
+    "UNCLEAR_WRITE",
     "VIEW_FORM",
     "VIEW_RETURNS",
     "VIEW_WITHOUT_COPY",
@@ -70,18 +71,19 @@ NO_C_FORM: Final = register(
         """,
     )
 )
-OPTIONAL_WRITTEN: Final = register(
+UNCLEAR_WRITE: Final = register(
     Code(
         "E0460",
-        "optional tensor that is written to",
+        "unclear write",
         """
-        The dispatcher passes an optional tensor that is written to as a plain tensor, a kernel takes it as an optional
-        one, and there is no way from the one to the other.
+        It has to be clear which tensor an operator writes to. An optional tensor that is written to is passed by the
+        dispatcher as a plain one and taken by a kernel as an optional one, and there is no way from the one to the
+        other. Of two arguments in one alias set (`Tensor(a!) self, Tensor(a!) out`) none can tell which is returned.
 
             error[E0460]: `tally` writes to the optional tensor `seen`
 
-        Write to a tensor that is not optional, or have written tensors passed as constant references
-        (`use_const_ref_for_mutable_tensors: True`).
+        Write to tensors that are not optional, or have them passed as constant references
+        (`use_const_ref_for_mutable_tensors: True`), and give each an alias set of its own.
         """,
     )
 )
@@ -171,6 +173,21 @@ NOT_FUNCTIONAL: Final = register(
 
         Let the forms be made, with `autogen: smudge_functional, smudge.out`, or give the operator a
         `CompositeImplicitAutograd` kernel.
+        """,
+    )
+)
+OPTIONS_TYPE: Final = register(
+    Code(
+        "E0467",
+        "tensor options of another type",
+        """
+        The public API packs the arguments dtype, layout, device and pin_memory, where they stand in a row, into one
+        `TensorOptions`, which may hold a memory format as well. Each of them may be missing there, so each has to be
+        optional: `ScalarType?`, `Layout?`, `Device?`, `bool?`, and `MemoryFormat?` for a `memory_format` beside them.
+
+            error[E0467]: `device` of `sow` is of type `Device`, not `Device?`
+
+        Make the argument optional, or give it another name.
         """,
     )
 )
