@@ -55,7 +55,7 @@ def test_sound_operators_pass(entries: str) -> None:
         ),
         (_SOW, ["5 E0461"]),
         (
-            "- func: sow(int n, *, ScalarType? dtype, Layout? layout, Device device, bool? pin_memory) -> Tensor\n",
+            "- func: sow(Tensor a, *, ScalarType? dtype, Layout? layout, Device device, bool? pin_memory) -> Tensor\n",
             ["1 E0467"],
         ),
         ("- func: relu(Tensor(a!) self) -> Tensor(a!)\n  dispatch:\n    CPU: relu\n  autogen: relu.out\n", ["1 E0460"]),
