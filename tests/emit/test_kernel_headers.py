@@ -84,6 +84,16 @@ TORCH_API at::Tensor plain(const at::Tensor & self);
     )
 
 
+def test_lone_operator_of_a_library_opens_the_usual_namespace_too() -> None:
+    """Keys without a kernel open `at::native`, also where no other operator is there to name them."""
+    job = job_of("- func: prune(Tensor self) -> Tensor\n  dispatch:\n    CPU: shed::prune\n")
+    text = slots_of(native_headers.emitters, "prune_native.h", job)["native_function_declarations"]
+    assert isinstance(text, str)
+    assert text.endswith(
+        "// namespace shed\n\nnamespace at {\nnamespace native {\n} // namespace native\n} // namespace at"
+    )
+
+
 def test_operator_without_kernels_has_an_empty_namespace() -> None:
     """The header of an operator that declares nothing opens and closes the namespace."""
     entry = "- func: turn(Tensor self) -> Tensor\n  autogen: turn.out\n  dispatch:\n    CPU: legacy::turn\n"

@@ -6,7 +6,8 @@ line of carets in a comment marks the words above it and names the code of the f
     - func: zero(Tensr self) -> Tensor
     #            ^^^^^ E0202
 
-A document without such lines has no fault. `[silent]` in its first line tells that the reference accepts it.
+A document without such lines has no fault. `[silent]` in its first line tells that the reference loads it
+(and may fail later).
 """
 
 from __future__ import annotations

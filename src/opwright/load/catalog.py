@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.load import codes
+from opwright.load import codes, cross_codes
 from opwright.load.cross_rules import check_names, without_repetitions
 from opwright.load.draft import Surroundings
 from opwright.load.entry import load_entry
@@ -71,7 +71,7 @@ def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list
     """The native functions of all sound entries."""
     loaded: list[NativeFunction] = []
     if not isinstance(root, Sequence):
-        around.sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        around.sink.error(cross_codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
         return loaded
     for item in root.items:
         if not isinstance(item, Mapping):

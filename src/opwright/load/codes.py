@@ -1,4 +1,4 @@
-"""The codes of mistakes in `native_functions.yaml` and `tags.yaml`: E03xx within an entry, E04xx between entries."""
+"""The codes of mistakes in one entry of `native_functions.yaml`: E03xx."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from typing import Final
 from opwright.source.codes import Code, register
 
 
-def _entry(number: int, title: str, explanation: str) -> str:
+def _code(number: int, title: str, explanation: str) -> str:
     return register(Code(f"E03{number:02}", title, explanation))
 
 
-def _cross(number: int, title: str, explanation: str) -> str:
-    return register(Code(f"E04{number:02}", title, explanation))
-
-
-ENTRY_SHAPE: Final = _entry(
+ENTRY_SHAPE: Final = _code(
     1,
     "an entry is not a mapping",
     """
@@ -25,7 +21,7 @@ Each item of `native_functions.yaml` is a mapping of fields, of which `func` is 
       variants: function, method
 """,
 )
-NO_SCHEMA: Final = _entry(
+NO_SCHEMA: Final = _code(
     2,
     "an entry has no schema",
     """
@@ -37,7 +33,7 @@ makes two entries of one:
       ^^^^^^^^^^^^^^^^^^ an entry without `func`
 """,
 )
-UNKNOWN_FIELD: Final = _entry(
+UNKNOWN_FIELD: Final = _code(
     3,
     "unknown field",
     """
@@ -51,7 +47,7 @@ manual_kernel_registration. A field that is not among them would have no effect.
       ^^^^^^^ did you mean `variants`?
 """,
 )
-NAMESPACE: Final = _entry(
+NAMESPACE: Final = _code(
     4,
     "an operator has more than one namespace",
     """
@@ -62,7 +58,7 @@ An operator stands in one namespace, `aten` where none is named:
 Nested ones, such as `mine::deep::relu`, cannot be registered with the dispatcher.
 """,
 )
-VARIANT: Final = _entry(
+VARIANT: Final = _code(
     5,
     "unknown variant",
     """
@@ -70,7 +66,7 @@ VARIANT: Final = _entry(
 one blank). Without the field there is a function.
 """,
 )
-DEVICE_CHECK: Final = _entry(
+DEVICE_CHECK: Final = _code(
     6,
     "unknown device check",
     """
@@ -78,7 +74,7 @@ DEVICE_CHECK: Final = _entry(
 without the field) or `NoCheck`.
 """,
 )
-UNKNOWN_KEY: Final = _entry(
+UNKNOWN_KEY: Final = _code(
     10,
     "unknown dispatch key",
     """
@@ -89,7 +85,7 @@ The keys of `dispatch` are names of dispatch keys; one line may name several, pa
            ^^^^^ did you mean `CUDA`?
 """,
 )
-UNSUPPORTED_KEY: Final = _entry(
+UNSUPPORTED_KEY: Final = _code(
     11,
     "dispatch key that an entry cannot have a kernel for",
     """
@@ -97,7 +93,7 @@ Registrations are generated for the backends and the composites that PyTorch bui
 `Autograd` or `Tracer`, but their kernels are generated from other inputs or registered by hand.
 """,
 )
-KEY_TWICE: Final = _entry(
+KEY_TWICE: Final = _code(
     12,
     "two kernels for one dispatch key",
     """
@@ -109,7 +105,7 @@ Each dispatch key has one kernel, and a second line for it would silently win:
       ^^^ which one is it?
 """,
 )
-KERNEL_NAME: Final = _entry(
+KERNEL_NAME: Final = _code(
     13,
     "wrong kernel name",
     """
@@ -117,7 +113,7 @@ A kernel is named by a C++ identifier, `relu_cpu`, or by one with namespaces, `m
 the name would not compile otherwise.
 """,
 )
-KERNEL_NAMESPACE: Final = _entry(
+KERNEL_NAMESPACE: Final = _code(
     14,
     "too many namespaces before a kernel",
     """
@@ -125,7 +121,7 @@ A kernel's name has three namespaces at most: `one::two::three::kernel`. The ker
 `one::two::three::native`.
 """,
 )
-MANUAL_DISPATCH: Final = _entry(
+MANUAL_DISPATCH: Final = _code(
     15,
     "dispatch beside manual registration",
     """
@@ -133,7 +129,7 @@ With `manual_kernel_registration: True` nothing is generated that registers kern
 Delete one of the two.
 """,
 )
-REDUNDANT_DISPATCH: Final = _entry(
+REDUNDANT_DISPATCH: Final = _code(
     16,
     "needless dispatch table",
     """
@@ -145,7 +141,7 @@ that says the same is noise:
         CompositeImplicitAutograd: relu6
 """,
 )
-IMPLICIT_NAME: Final = _entry(
+IMPLICIT_NAME: Final = _code(
     17,
     "lone composite kernel with a name of its own",
     """
@@ -153,7 +149,7 @@ Where CompositeImplicitAutograd has the only kernel, it is named as the operator
 left out. Kernels that take symbolic integers (`_symint` in their name) are excepted.
 """,
 )
-COMPOSITES: Final = _entry(
+COMPOSITES: Final = _code(
     18,
     "several composite kernels",
     """
@@ -164,7 +160,7 @@ first or the last.
 To give a function a derivative formula, use CompositeExplicitAutograd; otherwise CompositeImplicitAutograd.
 """,
 )
-FACTORY_DISPATCH: Final = _entry(
+FACTORY_DISPATCH: Final = _code(
     19,
     "factory function without dispatch",
     """
@@ -175,7 +171,7 @@ but no tensor) must not be decomposed before `__torch_dispatch__` sees them. The
       CompositeExplicitAutograd: full
 """,
 )
-OUT_METHOD: Final = _entry(
+OUT_METHOD: Final = _code(
     20,
     "out overload that is not just a function",
     """
@@ -183,7 +179,7 @@ An overload with out arguments has `variants: function`, or no `variants`. As a 
 argument binding: the result would be undefined.
 """,
 )
-STRUCTURED_OUT: Final = _entry(
+STRUCTURED_OUT: Final = _code(
     21,
     "structured on an overload that is not the out one",
     """
@@ -191,14 +187,14 @@ A structured kernel is written once, for the out overload, which has `structured
 in-place overload say `structured_delegate: NAME.out`.
 """,
 )
-STRUCTURED_GUARD: Final = _entry(
+STRUCTURED_GUARD: Final = _code(
     22,
     "structured kernel without device guard",
     """
 The classes generated for structured kernels always hold a device guard; `device_guard: False` would not be respected.
 """,
 )
-DELEGATE_OUT: Final = _entry(
+DELEGATE_OUT: Final = _code(
     23,
     "out overload that delegates",
     """
@@ -206,14 +202,14 @@ DELEGATE_OUT: Final = _entry(
 has `structured: True`.
 """,
 )
-STRUCTURED_BOTH: Final = _entry(
+STRUCTURED_BOTH: Final = _code(
     24,
     "structured and delegating at once",
     """
 An overload is structured (the out overload) or delegates to the one that is. It cannot do both.
 """,
 )
-DELEGATE_NAMESPACE: Final = _entry(
+DELEGATE_NAMESPACE: Final = _code(
     25,
     "namespace in structured_delegate",
     """
@@ -221,7 +217,7 @@ An overload delegates to the out overload of the same operation, which stands in
 written without it: `structured_delegate: add.out`.
 """,
 )
-DELEGATE_DISPATCH: Final = _entry(
+DELEGATE_DISPATCH: Final = _code(
     26,
     "kernel on an overload that delegates",
     """
@@ -229,7 +225,7 @@ CPU, CUDA, MPS, XPU and MTIA kernels of an operation with `structured_delegate` 
 kernel of its out overload. Name the kernel there.
 """,
 )
-INHERITS: Final = _entry(
+INHERITS: Final = _code(
     27,
     "wrong structured_inherits",
     """
@@ -237,7 +233,7 @@ INHERITS: Final = _entry(
 stands beside `structured: True` and has no namespace.
 """,
 )
-PRECOMPUTED_STRUCTURED: Final = _entry(
+PRECOMPUTED_STRUCTURED: Final = _code(
     28,
     "precomputed values on a function that is not structured",
     """
@@ -245,7 +241,7 @@ PRECOMPUTED_STRUCTURED: Final = _entry(
 has the two.
 """,
 )
-PRECOMPUTED: Final = _entry(
+PRECOMPUTED: Final = _code(
     29,
     "wrong line in precomputed",
     """
@@ -257,7 +253,7 @@ adds arguments:
       - int outputHeight, int outputWidth
 """,
 )
-PRECOMPUTED_ARGUMENT: Final = _entry(
+PRECOMPUTED_ARGUMENT: Final = _code(
     31,
     "precomputed values replace no argument",
     """
@@ -269,7 +265,7 @@ What stands before the arrow is the name of an argument of the kernel, which the
           ^^^^ not an argument
 """,
 )
-PRECOMPUTED_NAME: Final = _entry(
+PRECOMPUTED_NAME: Final = _code(
     30,
     "precomputed name in upper case",
     """
@@ -277,7 +273,7 @@ A template parameter is made from each precomputed name by turning it to upper c
 would collide with it.
 """,
 )
-MODULE_METHOD: Final = _entry(
+MODULE_METHOD: Final = _code(
     32,
     "function of a Python module as a method",
     """
@@ -285,7 +281,7 @@ MODULE_METHOD: Final = _entry(
 tensors at the same time.
 """,
 )
-NO_DEFAULT: Final = _entry(
+NO_DEFAULT: Final = _code(
     33,
     "cpp_no_default_args names an argument without default",
     """
@@ -293,7 +289,7 @@ NO_DEFAULT: Final = _entry(
 has a default.
 """,
 )
-CONST_REF_OUT: Final = _entry(
+CONST_REF_OUT: Final = _code(
     34,
     "const references on an out overload",
     """
@@ -301,21 +297,21 @@ CONST_REF_OUT: Final = _entry(
 `Tensor &`, so that they cannot have it.
 """,
 )
-UNKNOWN_TAG: Final = _entry(
+UNKNOWN_TAG: Final = _code(
     35,
     "unknown tag",
     """
 Tags are defined in `tags.yaml`, with a description each. Add the tag there, or correct its name.
 """,
 )
-TAG_TYPE: Final = _entry(
+TAG_TYPE: Final = _code(
     36,
     "a tag is not a name",
     """
 `tags` is a tag, or a list of tags: `tags: core`, `tags: [core, pointwise]`.
 """,
 )
-SEED_TAG: Final = _entry(
+SEED_TAG: Final = _code(
     37,
     "missing tag nondeterministic_seeded",
     """
@@ -325,7 +321,7 @@ A function that draws random numbers gives another result with another seed. Tha
     tags: nondeterministic_seeded
 """,
 )
-FOREACH_CHECK: Final = _entry(
+FOREACH_CHECK: Final = _code(
     38,
     "device check on a foreach function",
     """
@@ -333,14 +329,14 @@ FOREACH_CHECK: Final = _entry(
 check would refuse such lists, so the entry says `device_check: NoCheck`.
 """,
 )
-UFUNC_STRUCTURED: Final = _entry(
+UFUNC_STRUCTURED: Final = _code(
     40,
     "loops on a function that is not structured",
     """
 `ufunc_inner_loop` makes the `impl` of a structured kernel, so the entry needs `structured: True`.
 """,
 )
-UFUNC_LOOP: Final = _entry(
+UFUNC_LOOP: Final = _code(
     41,
     "wrong inner loop",
     """
@@ -350,7 +346,7 @@ A loop is the name of a C++ function template and the dtypes that it holds for:
       Generic: add (AllAndComplex, BFloat16, Half, ComplexHalf)
 """,
 )
-UFUNC_KEY: Final = _entry(
+UFUNC_KEY: Final = _code(
     42,
     "unknown place of a loop",
     """
@@ -358,7 +354,7 @@ Loops are given for Generic (all), ScalarOnly (all but vectorized CPU loops), or
 CUDAFunctorOnOther, CUDAFunctorOnSelf, CPUScalar, CPUVector.
 """,
 )
-UFUNC_DTYPE: Final = _entry(
+UFUNC_DTYPE: Final = _code(
     43,
     "unknown dtype",
     """
@@ -366,14 +362,14 @@ The dtypes of a loop are names such as Float or BFloat16, or one of the classes 
 AllAndComplex, FloatingAndComplex.
 """,
 )
-UFUNC_DISPATCH: Final = _entry(
+UFUNC_DISPATCH: Final = _code(
     44,
     "kernel beside loops",
     """
 `ufunc_inner_loop` makes the CPU and the CUDA kernel of a function; `dispatch` must not name them as well.
 """,
 )
-KEYWORD_ARGUMENT: Final = _entry(
+KEYWORD_ARGUMENT: Final = _code(
     39,
     "argument named like a Python keyword",
     """
@@ -381,7 +377,7 @@ Arguments are passed by name from Python, where a keyword such as `from` cannot 
 arguments; no new ones may.
 """,
 )
-INPLACE_VIEW_TAG: Final = _entry(
+INPLACE_VIEW_TAG: Final = _code(
     45,
     "in-place view without its tag",
     """
@@ -389,7 +385,7 @@ An in-place function that makes `self` a view (its return aliases without writin
 functionalized in its own way, for which it needs `tags: inplace_view`.
 """,
 )
-INPLACE_VIEW_NAME: Final = _entry(
+INPLACE_VIEW_NAME: Final = _code(
     46,
     "tag inplace_view on a function that is not in-place",
     """
@@ -397,234 +393,37 @@ An in-place view changes the sizes or strides of `self`; its name ends with `_`,
 does.
 """,
 )
-FILE_SHAPE: Final = _cross(
-    1,
-    "the file is not a list",
+ARGUMENT_TYPE: Final = _code(
+    47,
+    "argument of a type without a form in C++",
     """
-`native_functions.yaml` is a list of entries, `tags.yaml` a list of tags; each item starts with `- `. A file without
-items is written `[]`.
-""",
-)
-TAG_SHAPE: Final = _cross(
-    2,
-    "wrong entry in tags.yaml",
-    """
-Each entry of `tags.yaml` names a tag and describes it:
+The language of schemas is wider than what kernels in C++ can take. An argument of `native_functions.yaml` cannot be a
+class of TorchScript, a `GraphModule`, a list of truth values of no fixed length, nor anything that has symbolic
+integers deeper in it than `SymInt[]?`.
 
-    - tag: core
-      desc: |
-        Core ATen operators.
+    - func: where_all(Tensor self, bool[] mask) -> Tensor
+                                   ^^^^^^^^^^^ write bool[3], or take a Tensor
 """,
 )
-TAG_DESCRIPTION: Final = _cross(
-    3,
-    "tag without description",
+RETURN_TYPE: Final = _code(
+    48,
+    "return of a type without a form in C++",
     """
-Each tag says in `desc` what it means, for those who decide whether an operator has it.
-""",
-)
-TAG_TWICE: Final = _cross(
-    4,
-    "tag defined twice",
-    """
-Each tag stands in `tags.yaml` once.
-""",
-)
-OVERLOAD_TWICE: Final = _cross(
-    10,
-    "two entries for one overload",
-    """
-Operator name and overload name together name one overload, and each overload has one entry. Give one of the two
-another overload name: `add.Tensor`, `add.Scalar`.
-""",
-)
-TWO_NAMESPACES: Final = _cross(
-    11,
-    "one operator name in two namespaces",
-    """
-Generated structures and headers are named after the operator without its namespace, so that two operators that
-differ in the namespace alone would collide.
-""",
-)
-DELEGATE_MISSING: Final = _cross(
-    12,
-    "structured delegate without entry",
-    """
-`structured_delegate` names the out overload that has the structured kernel, such as `add.out`. There is no entry of
-that name.
-""",
-)
-DELEGATE_PLAIN: Final = _cross(
-    13,
-    "delegate that is not structured",
-    """
-The overload that others delegate to has `structured: True`.
-""",
-)
-DELEGATE_OTHER: Final = _cross(
-    14,
-    "delegate from another operation",
-    """
-An overload delegates to the out overload that has its own signature, since wrappers pass their arguments on.
-""",
-)
-INPLACE_VIEW_ALONE: Final = _cross(
-    15,
-    "in-place view without its view",
-    """
-An in-place view is functionalized by its out-of-place form, `squeeze_` by `squeeze`, which must exist.
-""",
-)
-SAME_SIGNATURE: Final = _cross(
-    16,
-    "two overloads of one signature",
-    """
-Two overloads of one operator that take and return the same, and do the same with their arguments (both functional,
-both out, and so on), cannot be told apart when called.
+A kernel returns tensors, scalars, and lists of no fixed length of these. It cannot return a list of fixed length (but
+`bool[2]` and its like), a scalar or a list that may be missing, a class of TorchScript or a `GraphModule`.
 
-Functional, in-place and out forms of one operation share a signature, and are one of each kind at most.
+    - func: halves(Tensor self) -> Tensor[2]
+                                   ^^^^^^^^^ write (Tensor, Tensor), or Tensor[]
 """,
 )
-VARIANT_MISFIT: Final = _cross(
-    17,
-    "an overload that cannot be made",
+METHOD_SELF: Final = _code(
+    49,
+    "method without a tensor to call it on",
     """
-From the entry another overload would be made, as its `autogen` asks, but its schema would not fit to the entry's:
+A method is called on the argument `self`, which is a tensor: not a list of tensors, nor one that may be missing.
 
-- alias sets out of order: arguments that are written to are named `a!`, `b!`, `c!` in their order;
-- tensors and other values in the returns: an out overload could return neither rightly.
-""",
-)
-LONE_OUT: Final = _cross(
-    18,
-    "out overload without a functional one",
-    """
-Each out overload belongs to a functional overload with the same arguments. Where the two differ, if only in the type
-of one argument, they are not matched:
-
-    - func: scale(Tensor self, float by) -> Tensor
-    - func: scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
-            ^^^^^^^^^ no functional overload takes a Scalar
-""",
-)
-NO_TENSOR_RETURN: Final = _cross(
-    19,
-    "function without tensor in its returns",
-    """
-Functions that are not composite get an out form. One that returns no tensor cannot have it; PyTorch's own ones are
-listed by name, and others are not expected. Make it composite (CompositeImplicitAutograd), or let it return a tensor.
-""",
-)
-NO_FUNCTIONAL: Final = _cross(
-    20,
-    "operation without functional overload",
-    """
-An operation with several overloads, such as an in-place and an out one, has a functional overload too.
-""",
-)
-SCRATCH_GROUP: Final = _cross(
-    21,
-    "scratch space in an operation of several overloads",
-    """
-An overload whose out arguments hold scratch space (`_scratch_...`) stands by itself.
-""",
-)
-GROUP_NAMESPACE: Final = _cross(
-    22,
-    "overloads of one operation in several namespaces",
-    """
-All overloads of an operation stand in one namespace.
-""",
-)
-FUNCTIONAL_NAME: Final = _cross(
-    23,
-    "functional overload beside a mutable one",
-    """
-A mutable function and its functional form would be ambiguous in C++ if they had one name. The functional one is named
-with the ending `_functional`.
-""",
-)
-STRUCTURED_MIX: Final = _cross(
-    24,
-    "operation that is structured in parts",
-    """
-Where the out overload of an operation is structured, its functional and in-place overloads delegate to it:
-
-    - func: relu(Tensor self) -> Tensor
-      structured_delegate: relu.out
-""",
-)
-STRUCTURED_COMPOSITE: Final = _cross(
-    25,
-    "structured kernel that is composite",
-    """
-A structured kernel is written for backends; an implicit composite kernel beside it is not supported.
-""",
-)
-KERNEL_NAMESPACES: Final = _cross(
-    26,
-    "kernels of one function in several namespaces",
-    """
-The kernels of a function are declared together, in one C++ namespace. Those without a namespace are in `at::native`.
-""",
-)
-AUTOGEN_MISSING: Final = _cross(
-    30,
-    "overloads are made that no entry names",
-    """
-Where an operation has an out overload and no functional one, that is made from what there is. So that a reader of
-the file knows of it, the entry says so:
-
-    - func: fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)
-      autogen: fill, fill.out
-""",
-)
-AUTOGEN_WRONG: Final = _cross(
-    31,
-    "autogen names the wrong overloads",
-    """
-`autogen` lists the overloads that are made from the entry, parted by a comma and one blank: the out overload is named
-`NAME.out` or `NAME.OVERLOAD_out`, the functional one as the operator without `_`.
-""",
-)
-NO_VIEW_COPY: Final = _cross(
-    32,
-    "view without its copying form",
-    """
-Functionalization replaces a view by a form that copies, which has an entry of its own with the same signature:
-
-    - func: diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-      tags: view_copy
-
-Views with a kernel for CompositeImplicitAutograd need none, since they are made of other views.
-""",
-)
-VIEW_COPY_NAME: Final = _cross(
-    33,
-    "wrong name of a view or its copying form",
-    """
-The copying form of view `x` is `x_copy` (of `x_inverse`, `x_scatter`), and no view has such a name itself.
-""",
-)
-VIEW_COPY_TAG: Final = _cross(
-    34,
-    "copying form of a view without its tag",
-    """
-The copying form of a view has `tags: view_copy`; its kernel is made from the view's.
-""",
-)
-VIEW_COMPOSITE: Final = _cross(
-    35,
-    "view and in-place form differ in being composite",
-    """
-Where a view has an implicit composite kernel, its in-place form has one too.
-""",
-)
-VIEW_TWICE: Final = _cross(
-    36,
-    "two functions in one place around a view",
-    """
-A view has one in-place form and one copying form, which all share its signature. Two functions compete for one of
-these places.
+    - func: stack(Tensor[] tensors) -> Tensor
+      variants: function, method
+                          ^^^^^^ only a function
 """,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.load import codes
+from opwright.load import codes, cross_codes
 from opwright.load.report import CrossReport
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
@@ -28,11 +28,11 @@ def without_repetitions(functions: list[NativeFunction], report: CrossReport) ->
         report.repeat(function)
         if earlier.namespace == function.namespace:
             also = report.other(earlier, "first entry")
-            report.error(codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
+            report.error(cross_codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
         else:
             message = f"`{text}` stands in the namespaces `{earlier.namespace}` and `{function.namespace}`"
             also = report.other(earlier, "first entry")
-            report.error(codes.TWO_NAMESPACES, message, report.name(function), also=also)
+            report.error(cross_codes.TWO_NAMESPACES, message, report.name(function), also=also)
     return kept
 
 
@@ -64,11 +64,11 @@ def _check_delegate(
         if not target.structured:
             message = f"`{function.name}` delegates to `{delegate}`, which is not `structured: True`"
             at = report.value(function, "structured_delegate")
-            report.error(codes.DELEGATE_PLAIN, message, at, also=report.other(target, "not structured"))
+            report.error(cross_codes.DELEGATE_PLAIN, message, at, also=report.other(target, "not structured"))
     else:
         help = did_you_mean(delegate.text, (name for name, one in by_name.items() if one.structured))
         message = f"`{function.name}` delegates to `{delegate}`, for which there is no entry"
-        report.error(codes.DELEGATE_MISSING, message, report.value(function, "structured_delegate"), help=help)
+        report.error(cross_codes.DELEGATE_MISSING, message, report.value(function, "structured_delegate"), help=help)
 
 
 def _check_inplace_view(function: NativeFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:
@@ -80,4 +80,4 @@ def _check_inplace_view(function: NativeFunction, plain: set[tuple[str, bool]], 
         report.error(codes.INPLACE_VIEW_NAME, message, report.word(function, "tags", "inplace_view"))
     elif (name.base, name.dunder) not in plain and not report.concerns_absent(name.base):
         message = f"in-place view `{name}` has no out-of-place form `{name.base}`"
-        report.error(codes.INPLACE_VIEW_ALONE, message, report.name(function))
+        report.error(cross_codes.INPLACE_VIEW_ALONE, message, report.name(function))

@@ -133,7 +133,32 @@ def dispatch_key_span(node: Mapping, name: str) -> Span:
 def argument_span(node: Mapping, text: str) -> Span:
     """Where an entry's schema spells the argument `text`."""
     func = node.get("func")
+    return _words_span(func, text, 0) if isinstance(func, Scalar) else node.span
+
+
+def return_span(node: Mapping, returns: Row[str], place: int) -> Span:
+    """Where an entry's schema spells one of its returns."""
+    func = node.get("func")
     if not isinstance(func, Scalar):
         return node.span
-    start = func.value.find(text)
+    start = func.value.rfind(") -> ") + 1
+    for text in returns[:place]:
+        start = _find_words(func.value, text, start) + len(text)
+    return _words_span(func, returns[place], start)
+
+
+def _words_span(func: Scalar, text: str, after: int) -> Span:
+    start = _find_words(func.value, text, after)
     return func.span_of(start, start + len(text)) if start >= 0 else func.span
+
+
+def _find_words(schema: str, text: str, after: int) -> int:
+    """Where `text` stands from an offset on, and not as the part of longer words; -1 where it does not."""
+    start = schema.find(text, after)
+    while start > 0 and _is_in_word(schema[start - 1], schema[start + len(text) : start + len(text) + 1]):
+        start = schema.find(text, start + 1)
+    return start
+
+
+def _is_in_word(before: str, behind: str) -> bool:
+    return any(one.isalnum() or one == "_" for one in (before, behind))

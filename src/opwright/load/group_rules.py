@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.load import codes
+from opwright.load import cross_codes
 from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
@@ -30,11 +30,11 @@ def _check_forms(members: dict[SchemaKind, NativeFunction], report: CrossReport)
     scratch = members.get(SchemaKind.scratch)
     if scratch is not None:
         message = f"`{scratch.name}` has `_scratch_` arguments and other overloads of its signature"
-        report.error(codes.SCRATCH_GROUP, message, report.name(scratch))
+        report.error(cross_codes.SCRATCH_GROUP, message, report.name(scratch))
     elif SchemaKind.functional not in members and not report.concerns_absent(first.name.base):
         shown = ", ".join(f"`{one.name}`" for one in members.values())
         message = f"no functional overload beside {shown}"
-        report.error(codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
+        report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
 
 
 def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
@@ -46,13 +46,13 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
         if one.namespace != group.functional.namespace:
             message = f"`{one.name}` is in namespace `{one.namespace}`, `{group.functional.name}` in another"
             also = report.other(group.functional, f"in `{group.functional.namespace}`")
-            report.error(codes.GROUP_NAMESPACE, message, report.name(one), also=also)
+            report.error(cross_codes.GROUP_NAMESPACE, message, report.name(one), also=also)
         if one.in_structured_group != group.structured:
             _report_mixture(one, group, report)
     if group.mutable is not None and not group.functional.name.functional_overload:
         message = f"the functional overload beside mutable `{group.mutable.name}` is not named `..._functional`"
         also = report.other(group.mutable, "the mutable one")
-        report.error(codes.FUNCTIONAL_NAME, message, report.name(group.functional), also=also)
+        report.error(cross_codes.FUNCTIONAL_NAME, message, report.name(group.functional), also=also)
     if group.structured:
         _check_structured(group, report)
     _check_kernel_namespaces(group.out, report)
@@ -64,11 +64,11 @@ def _report_mixture(one: NativeFunction, group: NativeFunctionsGroup, report: Cr
         message = f"`{one.name}` does not delegate to structured `{group.out.name}`"
         help = f"add `structured_delegate: {group.out.name}`"
         report.error(
-            codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured")
+            cross_codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured")
         )
     elif one.structured_delegate is not None and one.structured_delegate != group.out.name:
         message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{group.out.name}`"
-        report.error(codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
+        report.error(cross_codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
 
 
 def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
@@ -76,11 +76,11 @@ def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
     for key in (COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED):
         if key in out.kernels:
             message = f"structured `{out.name}` has an implicit composite kernel"
-            report.error(codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
+            report.error(cross_codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
     for one in (group.functional, group.inplace):
         if one is not None and one.structured_delegate is not None and one.structured_delegate != out.name:
             message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{out.name}`"
-            report.error(codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
+            report.error(cross_codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
 
 
 def _spelt(kernel: Kernel) -> str:
@@ -99,7 +99,7 @@ def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> N
         if kernel.namespace != first.namespace:
             message = f"the kernels of `{function.name}` are in `{first.namespace}` and `{kernel.namespace}`"
             at = report.kernel(function, _spelt(kernel))
-            report.error(codes.KERNEL_NAMESPACES, message, at)
+            report.error(cross_codes.KERNEL_NAMESPACES, message, at)
             return
 
 
@@ -115,18 +115,18 @@ def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
         entries = [one.entry for one in members if one.is_synthesized]
         base = next((one for one in members if not one.is_synthesized and one.entry in entries), members[0])
         message = f"the overloads {wanted} are made from `{base.name}`, and no `autogen` says so"
-        report.error(codes.AUTOGEN_MISSING, message, report.name(base), help=f"add `autogen: {wanted}`")
+        report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=f"add `autogen: {wanted}`")
         return
     wrong = next(((one, name) for one in asking for name in one.autogen if name.text not in made), None)
     help = f"write `autogen: {wanted}`" if made else "delete `autogen`"
     if wrong is not None:
         function, name = wrong
         message = f"`autogen` names `{name}`, which is not made here"
-        report.error(codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
+        report.error(cross_codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
     else:
         missing = ", ".join(f"`{name}`" for name in made if name not in asked)
         message = f"`autogen` does not name {missing}, which is made too"
-        report.error(codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
+        report.error(cross_codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
 
 
 def check_view_group(group: ViewGroup, report: CrossReport) -> None:
@@ -137,7 +137,7 @@ def check_view_group(group: ViewGroup, report: CrossReport) -> None:
     elif _needs_copy(view) and not report.concerns_absent(view.name.base):
         message = f"view `{view.name}` has no copying form"
         help = f"add an entry for `{view.name.base}_copy{_overload(view)}` of the same signature, tagged `view_copy`"
-        report.error(codes.NO_VIEW_COPY, message, report.name(view), help=help)
+        report.error(cross_codes.NO_VIEW_COPY, message, report.name(view), help=help)
     if inplace is not None:
         _check_inplace_view(view, inplace, report)
 
@@ -157,15 +157,17 @@ def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport)
     also = report.other(view, "the view")
     if signature_key(view.schema) != signature_key(copy.schema, view_form=True):
         message = f"view `{view.name}` is named as a copying form"
-        report.error(codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature"))
+        report.error(
+            cross_codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature")
+        )
     elif not copy.name.base.endswith(("_copy", "_scatter")):
         # Two functions of one name and kind are reported as such.
         if copy.kind is not view.kind:
             message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
-            report.error(codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
+            report.error(cross_codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
     elif "view_copy" not in copy.tags:
         message = f"`{copy.name}` is the copying form of view `{view.name}` and is not tagged `view_copy`"
-        report.error(codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
+        report.error(cross_codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
 
 
 def _check_inplace_view(view: NativeFunction, inplace: NativeFunction, report: CrossReport) -> None:
@@ -181,4 +183,4 @@ def _check_inplace_view(view: NativeFunction, inplace: NativeFunction, report: C
         if has_view and not has_inplace:
             message = f"`{view.name}` has a kernel for {key}, its in-place form `{inplace.name}` has none"
             also = report.other(view, "the view")
-            report.error(codes.VIEW_COMPOSITE, message, report.name(inplace), also=also)
+            report.error(cross_codes.VIEW_COMPOSITE, message, report.name(inplace), also=also)

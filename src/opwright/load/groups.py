@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright.load import codes
+from opwright.load import cross_codes
 from opwright.load.group_rules import check_group, check_ungrouped, check_view_group
 from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
@@ -45,7 +45,9 @@ def view_families(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: 
         earlier = family.setdefault(kind, function)
         if earlier is not function and (earlier.name.base, earlier.kind) != (function.name.base, function.kind):
             message = f"`{function.name}` and `{earlier.name}` take the same place around one view"
-            report.error(codes.VIEW_TWICE, message, report.name(function), also=report.other(earlier, "the other one"))
+            report.error(
+                cross_codes.VIEW_TWICE, message, report.name(function), also=report.other(earlier, "the other one")
+            )
     return list(families.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.load import codes
+from opwright.load import cross_codes
 from opwright.load.report import CrossReport
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
@@ -44,4 +44,6 @@ def gathered(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: Cross
 
 def _report_same_signature(function: NativeFunction, earlier: NativeFunction, report: CrossReport) -> None:
     message = f"`{function.name}` has the signature of `{earlier.name}`, and both are {function.kind.name}"
-    report.error(codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one"))
+    report.error(
+        cross_codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one")
+    )

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.load import codes
 from opwright.load.draft import Draft, argument_span, dispatch_key_span, item_span, name_span
+from opwright.load.type_rules import check_types
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel
 from opwright.schema.function import Argument, FunctionSchema
@@ -34,6 +35,7 @@ _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
 
 def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]) -> None:
     """Reports each rule between fields that an entry breaks."""
+    check_types(draft, schema)
     if schema.arguments.out:
         _check_out(draft)
     if draft.structured or draft.structured_delegate is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import string
 from typing import Final
 
-from opwright.load import codes
+from opwright.load import cross_codes
 from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
@@ -96,7 +96,7 @@ def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> 
     if out.name.text not in _LONE_OUTS and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
         help = f"compare its arguments with those of the other overloads of `{out.name.base}`, or add one"
-        report.error(codes.LONE_OUT, message, report.name(out), help=help)
+        report.error(cross_codes.LONE_OUT, message, report.name(out), help=help)
     return True
 
 
@@ -104,12 +104,14 @@ def _check_has_tensor(base: NativeFunction, report: CrossReport) -> None:
     if base.name.text not in _WITHOUT_OUT:
         message = f"`{base.name}` returns no tensor, so that there is nothing to make an out overload for"
         at = report.returns(base)
-        report.error(codes.NO_TENSOR_RETURN, message, at, help="a function that is no tensor operation is not in aten")
+        report.error(
+            cross_codes.NO_TENSOR_RETURN, message, at, help="a function that is no tensor operation is not in aten"
+        )
 
 
 def _report_misfit(base: NativeFunction, reason: str, report: CrossReport) -> None:
     message = f"no overload that fits can be made from `{base.name}`: {reason}"
-    report.error(codes.VARIANT_MISFIT, message, report.name(base))
+    report.error(cross_codes.VARIANT_MISFIT, message, report.name(base))
 
 
 def _can_have_out(base: NativeFunction) -> bool:

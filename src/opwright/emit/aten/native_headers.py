@@ -47,7 +47,8 @@ def _declare(unit: Unit, blocks: dict[str, _Block], job: Job) -> None:
     if not primary.kernels:
         blocks.setdefault(NATIVE_NAMESPACE, {})
     keys: Iterable[DispatchKey] = {key for function in functions for key in function.kernels}
-    if any(kernel.namespace != NATIVE_NAMESPACE for kernel in primary.kernels.values()):
+    elsewhere = any(kernel.namespace != NATIVE_NAMESPACE for kernel in primary.kernels.values())
+    if elsewhere:
         # Which namespace opens first depends on keys without a kernel too.
         keys = ranks
     else:
@@ -65,6 +66,9 @@ def _declare(unit: Unit, blocks: dict[str, _Block], job: Job) -> None:
             if own is not None and _LEGACY not in f"{own.namespace}::{own.name}":
                 macro = exports.kernel_macro(own, job.rules)
                 _add(block, "", macro, f"{kernel_signature(function, own).declaration(own.name)};", job.rules)
+    if elsewhere:
+        # There are keys without a kernel, which leave their mark: an empty namespace.
+        blocks.setdefault(NATIVE_NAMESPACE, {})
 
 
 def _add(block: _Block, word: str, macro: str, body: str, rules: Rules) -> None:

@@ -1,0 +1,98 @@
+"""Which types the arguments and returns of an entry may have: those with a form in C++."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.load import codes
+from opwright.load.draft import Draft, argument_span, item_span, return_span
+from opwright.schema.function import FunctionSchema
+from opwright.schema.types import SYMINT, BaseType, ClassType, ListType, OptionalType, Type
+
+_ARGUMENTS: Final[dict[Type, bool]] = {}
+_RETURNS: Final[dict[Type, bool]] = {}
+
+
+def is_argument_type(type: Type) -> bool:
+    """Whether an argument of that type has a form in C++.
+
+    >>> from opwright.schema import parse_type
+    >>> is_argument_type(parse_type("bool[3]")), is_argument_type(parse_type("bool[]"))
+    (True, False)
+    """
+    found = _ARGUMENTS.get(type)
+    if found is None:
+        found = _ARGUMENTS[type] = _has_form(type) and (not type.is_symint_like or _is_turned(type))
+    return found
+
+
+def is_return_type(type: Type) -> bool:
+    """Whether a return of that type has a form in C++.
+
+    >>> from opwright.schema import parse_type
+    >>> is_return_type(parse_type("Tensor[]")), is_return_type(parse_type("Tensor[2]"))
+    (True, False)
+    """
+    found = _RETURNS.get(type)
+    if found is None:
+        found = _RETURNS[type] = _has_form(type) and _is_returned(type)
+    return found
+
+
+def check_types(draft: Draft, schema: FunctionSchema) -> None:
+    """Reports each argument and return that C++ has no type for, and methods that cannot be called on a tensor."""
+    for one in schema.arguments.all:
+        if not is_argument_type(one.type):
+            message = f"`{one.type}` of argument `{one.name}` has no form in C++"
+            draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, one.text))
+    for place, returned in enumerate(schema.returns):
+        if not is_return_type(returned.type):
+            at = return_span(draft.node, [one.text for one in schema.returns], place)
+            draft.fault(codes.RETURN_TYPE, f"`{returned.type}` cannot be returned in C++", at)
+    own = schema.arguments.self_arg
+    if draft.method and (own is None or own.type.text != "Tensor"):
+        reason = "it has no argument `self`" if own is None else f"its `self` is a `{own.type}`"
+        message = f"`{schema.name}` cannot be a method: {reason}"
+        at = item_span(draft.node, "variants", "method")
+        draft.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
+
+
+def _has_form(type: Type) -> bool:
+    match type:
+        case BaseType():
+            return type.name != "GraphModule"
+        case ClassType():
+            return False
+        case OptionalType():
+            return _has_form(type.elem)
+        case ListType():
+            return _has_form(type.elem) and (type.elem.text != "bool" or type.size is not None)
+    raise AssertionError(type)
+
+
+def _is_turned(type: Type) -> bool:
+    """Whether symbolic integers stand where plain ones can be turned into them: at most as an optional list."""
+    held = type.elem if isinstance(type, OptionalType) else type
+    return (held.elem if isinstance(held, ListType) else held) is SYMINT
+
+
+def _is_returned(type: Type) -> bool:
+    """Whether a type with a form can be returned: what is passed by reference has no optional form by value."""
+    match type:
+        case OptionalType():
+            return type.elem.text == "Tensor" or _is_value(type.elem)
+        case ListType():
+            return (type.size is None and _is_returned(type.elem)) or _is_value(type)
+    return True
+
+
+def _is_value(type: Type) -> bool:
+    """Whether a type is passed and returned by value."""
+    match type:
+        case BaseType():
+            return type.name not in ("Tensor", "Scalar")
+        case OptionalType():
+            return _is_value(type.elem)
+        case ListType():
+            return type.elem.text == "bool"
+    return False
