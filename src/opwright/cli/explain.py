@@ -31,14 +31,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         hint = did_you_mean(arguments.code.upper(), [code.code for code in all_codes()])
         sys.stderr.write(f"opwright explain: no code `{arguments.code}`{'; ' + hint if hint else ''}\n")
         return console.USAGE
-    print(f"{found.code}: {found.title}\n\n{found.explanation}")
+    print(found.page)
     return console.SUCCESS
 
 
 def _import_all_codes() -> None:
-    """Codes are registered by the modules that use them, in `codes.py` of each package."""
-    for package in pkgutil.iter_modules(opwright.__path__, "opwright."):
-        if package.ispkg:
-            for module in pkgutil.iter_modules(import_module(package.name).__path__, f"{package.name}."):
-                if module.name.endswith("codes"):
-                    import_module(module.name)
+    """Codes are registered by the modules that find the faults: all modules are imported, but those that run."""
+    for module in pkgutil.walk_packages(opwright.__path__, "opwright."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)

@@ -12,54 +12,207 @@ def _code(number: int, title: str, explanation: str) -> str:
 
 
 SYNTAX: Final = _code(
-    1, "schema syntax error", "A schema reads `name.overload(TYPE name=default, *, TYPE name) -> TYPE`."
+    1,
+    "schema syntax error",
+    """
+A schema names an operator, its arguments with their types and defaults, and what it returns. Arguments after `*` are
+passed by name alone; several returns stand in parentheses, and none is `()`.
+
+    add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+    frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+
+It is spelled with one blank after a comma and round `->`, and none elsewhere, since other tools compare the text.
+""",
 )
-UNKNOWN_TYPE: Final = _code(2, "unknown type", "The word is none of the base types of the schema language.")
+UNKNOWN_TYPE: Final = _code(
+    2,
+    "unknown type",
+    """
+A type is one of the base types (Tensor, Scalar, int, SymInt, float, bool, str, ScalarType, Device, Generator ...) or a
+class of TorchScript, with `?` behind it where the value may be missing, and `[]` or `[2]` for a list.
+
+    zero(Tensr self) -> Tensor
+         ^^^^^ did you mean `Tensor`?
+""",
+)
 BAD_NAME: Final = _code(
-    3, "not an operator name", "An operator's name is an identifier; the ending `_out` is reserved for C++ names."
+    3,
+    "not an operator name",
+    """
+An operator's name is an identifier, followed by a dot and the overload's name where there are several overloads. The
+ending `_out` is reserved for C++ names; in a schema it is the overload that is called `out`.
+
+    add_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+    ^^^^^^^ write `add.out`
+""",
 )
 BAD_ANNOTATION: Final = _code(
     4,
     "wrong alias annotation",
-    "An annotation names alias sets before and after the call: `a`, `a!`, `a|b`, `a -> *`. It stands on tensors, "
-    "optional tensors and tensor lists. A written value has one alias set, and only one side may name several.",
+    """
+An annotation names the alias sets of a value before and after the call: `a`, `a!` (written to), `a|b`, `a -> *`. It
+stands on tensors, optional tensors and lists of tensors. A value that is written to has one alias set, and only one
+side of the arrow may name several.
+
+    fill_(Tensor(a|b!) self) -> Tensor(a!)
+                ^^^^^ one set: `Tensor(a!)`
+""",
 )
-BAD_DEFAULT: Final = _code(5, "wrong default", "The text after `=` is no value of the argument's type.")
-DUPLICATE_ARGUMENT: Final = _code(6, "argument given twice", "Each argument of a schema has a name of its own.")
+BAD_DEFAULT: Final = _code(
+    5,
+    "wrong default",
+    """
+The text after `=` is a value of the argument's type: a number, `True`, `None`, a text in double quotes, a list such as
+`[0,1]`, or one of the names that stand for a dtype, a layout, a memory format or a reduction.
+
+    narrow(Tensor self, int dim=abc) -> Tensor
+                                ^^^ no whole number
+""",
+)
+DUPLICATE_ARGUMENT: Final = _code(
+    6,
+    "argument given twice",
+    """
+Each argument of a schema has a name of its own; callers in Python could not pass two of one name.
+
+    add(Tensor self, Tensor self) -> Tensor
+                            ^^^^ write `other`
+""",
+)
 REQUIRED_AFTER_DEFAULT: Final = _code(
-    7, "required argument after one with a default", "A positional argument without default cannot follow one with one."
+    7,
+    "required argument after one with a default",
+    """
+A positional argument that must be given cannot follow one that may be left out.
+
+    sum(Tensor self, int dim=0, bool keepdim) -> Tensor
+                                ^^^^^^^^^^^^ give it a default, or put it before `dim`
+
+Behind `*`, where arguments are passed by name, any order is fine.
+""",
 )
 KEYWORD_NAME: Final = _code(
-    8, "argument named like a Python keyword", "Arguments are passed by name from Python, where the word is reserved."
+    8,
+    "argument named like a Python keyword",
+    """
+Arguments are passed by name from Python, where this word is reserved.
+
+    reduce(Tensor self, *, bool global=False) -> Tensor
+                                ^^^^^^ write `over_all`
+""",
 )
 OUT_PLACE: Final = _code(
     9,
     "argument after the out arguments",
-    "Keyword-only arguments that are written to are `out` arguments and stand last.",
+    """
+Arguments that are passed by name and written to are the `out` arguments, which stand last.
+
+    add.out(Tensor self, *, Tensor(a!) out, Scalar alpha=1) -> Tensor(a!)
+                                            ^^^^^^^^^^^^^^ goes before `out`
+""",
 )
-STAR: Final = _code(10, "wrong `*`", "One `*` starts the keyword-only arguments, and at least one must follow it.")
+STAR: Final = _code(
+    10,
+    "wrong `*`",
+    """
+One `*` starts the arguments that are passed by name, and at least one follows it.
+
+    zero(Tensor self, *) -> Tensor
+                      ^ delete it
+""",
+)
 RETURN_ALIAS: Final = _code(
     11,
     "return does not alias its argument",
-    "What a function writes and returns has the same annotation in both places.",
+    """
+What a function writes to and returns has the same annotation in both places, in the order of the arguments.
+
+    zero.out(Tensor self, *, Tensor(a!) out) -> Tensor
+                                                ^^^^^^ write `Tensor(a!)`
+""",
 )
 RETURN_COUNT: Final = _code(
     12,
     "wrong number of returns",
-    "A function with tensor outs returns each of them once; one with tensor lists, nothing.",
+    """
+A function with tensors as out arguments returns each of them once; one with lists of tensors returns nothing.
+
+    split.out(Tensor self, *, Tensor(a!)[] out) -> Tensor(a!)[]
+                                                   ^^^^^^^^^^^^ write `()`
+""",
 )
 INPLACE_SELF: Final = _code(
-    13, "in-place function without writable self", "An in-place function (`name_`) writes `self` and returns it."
+    13,
+    "in-place function without writable self",
+    """
+An in-place function, whose name ends with `_`, writes to `self` and returns it.
+
+    zero_(Tensor self) -> Tensor
+          ^^^^^^^^^^^ write `zero_(Tensor(a!) self) -> Tensor(a!)`
+""",
 )
 KIND_CONFLICT: Final = _code(
-    14, "two kinds at once", "A function is functional, in-place, out, or mutable; never two of these."
+    14,
+    "two kinds at once",
+    """
+A function is functional, in-place, out, or mutable (it writes to arguments other than `self` and `out`), and never two
+of these.
+
+    add_(Tensor(a!) self, *, Tensor(b!) out) -> Tensor(a!)
+    ^^^^ in-place, and writes to `out`
+""",
 )
-MIXED_RETURNS: Final = _code(15, "returns of both kinds", "Either all returns are written arguments, or none is.")
+MIXED_RETURNS: Final = _code(
+    15,
+    "returns of both kinds",
+    """
+Either all returns are arguments that were written to, or none is.
+
+    sort.out(Tensor self, *, Tensor(a!) out) -> (Tensor(a!), Tensor)
+                                                             ^^^^^^ make it an out argument too
+""",
+)
 OPTIONS_PLACE: Final = _code(
-    16, "tensor options on a function that writes", "dtype, layout, device and pin_memory say how to make a new tensor."
+    16,
+    "tensor options on a function that writes",
+    """
+The arguments dtype, layout, device and pin_memory together say how a new tensor is to be made. A function that writes
+to its arguments makes none: what it writes to has all of these.
+
+    zeros.out(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
+              bool? pin_memory=None, Tensor(a!) out) -> Tensor(a!)
+
+Delete the four, or those that are not needed: a lone `dtype` is fine.
+""",
 )
 FUNCTIONAL_OVERLOAD: Final = _code(
-    17, "overload name says functional", "An overload whose name holds `functional` belongs to a functional operator."
+    17,
+    "overload name says functional",
+    """
+An overload whose name holds `functional` is the form without side effects of an operator that has none itself. It can
+write to nothing.
+
+    tally.functional(Tensor(a!) self) -> ()
+          ^^^^^^^^^^ belongs to an overload that returns new tensors alone
+""",
 )
-MUTABLE_BEFORE_SELF: Final = _code(18, "written argument before self", "Arguments before `self` cannot be written to.")
-LIST_SIZE: Final = _code(19, "wrong list size", "A list has no size or a whole number above zero: `int[2]`.")
+MUTABLE_BEFORE_SELF: Final = _code(
+    18,
+    "written argument before self",
+    """
+Arguments that stand before `self` cannot be written to.
+
+    copy(Tensor(a!) target, Tensor self) -> ()
+         ^^^^^^^^^^^^^^^^^ goes behind `self`
+""",
+)
+LIST_SIZE: Final = _code(
+    19,
+    "wrong list size",
+    """
+A list has no size, or a whole number above zero: then a single value may be passed for a list of so many.
+
+    pool(Tensor self, int[0] size) -> Tensor
+                          ^ write `int[2]`, or `int[]`
+""",
+)
