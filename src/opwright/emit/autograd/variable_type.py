@@ -49,8 +49,10 @@ _RESET: Final = frozenset(("set_", "resize_"))
 
 
 def _block(lines: Sequence[str], indent: str) -> str:
-    """Lines under an indentation."""
-    return "\n".join([indent + line.replace("\n", f"\n{indent}") for line in lines])
+    """Lines under an indentation; blank ones stay empty, since text without blanks at line ends is quickest to render."""
+    text = "\n".join(lines)
+    block = indent + text.replace("\n", f"\n{indent}")
+    return block.replace(f"{indent}\n", "\n") if "\n\n" in text else block
 
 
 def _names(values: Sequence[str]) -> str:
