@@ -118,11 +118,7 @@ def ordered(pairs: Sequence[Pair]) -> list[Pair]:
     if len(pairs) == 1:
         return list(pairs)
     by_text = sorted(pairs, key=lambda pair: pair.signature.text)
-    waiting: dict[int, set[int]] = {}
-    for place, pair in enumerate(by_text):
-        first = {number for number, one in enumerate(by_text) if comes_after(pair.signature, one.signature)}
-        if first:
-            waiting[place] = first
+    waiting = _waiting(by_text)
     if not waiting:
         return by_text
     made: list[Pair] = []
@@ -137,3 +133,18 @@ def ordered(pairs: Sequence[Pair]) -> list[Pair]:
                 del waiting[number]
                 ready.append(number)
     return made
+
+
+def _waiting(by_text: Sequence[Pair]) -> dict[int, set[int]]:
+    """The places of the pairs that come after others, each with the places of those."""
+    by_length: dict[int, list[int]] = {}
+    for place, pair in enumerate(by_text):
+        by_length.setdefault(len(pair.signature.without_out), []).append(place)
+    waiting: dict[int, set[int]] = {}
+    for place, pair in enumerate(by_text):
+        signature = pair.signature
+        comparable = by_length[len(signature.without_out)]
+        first = {other for other in comparable if comes_after(signature, by_text[other].signature)}
+        if first:
+            waiting[place] = first
+    return waiting

@@ -38,12 +38,19 @@ class NoFieldName(Exception):
 @per_function
 def field_names(function: NativeFunction) -> tuple[str, ...]:
     """The names under which several results can be taken from the tuple; empty where they have none."""
-    returns = function.schema.returns
+    try:
+        return names_of(function.schema.returns)
+    except NoFieldName:
+        raise NoFieldName(function.name.text) from None
+
+
+def names_of(returns: tuple[Return, ...]) -> tuple[str, ...]:
+    """The names of several results, empty where there are none; NoFieldName where only some have one."""
     names = tuple([one.name for one in returns if one.name is not None])
     if len(returns) < 2 or not names:
         return ()
     if len(names) < len(returns):
-        raise NoFieldName(function.name.text)
+        raise NoFieldName(", ".join(names))
     return names
 
 

@@ -1,0 +1,208 @@
+"""Python signatures as type checkers read them: the declarations of PyTorch's own stub files.
+
+The words of types are those that PyTorch's stubs import: `_int`, `_size`, `Number` and their like.
+
+>>> from opwright.schema import parse_schema
+>>> print(declaration(python_signature(parse_schema("mix(Tensor self, *, Scalar by=1) -> Tensor"))))
+def mix(input: Tensor, *, by: Number | _complex = 1) -> Tensor: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from opwright.convention.python.parameter import Parameter
+from opwright.convention.python.parser import NoPythonType
+from opwright.convention.python.results import names_of
+from opwright.convention.python.signature import PythonSignature, python_signature
+from opwright.schema.function import Return
+from opwright.schema.types import BaseType, ListType, OptionalType, Type
+
+__all__ = ["declaration", "python_signature", "result_class", "spread_declaration"]
+
+#: Base types as arguments.
+_ARGUMENTS: Final = {
+    "int": "_int",
+    "DeviceIndex": "_int",
+    "SymInt": "_int | SymInt",
+    "float": "_float",
+    "str": "str",
+    "Scalar": "Number | _complex",
+    "ScalarType": "_dtype",
+    "bool": "_bool",
+    "QScheme": "_qscheme",
+    "Layout": "_layout",
+    "Device": "DeviceLikeType | None",
+    "Dimname": "str | EllipsisType | None",
+    "MemoryFormat": "memory_format",
+    "Storage": "Storage | UntypedStorage",
+    "Tensor": "Tensor",
+    "Generator": "Generator",
+    "Stream": "Stream",
+}
+
+#: Defaults that are not the same in Python as in C++.
+_DEFAULTS: Final = {
+    "::std::nullopt": "None",
+    "{}": "None",
+    "c10::MemoryFormat::Contiguous": "contiguous_format",
+    "at::Reduction::Mean": "1",
+}
+
+#: The longest line that is not broken.
+_WIDTH: Final = 80
+
+
+def _or_none(text: str) -> str:
+    return text if text.endswith("| None") else f"{text} | None"
+
+
+@cache
+def argument_hint(type: Type) -> str:
+    """The type of an argument; NoPythonType where Python has none.
+
+    >>> from opwright.schema import parse_type
+    >>> argument_hint(parse_type("int[2]")), argument_hint(parse_type("SymInt?"))
+    ('_int | _size', '_int | SymInt | None')
+    """
+    if isinstance(type, OptionalType):
+        return _or_none(argument_hint(type.elem))
+    if isinstance(type, BaseType) and type.name in _ARGUMENTS:
+        return _ARGUMENTS[type.name]
+    if not isinstance(type, ListType):
+        raise NoPythonType(type.text)
+    items, sized = type.elem.text, type.size is not None
+    if items == "int":
+        return "_int | _size" if sized else "_size"
+    if type.is_tensor_like:
+        return _tensor_list(type, sized)
+    item = argument_hint(type.elem)
+    return f"{item} | Sequence[{item}]" if sized and items == "SymInt" else f"Sequence[{item}]"
+
+
+def _tensor_list(type: ListType, sized: bool) -> str:
+    item = "Tensor | None" if type.is_nullable else "Tensor"
+    lists = f"tuple[{item}, ...] | list[{item}]"
+    if sized:
+        lists = f"Tensor | {lists}"
+    return _or_none(lists) if type.is_nullable else lists
+
+
+@cache
+def result_hint(type: Type) -> str:
+    """The type of a result, which is as narrow as the one of an argument is wide."""
+    if isinstance(type, OptionalType):
+        return _or_none(result_hint(type.elem))
+    if isinstance(type, ListType):
+        return f"tuple[{result_hint(type.elem)}, ...]"
+    return "_device" if type.text == "Device" else argument_hint(type)
+
+
+def results_hint(signature: PythonSignature) -> str:
+    """The type of what a call gives: none, one, a tuple, or a type of named results."""
+    returns = signature.schema.returns
+    if names_of(returns):
+        return f"torch.return_types.{signature.name}"
+    if len(returns) == 1:
+        return result_hint(returns[0].type)
+    return _tuple(returns) if returns else "None"
+
+
+def _tuple(returns: tuple[Return, ...]) -> str:
+    return f"tuple[{', '.join([result_hint(one.type) for one in returns])}]"
+
+
+def parameter_hint(one: Parameter, signature: PythonSignature) -> str:
+    """A parameter with its type and its default."""
+    deprecated = signature.deprecated
+    name, spelled, default = one.name, argument_hint(one.type), one.default
+    if name == "self" and spelled == "Tensor" and not signature.method and not deprecated:
+        name = "input"
+    elif name == "from":
+        name = "from_"
+    elif deprecated and one is signature.out:
+        # There is a declaration without `out` beside it.
+        default = None
+    elif not deprecated and (name == "out" or one is signature.out):
+        spelled = _or_none(spelled)
+    if default is None:
+        return f"{name}: {spelled}"
+    return f"{name}: {spelled} = {_default(default, one.type)}"
+
+
+def _default(text: str, type: Type) -> str:
+    if isinstance(type, ListType) and type.elem.text == "int" and text.startswith("{") and text.endswith("}"):
+        return f"({', '.join([item.strip() for item in text[1:-1].split(',')])})"
+    return _DEFAULTS.get(text, text)
+
+
+def _parameters(signature: PythonSignature, chosen: Sequence[Parameter]) -> list[str]:
+    texts = [parameter_hint(one, signature) for one in chosen]
+    if len(texts) > len(signature.inputs):
+        texts.insert(len(signature.inputs), "*")
+    return texts
+
+
+def _declared(name: str, parameters: Sequence[str], result: str) -> str:
+    line = f"def {name}({', '.join(parameters)}) -> {result}: ..."
+    if len(line) <= _WIDTH or list(parameters) in ([], ["self"]):
+        return line
+    lines = [f"def {name}(", *[f"    {one}," for one in parameters], f") -> {result}: ..."]
+    if max(map(len, lines)) <= _WIDTH:
+        return "\n".join(lines)
+    # The formatter of PyTorch's sources would break such a declaration in a place that it should not.
+    return "\n".join([*lines[:-1], f") -> {result}:  # fmt: skip", "    ..."])
+
+
+def declaration(signature: PythonSignature, *, with_out: bool = True) -> str:
+    """The declaration of a function or a method, without `out` where asked."""
+    chosen = signature.parameters if with_out else signature.without_out
+    parameters = _parameters(signature, chosen)
+    if signature.method and not signature.deprecated:
+        parameters.insert(0, "self")
+    return _declared(signature.name, parameters, results_hint(signature))
+
+
+def spread_declaration(signature: PythonSignature, *, with_out: bool = True) -> str | None:
+    """The declaration for a call that spreads the only positional list of integers: `ones(2, 3)`.
+
+    None where there is no such list, and for deprecated signatures.
+    """
+    chosen = signature.parameters if with_out else signature.without_out
+    if signature.deprecated or len(signature.inputs) != 1:
+        return None
+    first = signature.inputs[0]
+    if not isinstance(first.type, ListType) or first.type.elem.text not in ("int", "SymInt"):
+        return None
+    rest = [parameter_hint(one, signature) for one in chosen[1:]]
+    parameters = ["self"] if signature.method else []
+    parameters += [f"*{first.name}: {argument_hint(first.type.elem)}", *rest]
+    return _declared(signature.name, parameters, results_hint(signature))
+
+
+def result_class(signature: PythonSignature) -> str | None:
+    """The class of named results, None where there are none."""
+    returns = signature.schema.returns
+    names = names_of(returns)
+    if not names:
+        return None
+    items = _tuple(returns)
+    fields = [
+        f"    @property\n    def {name}(self) -> {result_hint(one.type)}: ..."
+        for name, one in zip(names, returns, strict=True)
+    ]
+    listed = "\n".join(fields)
+    return f"""class {signature.name}({items}):  # fmt: skip
+{listed}
+    def __new__(
+        cls,
+        sequence: {items},
+    ) -> Self:  # fmt: skip
+        ...
+    n_fields: Final[_int] = {len(names)}
+    n_sequence_fields: Final[_int] = {len(names)}
+    n_unnamed_fields: Final[_int] = 0
+    def __init_subclass__(cls) -> NoReturn: ...  # prohibit subclassing
+"""

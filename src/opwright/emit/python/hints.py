@@ -1,0 +1,60 @@
+"""The declarations of Python functions, methods and named results, as PyTorch's stub files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
+from opwright.convention.python.hints import declaration, result_class, spread_declaration
+from opwright.convention.python.overloads import Overload, Pair, ordered, paired
+from opwright.emit.emitter import Job
+from opwright.emit.python.refusals import REFUSALS, refused
+from opwright.emit.python.units import bindings
+
+
+def pair_declarations(pair: Pair) -> list[str]:
+    """The declarations for one signature of the parser.
+
+    A deprecated signature with `out` has one without beside it; sizes may be spread over positional arguments.
+    """
+    signature, with_out = pair.signature, pair.out is not None
+    made = [declaration(signature, with_out=False)] if signature.deprecated and with_out else []
+    made.append(declaration(signature, with_out=with_out))
+    spread = spread_declaration(signature, with_out=with_out)
+    return made if spread is None else [*made, spread]
+
+
+def _declared_overloads(overloads: Iterable[Overload], module: PythonModule) -> list[Overload]:
+    # Methods are declared without their deprecated signatures, functions with them.
+    return [one for one in overloads if module is not TENSOR_METHODS or not one.signature.deprecated]
+
+
+def module_declarations(job: Job, module: PythonModule) -> Mapping[str, list[str]]:
+    """The declarations of a module's functions, or of the methods, by name; those of one name are its overloads.
+
+    Overloads stand in the order in which all signatures of the module are sorted together, which for a few names is
+    not the parser's.
+    """
+    pairs: list[Pair] = []
+    for binding in bindings(job, module):
+        overloads = _declared_overloads(binding.overloads, module)
+        try:
+            pairs += paired(overloads)
+        except REFUSALS as refusal:
+            raise refused(overloads, refusal) from None
+    made: dict[str, list[str]] = {}
+    for pair in ordered(pairs):
+        made.setdefault(pair.signature.name, []).extend(pair_declarations(pair))
+    return dict(sorted(made.items()))
+
+
+def result_classes(job: Job) -> Mapping[str, str]:
+    """The classes of named results by the names of the functions of `torch` and the methods that give them."""
+    made: dict[str, str] = {}
+    for module in (TORCH, TENSOR_METHODS):
+        for binding in bindings(job, module):
+            for overload in binding.overloads:
+                text = result_class(overload.signature)
+                if text is not None:
+                    made[overload.signature.name] = text
+    return dict(sorted(made.items()))
