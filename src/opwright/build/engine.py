@@ -8,22 +8,26 @@ file's text is held.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from opwright.build.codes import MISSING_SLOT, NO_UTF8
 from opwright.build.plan import Emitted, Output, Plan, Planned
 from opwright.build.template import Template
+from opwright.build.workers import MOST_TASKS, share_work
 from opwright.build.writer import Writer
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.build.record import Status
     from opwright.emit.emitter import Slots
+    from opwright.source.diagnostic import Diagnostic
 
 __all__ = ["LAUNCHER", "WHOLE_TEXT", "Engine", "Renderer", "Summary"]
+
+Note = TypeVar("Note")
 
 LAUNCHER = "torchgen/gen.py"
 """The program that `generated_comment` names: the reference's own, so that the outputs are the same bytes."""
@@ -39,6 +43,19 @@ class Summary(NamedTuple):
     written: int
     unchanged: int
     seconds: float
+
+
+class Share(NamedTuple):
+    """What was planned and staged: the outputs, the status of each, and how many of them differ from the disk."""
+
+    planned: Sequence[Planned]
+    statuses: Mapping[str, Status]
+    written: int
+
+
+def _summary(shares: Sequence[Share], started: float) -> Summary:
+    files, written = sum(len(share.planned) for share in shares), sum(share.written for share in shares)
+    return Summary(files, written, files - written, time.perf_counter() - started)
 
 
 class Renderer:
@@ -154,29 +171,85 @@ class Engine:
         """
         started = time.perf_counter()
         found = Diagnostics()
+        share: Share | None = None
+        try:
+            with Writer() as writer:
+                share = self.stage(writer, emitted, found, report, intact or {})
+                found.raise_if_errors()
+        except Fault as fault:
+            found.add(fault.diagnostic)
+        found.raise_if_errors()
+        assert share is not None
+        if statuses is not None:
+            statuses.update(share.statuses)
+        return _summary([share], started)
+
+    def stage(
+        self,
+        writer: Writer,
+        emitted: Iterable[Emitted],
+        found: Diagnostics,
+        report: Callable[[Planned, bool], None] | None,
+        intact: Mapping[str, Status],
+    ) -> Share:
+        """Hands the outputs to a writer; faults of planning and rendering go to `found`."""
         plan = Plan(self._folders)
         written = 0
         kept: list[str] = []
-        try:
-            with Writer() as writer:
-                for planned, output in _placed(emitted, plan, found):
-                    data = self._rendered(planned.target, output, found)
-                    if found.has_errors:
-                        continue
-                    if data is None:
-                        kept.append(planned.target)
-                    differs = data is not None and writer.write(planned.target, data)
-                    written += differs
-                    if report is not None:
-                        report(planned, differs)
-                found.raise_if_errors()
-                if statuses is not None:
-                    statuses.update(writer.statuses)
-                    statuses.update([(target, intact[target]) for target in kept] if intact is not None else ())
-        except Fault as fault:
-            found.add(fault.diagnostic)
+        for planned, output in _placed(emitted, plan, found):
+            data = self._rendered(planned.target, output, found)
+            if found.has_errors:
+                continue
+            if data is None:
+                kept.append(planned.target)
+            differs = data is not None and writer.write(planned.target, data)
+            written += differs
+            if report is not None:
+                report(planned, differs)
+        statuses = {**writer.statuses, **{target: intact[target] for target in kept if target in intact}}
+        return Share(plan.outputs, statuses, written)
+
+    def write_shared(
+        self,
+        processes: int,
+        tasks: Sequence[Callable[[], Emitted]],
+        statuses: dict[str, Status],
+        notes: Callable[[], Note],
+    ) -> tuple[Summary, list[Note]]:
+        """Writes outputs as `write` does, with the tasks shared by several processes.
+
+        Each task gives an emitter's outputs. `notes` is called in each process when its tasks are done; what it gives
+        is returned for all.
+        """
+        started = time.perf_counter()
+        width = min(len(tasks), MOST_TASKS)
+
+        def work(writer: Writer, taken: Iterator[int]) -> tuple[Share, Sequence[Diagnostic], Note]:
+            found = Diagnostics()
+            emitted = (task() for number in taken for task in tasks[number::width])
+            share = self.stage(writer, emitted, found, None, {})
+            return share, found.sorted(), notes()
+
+        def check(results: Sequence[tuple[Share, Sequence[Diagnostic], Note]]) -> None:
+            found = Diagnostics()
+            plan = Plan(self._folders)
+            for share, diagnostics, _ in results:
+                for diagnostic in diagnostics:
+                    found.add(diagnostic)
+                for planned in share.planned:
+                    try:
+                        plan.place(planned.emitter, planned.folder, planned.path)
+                    except Fault as fault:
+                        found.add(fault.diagnostic)
             found.raise_if_errors()
-        return Summary(len(plan), written, len(plan) - written, time.perf_counter() - started)
+
+        try:
+            results = share_work(processes, range(width), work, check)
+        except Fault as fault:
+            raise FaultsFound((fault.diagnostic,)) from None
+        for share, _, _ in results:
+            statuses.update(share.statuses)
+        return _summary([share for share, _, _ in results], started), [note for _, _, note in results]
 
     def _rendered(self, target: str, output: Output, found: Diagnostics) -> bytes | None:
         """The output's bytes; None where it is right as it is, or there is a fault, which is then found."""

@@ -66,11 +66,19 @@ class Maker:
 
     def emitted(self, emitters: Iterable[AnyEmitter]) -> Iterator[Emitted]:
         """Each emitter's name with its outputs, for the engine."""
+        for make in self.tasks(emitters):
+            yield make()
+
+    def tasks(self, emitters: Iterable[AnyEmitter]) -> Iterator[Callable[[], Emitted]]:
+        """For each emitter what gives its name and outputs, in whichever process that is called."""
         names: dict[str, int] = {}
         for emitter in emitters:
             name = f"{emitter.family} {emitter.name}"
             names[name] = names.get(name, 0) + 1
-            yield emitter.name, self.outputs(emitter, f"{name} {names[name]}")
+            yield partial(self._emitted, emitter, f"{name} {names[name]}")
+
+    def _emitted(self, emitter: AnyEmitter, name: str) -> Emitted:
+        return emitter.name, self.outputs(emitter, name)
 
     def outputs(self, emitter: AnyEmitter, name: str) -> Iterator[Output]:
         """The files of one emitter, as its layout says; of a sharded family the file with everything comes first."""

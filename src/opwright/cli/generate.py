@@ -109,6 +109,9 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Generate, and print a summary."""
+    from contextlib import nullcontext
+
+    from opwright.build.workers import usable_processes
     from opwright.cli import console
     from opwright.cli.progress import progress
     from opwright.generation import Generation
@@ -121,7 +124,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.dry_run:
         sys.stdout.writelines(f"{planned.target}\n" for planned in generation.plan().outputs)
         return console.SUCCESS
-    with progress() as report:
+    # A bar would need a thread, and a process with threads cannot be copied to share the work.
+    with progress() if usable_processes() == 1 else nullcontext() as report:
         summary = session.write(generation, _run(arguments), watched, report=report)
     operators = len(generation.job.catalog)
     inputs = request.inputs

@@ -94,6 +94,7 @@ def write(
     *,
     report: Callable[[Planned, bool], None] | None = None,
     prune: bool = True,
+    processes: int | None = None,
     more_outputs: Mapping[str, Status] | None = None,
 ) -> Summary:
     """Write what differs, remove what is made no longer, and leave a record."""
@@ -101,13 +102,14 @@ def write(
     from opwright.build.lock import FolderLock
     from opwright.build.past import Past, write_past
     from opwright.build.tokens import job_token
+    from opwright.build.workers import usable_processes
 
     with FolderLock(run.state_folder):
         record = load_record(run)
         folders = generation.request.folders.values()
         pruning.remove_stale_staging({*folders, *map(os.path.dirname, record.outputs if record else ())})
         token = job_token(generation.job, run.families)
-        outcome = generation.write_after(_earlier(run, record, token), report)
+        outcome = generation.write_after(_earlier(run, record, token), report, processes or usable_processes())
         summary, outputs = outcome.summary, {**outcome.statuses, **(more_outputs or {})}
         if prune and record is not None:
             pruning.prune(run, record, load_records(run), outputs, folders)
