@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from opwright.model.derivatives import DifferentiabilityInfo
+from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
 from opwright.schema.function import Argument, Return
@@ -68,6 +68,8 @@ class UnitTokens:
         """Adds what a unit is made of, unless some of it is not known."""
         if isinstance(unit, NativeFunction):
             parts.append(self._functions.get(unit) or self._function(unit))
+        elif isinstance(unit, DifferentiableFunction):
+            parts.append(self._differentiable(unit))
         elif isinstance(unit, (tuple, list)):
             # Kinds and counts are added too, so that no two different units have the same parts.
             parts.append(b"(%d " % len(unit))
@@ -91,17 +93,23 @@ class UnitTokens:
         if isinstance(unit, frozenset) and all(isinstance(item, str) for item in unit):
             return self._flatten(sorted(unit), parts)
         if isinstance(unit, DifferentiabilityInfo):
-            known = self._infos.get(unit)
-            if known is None:
-                inner: list[bytes] = []
-                if not self._flatten([getattr(unit, name) for name in unit.__slots__], inner):
-                    return False
-                known = self._infos[unit] = blake2b(b"".join(inner), digest_size=TOKEN_SIZE).digest()
-            parts.append(known)
+            parts.append(self._infos.get(unit) or self._info(unit))
             return True
         if is_dataclass(unit):
             return self._flatten([getattr(unit, one.name) for one in fields(unit)], parts)
         return False
+
+    def _info(self, info: DifferentiabilityInfo) -> bytes:
+        token = self._infos[info] = digest(f"{_derivatives_said(info)}|{self._function(info.function).hex()}")
+        return token
+
+    def _differentiable(self, one: DifferentiableFunction) -> bytes:
+        """The token of a function with its derivatives; which forward formulas are its own shows in in-place ones."""
+        parts = [self._functions.get(one.function) or self._function(one.function)]
+        for key, info in one.infos.items():
+            parts += [key.encode(), self._infos.get(info) or self._info(info)]
+            parts += [forward.formula.encode() for forward in one.forward[key] if forward.from_functional]
+        return blake2b(b"|".join(parts), digest_size=TOKEN_SIZE).digest()
 
     def _atom(self, atom: Atom) -> bytes:
         token = self._atoms[atom] = digest(f"{type(atom).__name__} {atom!r}")
@@ -136,9 +144,19 @@ def _said(one: NativeFunction) -> str:
     return (
         f"{one.namespace}::{one.schema}|{kernels}|{loops}|{one.function:d}{one.method:d}{one.structured:d}"
         f"{one.device_guard:d}{one.manual_cpp_binding:d}{one.manual_kernel_registration:d}{one.is_synthesized:d}"
-        f"{one.is_abstract:d}{one.is_view:d}{one.device_check.name}|{one.style:d}|{one.structured_delegate}|"
+        f"{one.is_abstract:d}{one.needs_derivative:d}{one.is_view:d}{one.device_check.name}|{one.style:d}|{one.structured_delegate}|"
         f"{one.structured_inherits}|{one.python_module}|{one.category_override}|{sorted(one.cpp_no_default_args)}|"
         f"{sorted(one.tags)}|{[str(name) for name in one.autogen]}|{_precomputed(one.precomputed)}"
+    )
+
+
+def _derivatives_said(info: DifferentiabilityInfo) -> str:
+    """All that an info says beside its function; what formulas save and read follows from them and the function."""
+    backward = [(one.original_formula, one.formula, one.var_names) for one in info.derivatives]
+    forward = [(one.formula, one.var_names) for one in info.forward_derivatives]
+    return (
+        f"{info.name}|{info.node_name}|{backward}|{forward}|{info.differentiable_arguments}|{info.non_differentiable}|"
+        f"{info.available_gradients}|{info.output_differentiability}|{info.output_condition}"
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.autograd.nodes import Node, Step, all_nodes
+from opwright.emit.autograd.nodes import Node, Step, all_infos, node_of
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.model.derivatives import DifferentiabilityInfo
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
 
@@ -211,12 +212,12 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
 """
 
 
-def _declared(one: Node, job: Job) -> Slots:
-    return {"autograd_function_declarations": (declaration(one),)}
+def _declared(info: DifferentiabilityInfo, job: Job) -> Slots:
+    return {"autograd_function_declarations": (declaration(node_of(info, job)),)}
 
 
-def _defined(one: Node, job: Job) -> Slots:
-    return {"autograd_function_definitions": (definition(one),)}
+def _defined(info: DifferentiabilityInfo, job: Job) -> Slots:
+    return {"autograd_function_definitions": (definition(node_of(info, job)),)}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -227,7 +228,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="autograd",
             template=f"autograd/{file}",
             folder="autograd",
-            units=all_nodes,
+            units=all_infos,
             fragment=fragment,
             layout=OneFile(file),
             frame=lambda job, file=file: {"generated_comment": generated_comment(file, job)},  # type: ignore[misc]

@@ -65,8 +65,9 @@ class Node(NamedTuple):
 _name: Final = attrgetter("name")
 
 
-def node(info: DifferentiabilityInfo, node_name: str, job: Job) -> Node:
-    """The node of an info that has a backward formula."""
+def node(info: DifferentiabilityInfo, job: Job) -> Node:
+    """What is decided for the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
+    assert info.node_name is not None, "an info with a backward formula has a node"
     inputs = tuple(
         [
             NodeInput(one.name, isinstance(one.type, ListType) and one.type.is_tensor_like)
@@ -81,7 +82,7 @@ def node(info: DifferentiabilityInfo, node_name: str, job: Job) -> Node:
     if keeps_variables:
         parameters.append(("bool", "retain_variables"))
     return Node(
-        name=node_name,
+        name=info.node_name,
         function=info.name,
         # A view goes by `as_strided`, whose backward function cannot be traced.
         superclass="Node" if info.name in VIEWS else "TraceableFunction",
@@ -118,17 +119,30 @@ def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) ->
     )
 
 
-def _nodes(infos: Sequence[DifferentiabilityInfo], job: Job) -> list[Node]:
-    return [node(info, info.node_name, job) for info in infos if info.has_derivatives and info.node_name is not None]
+def _with_formulas(infos: Sequence[DifferentiabilityInfo]) -> list[DifferentiabilityInfo]:
+    return [info for info in infos if info.has_derivatives]
+
+
+def file_infos(job: Job) -> list[DifferentiabilityInfo]:
+    """The infos in `derivatives.yaml` that have a node, in its order."""
+    return _with_formulas(job.derivatives.infos)
+
+
+def all_infos(job: Job) -> list[DifferentiabilityInfo]:
+    """All infos that have a node, those made for functions over lists last."""
+    return _with_formulas(job.derivatives.infos + job.derivatives.made)
 
 
 @per_job
-def file_nodes(job: Job) -> list[Node]:
-    """The nodes of the infos in `derivatives.yaml`, in its order."""
-    return _nodes(job.derivatives.infos, job)
+def _nodes(job: Job) -> dict[DifferentiabilityInfo, Node]:
+    """The nodes that were asked for: header and source ask for the same."""
+    return {}
 
 
-@per_job
-def all_nodes(job: Job) -> list[Node]:
-    """The nodes of all infos, those made for functions over lists last."""
-    return file_nodes(job) + _nodes(job.derivatives.made, job)
+def node_of(info: DifferentiabilityInfo, job: Job) -> Node:
+    """The node of an info that has a backward formula."""
+    known = _nodes(job)
+    found = known.get(info)
+    if found is None:
+        found = known[info] = node(info, job)
+    return found

@@ -6,9 +6,10 @@ from typing import Final
 
 from opwright.emit.aten.units import no_fragment, no_units
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.autograd.nodes import Node, file_nodes
+from opwright.emit.autograd.nodes import Node, file_infos, node_of
 from opwright.emit.autograd.saved import SavedField
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots
+from opwright.model.derivatives import DifferentiabilityInfo
 
 #: How a property gets at the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
 _ACCESS: Final = {
@@ -203,7 +204,8 @@ def initializer(one: Node) -> str:
     return f'static PyTypeObject {op}Class;\naddClass<{op}>(module, {op}Class, "{op}", {op}_properties);\n'
 
 
-def _fragment(one: Node, job: Job) -> Slots:
+def _fragment(info: DifferentiabilityInfo, job: Job) -> Slots:
+    one = node_of(info, job)
     return {"py_function_initializers": (initializer(one),), "py_function_props_and_getters": (properties(one),)}
 
 
@@ -242,9 +244,9 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="python",
             template="autograd/python_functions.cpp",
             folder="autograd",
-            units=file_nodes,
+            units=file_infos,
             fragment=_fragment,
-            layout=Sharded("python_functions.cpp", job.rules.autograd_functions_shards, lambda one: one.function),
+            layout=Sharded("python_functions.cpp", job.rules.autograd_functions_shards, lambda info: info.name),
             frame=_frame,
         ),
     ]
