@@ -16,9 +16,12 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
 
+# Importing `typing` takes longer than finding that there is nothing to do.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from opwright import convention, cpp
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
