@@ -147,6 +147,13 @@ def _loaded_deprecated(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_deprecated(inputs.read_text("autograd/deprecated.yaml"), filter(is_bound, catalog.functions), sink)
 
 
+def _check_bindings(job: Job, sink: Diagnostics) -> None:
+    """Report functions that Python cannot have, before anything is written."""
+    from opwright.emit.python.units import check_bindings
+
+    check_bindings(job, sink)
+
+
 def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
     """The kernels compiled ahead of time that the release declares."""
     from opwright.load.native_aot import load_native_aot
@@ -226,6 +233,8 @@ class Generation:
             self.sink.raise_if_errors()
         self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot)
         check_emittable(self.job, self.sink)
+        if "python" in request.families:
+            _check_bindings(self.job, self.sink)
         self.sink.raise_if_errors()
         inputs = request.inputs
 

@@ -8,11 +8,11 @@ from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
 from opwright.emit.emitter import Job, Options
 from opwright.emit.python import annotated_arguments, files, return_types
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
-from opwright.emit.python.units import Binding, bindings
+from opwright.emit.python.units import Binding, bindings, check_bindings
 from opwright.load.deprecated import load_deprecated
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.text import SourceFile
 from tests.emit.emitting import RULES, job_of, paths_of, slots_of
 
@@ -56,11 +56,11 @@ def with_deprecated(job: Job, text: str) -> Job:
     return Job(job.catalog, job.rules, job.options, deprecated=found)
 
 
-def refusal(entries: str, name: str, module: PythonModule = TORCH) -> Fault:
-    """The fault of a name that has no binding."""
-    with pytest.raises(Fault) as caught:
-        implementation(binding_of(entries, name, module), RULES)
-    return caught.value
+def refusals(entries: str, deprecated: str = "") -> tuple[Diagnostic, ...]:
+    """What is reported of functions that have no binding."""
+    sink = Diagnostics()
+    check_bindings(with_deprecated(job_of(entries), deprecated), sink)
+    return sink.sorted()
 
 
 def test_function_parses_chooses_and_calls() -> None:
@@ -276,7 +276,7 @@ def test_overloads_that_python_cannot_tell_apart_are_shown() -> None:
 - func: mix.other(int by, Tensor self) -> Tensor
   variants: method
 """
-    diagnostic = refusal(entries, "mix", TENSOR_METHODS).diagnostic
+    (diagnostic,) = refusals(entries)
     assert diagnostic.code == "E1021"
     assert diagnostic.message == "`mix.other` has the same Python signature as `mix`"
     assert diagnostic.notes == ("both are `mix(int64_t by)`",)
@@ -290,13 +290,13 @@ def test_out_form_without_base_shows_the_candidates() -> None:
 - func: mix.one(Tensor self) -> Tensor
 - func: mix.out(Tensor self, int by, *, Tensor(a!) out) -> Tensor(a!)
 """
-    diagnostic = refusal(entries, "mix").diagnostic
+    (diagnostic,) = refusals(entries)
     assert (diagnostic.code, diagnostic.message) == ("E1022", "`mix.out` has no counterpart without `out`")
     assert diagnostic.notes == (
         "`mix` differs: it has `Scalar by` in place of `int64_t by`",
         "`mix.one` differs: it lacks `int64_t by`",
     )
-    alone = refusal("- func: only.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n", "only").diagnostic
+    (alone,) = refusals("- func: only.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n")
     assert alone.notes == ("no overload of `only` is without `out`",)
 
 
@@ -311,5 +311,34 @@ def test_out_form_without_base_shows_the_candidates() -> None:
 )
 def test_what_python_cannot_have_is_refused_at_its_entry(schema: str, code: str) -> None:
     """Arguments and results without a form in Python, and factories without options, are diagnostics."""
-    diagnostic = refusal(f"- func: {schema}\n", "mix").diagnostic
+    (diagnostic,) = refusals(f"- func: {schema}\n")
     assert (diagnostic.code, diagnostic.labels[0].span.line) == (code, 1)
+
+
+def test_deprecated_signatures_that_are_alike_are_reported_where_they_stand() -> None:
+    """The diagnostic is one of `deprecated.yaml`, and points to both signatures."""
+    deprecated = """
+- name: mix(Scalar by, Tensor self) -> Tensor
+  aten: mix(self, by)
+- name: mix(Scalar by, Tensor self) -> Tensor
+  aten: mix(self, by)
+"""
+    found = refusals(MIX, deprecated)
+    assert {one.notes for one in found} == {
+        ("both are `mix(Scalar by)|deprecated`",),
+        ("both are `mix(Scalar by, Tensor input)|deprecated`",),
+    }
+    for one in found:
+        places = [(label.span.file.path, label.span.line) for label in one.labels]
+        assert (one.code, places) == ("E1021", [("deprecated.yaml", 4), ("deprecated.yaml", 2)])
+
+
+def test_all_refusals_are_reported_together() -> None:
+    """One run tells of all functions that have no binding, and makes those that have one."""
+    entries = """
+- func: mix(Tensor self, SymBool by) -> Tensor
+- func: tell(Tensor self) -> (bool, Tensor)
+- func: still(Tensor self) -> Tensor
+"""
+    assert [one.code for one in refusals(entries)] == ["E1024", "E1025"]
+    assert binding_of(entries, "still").takes_nothing is False

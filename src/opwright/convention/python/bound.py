@@ -109,6 +109,9 @@ SPECIAL: Final = PythonModule("torch.special", "special", "THPSpecialVariableFun
 #: Stands for the methods of tensors, which are no module.
 TENSOR_METHODS: Final = PythonModule("torch.Tensor", None, "THPVariableClass")
 
+#: All of them, the methods first.
+MODULES: Final = (TENSOR_METHODS, TORCH, NN, FFT, LINALG, NESTED, SPARSE, SPECIAL)
+
 
 def is_in_module(function: NativeFunction, module: PythonModule) -> bool:
     """Whether an overload belongs to a module, or is a method of tensors."""

@@ -39,13 +39,18 @@ class Parameter:
         self._ending: Final = "" if initial is None else f", {initial}"
 
     def __repr__(self) -> str:
-        return f"<parameter {self.text}>"
+        return f"<parameter {self.text}{self._ending}>"
+
+    def check_readable(self) -> None:
+        """Raises NoPythonType where the parser reads no values of the type."""
+        if self._reader is None:
+            absent = self.default in (None, "None", "::std::nullopt")
+            self._reader = reader(self.type, absent=absent, has_default=self.initial is not None)
 
     def read(self, index: int) -> str:
         """The C++ expression of the parsed value, where this is the parameter at `index`."""
         if self._reader is None:
-            absent = self.default in (None, "None") or self.default == "::std::nullopt"
-            self._reader = reader(self.type, absent=absent, has_default=self.initial is not None)
+            self.check_readable()
         return f"_r.{self._reader}({index}{self._ending})"
 
 

@@ -31,6 +31,10 @@ WRAPPED: Final = frozenset(
 )  # fmt: skip
 
 
+class NotWrapped(Exception):
+    """There is no conversion of a result to a Python object; the message is its C++ type."""
+
+
 class NoFieldName(Exception):
     """Some of several results have names and some have not; the message names the operator."""
 

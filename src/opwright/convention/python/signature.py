@@ -15,6 +15,7 @@ from opwright.convention.python.parameter import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
+from opwright.source.span import Span
 
 
 class PythonSignature:
@@ -22,10 +23,10 @@ class PythonSignature:
 
     `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is what the
     signature was made from. For a deprecated signature, `passed` are the values that the C++ function is called with,
-    in its order: names of arguments, and constants; else it is None.
+    in its order: names of arguments, and constants, and `place` is where it is spelt; else they are None.
     """
 
-    __slots__ = ("inputs", "keywords", "method", "name", "options", "out", "parameters", "passed", "schema")
+    __slots__ = ("inputs", "keywords", "method", "name", "options", "out", "parameters", "passed", "place", "schema")
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class PythonSignature:
         options: tuple[Parameter, ...],
         method: bool,
         passed: tuple[str, ...] | None,
+        place: Span | None,
     ) -> None:
         self.name: Final = schema.name.name
         self.schema: Final = schema
@@ -45,11 +47,14 @@ class PythonSignature:
         self.options: Final = options
         self.method: Final = method
         self.passed: Final = passed
+        self.place: Final = place
         given = inputs + keywords
         self.parameters: Final = given + options if out is None else (*given, out, *options)
 
     def __repr__(self) -> str:
-        return f"<Python signature {self.text}>"
+        # All that a signature is, so that it can stand for it.
+        kind = "method" if self.method else "function"
+        return f"<Python {kind} {self.text}: {self.schema} as {self.passed}, {self.options}>"
 
     @property
     def deprecated(self) -> bool:
@@ -87,7 +92,9 @@ class PythonSignature:
         """The same with other tensor options."""
         if options is self.options:
             return self
-        return PythonSignature(self.schema, self.inputs, self.keywords, self.out, options, self.method, self.passed)
+        return PythonSignature(
+            self.schema, self.inputs, self.keywords, self.out, options, self.method, self.passed, self.place
+        )
 
 
 def python_signature(
@@ -96,10 +103,12 @@ def python_signature(
     category: str | None = None,
     method: bool = False,
     passed: tuple[str, ...] | None = None,
+    place: Span | None = None,
 ) -> PythonSignature:
     """The signature of a schema as a function, or as a method of what it calls `self`.
 
-    `category` is what an entry says of its operator against the rules (`category_override`).
+    `category` is what an entry says of its operator against the rules (`category_override`); `passed` and `place` are
+    those of a deprecated signature.
     """
     arguments = schema.arguments
     positional = arguments.positional
@@ -113,6 +122,7 @@ def python_signature(
         _options(schema, category),
         method,
         passed,
+        place,
     )
 
 

@@ -10,7 +10,7 @@ from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_ME
 from opwright.convention.python.parser import NoPythonType, type_name
 from opwright.emit.aten.units import no_fragment
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
-from opwright.emit.python.refusals import unpassable
+from opwright.emit.python.refusals import refused
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -52,7 +52,7 @@ def entry(function: NativeFunction) -> str:
         if name not in _POSITIONAL_ONLY:
             described += _required(function.arguments.keyword_only, True)
     except NoPythonType as refusal:
-        raise unpassable(function, str(refusal)) from None
+        raise refused(function, refusal) from None
     return f"{name}: [{', '.join(described)}],"
 
 

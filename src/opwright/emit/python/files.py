@@ -54,7 +54,7 @@ def _frame(file: str) -> Callable[[Job], Slots]:
     return frame
 
 
-def _sorted_bindings(module: PythonModule, job: Job) -> list[Binding]:
+def _sorted_bindings(module: PythonModule, job: Job) -> Sequence[Binding]:
     return by_name(bindings(job, module))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
 from opwright.convention.python.hints import declaration, result_class, spread_declaration
-from opwright.convention.python.overloads import Overload, Pair, ordered, paired
+from opwright.convention.python.overloads import Pair, ordered
 from opwright.emit.emitter import Job
-from opwright.emit.python.refusals import REFUSALS, refused
 from opwright.emit.python.units import bindings
 
 
@@ -24,11 +23,6 @@ def pair_declarations(pair: Pair) -> list[str]:
     return made if spread is None else [*made, spread]
 
 
-def _declared_overloads(overloads: Iterable[Overload], module: PythonModule) -> list[Overload]:
-    # Methods are declared without their deprecated signatures, functions with them.
-    return [one for one in overloads if module is not TENSOR_METHODS or not one.signature.deprecated]
-
-
 def module_declarations(job: Job, module: PythonModule) -> Mapping[str, list[str]]:
     """The declarations of a module's functions, or of the methods, by name; those of one name are its overloads.
 
@@ -37,11 +31,8 @@ def module_declarations(job: Job, module: PythonModule) -> Mapping[str, list[str
     """
     pairs: list[Pair] = []
     for binding in bindings(job, module):
-        overloads = _declared_overloads(binding.overloads, module)
-        try:
-            pairs += paired(overloads)
-        except REFUSALS as refusal:
-            raise refused(overloads, refusal) from None
+        # Methods are declared without their deprecated signatures, functions with them.
+        pairs += [one for one in binding.pairs if module is not TENSOR_METHODS or not one.signature.deprecated]
     made: dict[str, list[str]] = {}
     for pair in ordered(pairs):
         made.setdefault(pair.signature.name, []).extend(pair_declarations(pair))

@@ -7,32 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from opwright.convention import cpp
 from opwright.convention.python.bound import TORCH
 from opwright.convention.python.call import call_arguments, dispatch_lambda
-from opwright.convention.python.overloads import Pair, ordered, paired
-from opwright.convention.python.results import WRAPPED, result_type, struct_key
+from opwright.convention.python.overloads import Pair
+from opwright.convention.python.results import result_type, struct_key
 from opwright.convention.python.signature import PythonSignature
 from opwright.cpp.text import string_literal
 from opwright.emit.autograd.trace_type import is_traced
-from opwright.emit.python.codes import NO_PYTHON_RESULT
-from opwright.emit.python.refusals import REFUSALS, refused
 from opwright.emit.python.structs import Struct, structs
 from opwright.emit.python.units import Binding
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
-from opwright.source.diagnostic import Fault
 
 
 def _indented(lines: Iterable[str], indent: str) -> list[str]:
     return [f"{indent}{line}" if line else line for line in lines]
-
-
-def _result(function: NativeFunction) -> str:
-    """The C++ type of what the lambda returns."""
-    type = result_type(function)
-    if type not in WRAPPED:
-        message = f"Python has no form of what `{function.name}` returns: `{type}`"
-        raise Fault.at(NO_PYTHON_RESULT, message, function.entry)
-    return type
 
 
 def _without_result(function: NativeFunction) -> list[str]:
@@ -56,7 +44,7 @@ def call_lines(
     prepared, passed, requires_grad = call_arguments(signature, function, called.names, guards_device=guards_device)
     mark = "[deprecated] " if signature.deprecated else ""
     schema = signature.schema if signature.deprecated else function.schema
-    name, result = f"dispatch_{cpp.name(function.schema)}", _result(function)
+    name, result = f"dispatch_{cpp.name(function.schema)}", result_type(function)
     flag = f".set_requires_grad({requires_grad})" if requires_grad is not None else ""
     call, done = f"{name}({passed}){flag}", f"{called.target}({called.passed});"
     if result == "void":
@@ -133,9 +121,10 @@ def _choice(pairs: Sequence[Pair], types: Mapping[str, Struct], rules: Rules) ->
     return [*lines, "}"]
 
 
-def _implementation(binding: Binding, rules: Rules) -> str:
-    pairs = ordered(paired(binding.overloads))
-    types = structs(binding.overloads)
+def implementation(binding: Binding, rules: Rules) -> str:
+    """The C++ function of a binding."""
+    pairs = binding.pairs
+    types = structs([one.function for one in binding.overloads])
     lines = ["HANDLE_TH_ERRORS"]
     lines += [f"static PyTypeObject* {one.variable} = generated::{one.getter}();" for one in types.values()]
     if binding.is_method:
@@ -154,14 +143,6 @@ def _implementation(binding: Binding, rules: Rules) -> str:
     lead = "\\\n" if len(pairs) > 1 else ""
     head = f"static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords})"
     return f"{lead}// {binding.name.name}\n{head}\n{{\n{body}\n}}\n\n"
-
-
-def implementation(binding: Binding, rules: Rules) -> str:
-    """The C++ function of a binding; Fault where Python cannot have it."""
-    try:
-        return _implementation(binding, rules)
-    except REFUSALS as refusal:
-        raise refused(binding.overloads, refusal) from None
 
 
 def forward_declaration(binding: Binding) -> str:

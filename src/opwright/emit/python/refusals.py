@@ -1,52 +1,61 @@
-"""From what the convention refuses to diagnostics at the entries that are at fault."""
+"""What keeps a function from getting a Python binding: the checks of one overload, and diagnostics at entries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention.python.call import NoTensorOptions
 from opwright.convention.python.overloads import OutAlone, Overload, Repeated
 from opwright.convention.python.parser import NoPythonType
-from opwright.convention.python.results import NoFieldName
-from opwright.emit.python.codes import ALIKE, MIXED_NAMES, NO_BASE, NO_OPTIONS, NO_PYTHON_ARGUMENT
+from opwright.convention.python.results import WRAPPED, NoFieldName, NotWrapped, field_names, result_type
+from opwright.emit.python.codes import (
+    ALIKE,
+    MIXED_NAMES,
+    NO_BASE,
+    NO_OPTIONS,
+    NO_PYTHON_ARGUMENT,
+    NO_PYTHON_RESULT,
+)
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Fault, Label
 from opwright.source.span import Span
 
-#: What the convention raises where there is no binding.
-REFUSALS: Final = (Repeated, OutAlone, NoTensorOptions, NoPythonType, NoFieldName)
+#: What is raised where there is no binding.
+REFUSALS: Final = (Repeated, OutAlone, NoTensorOptions, NoPythonType, NoFieldName, NotWrapped)
 
 
-def refused(overloads: Sequence[Overload], refusal: Exception) -> Fault:
-    """The fault of what the convention refuses about the overloads of a Python function."""
-    if isinstance(refusal, Repeated):
-        return _repeated(refusal)
-    if isinstance(refusal, OutAlone):
-        return _out_alone(refusal)
-    function = _at_fault(overloads, refusal)
-    name = function.name
-    if isinstance(refusal, NoTensorOptions):
-        return Fault.at(NO_OPTIONS, f"`{name}` makes a tensor and takes no tensor options", function.entry)
-    if isinstance(refusal, NoFieldName):
-        return Fault.at(MIXED_NAMES, f"some results of `{name}` have names and some have not", function.entry)
-    return unpassable(function, str(refusal))
+def check_overload(overload: Overload) -> None:
+    """Raises one of the refusals where Python cannot pass an argument, get the result, or give tensor options."""
+    signature, function = overload
+    for one in signature.parameters:
+        one.check_readable()
+    field_names(function)
+    type = result_type(function)
+    if type not in WRAPPED:
+        raise NotWrapped(type)
+    packed = function.arguments.options is not None
+    if bool(signature.options) is not packed and (packed or not function.arguments.out):
+        raise NoTensorOptions(function.name.text)
 
 
-def unpassable(function: NativeFunction, type: str) -> Fault:
-    """The fault that a function has an argument of a type that Python cannot pass."""
-    message = f"Python can pass nothing to `{function.name}`, which has an argument of type `{type}`"
-    return Fault.at(NO_PYTHON_ARGUMENT, message, function.entry)
-
-
-def _at_fault(overloads: Sequence[Overload], refusal: Exception) -> NativeFunction:
-    """The overload that a refusal is about: it names the overload, or a type of its arguments."""
-    word = str(refusal)
-    functions = [one.function for one in overloads]
-    for function in functions:
-        if function.name.text == word or any(word in one.type.text for one in function.arguments.all):
-            return function
-    return functions[0]
+def refused(function: NativeFunction, refusal: Exception, place: Span | None = None) -> Fault:
+    """The fault of what is refused about a function, which is at fault if the refusal names no other."""
+    at = place or function.entry
+    match refusal:
+        case Repeated():
+            return _repeated(refusal)
+        case OutAlone():
+            return _out_alone(refusal)
+        case NoTensorOptions():
+            return Fault.at(NO_OPTIONS, f"`{function.name}` makes a tensor and takes no tensor options", at)
+        case NoFieldName():
+            message = f"some results of `{function.name}` have names and some have not"
+            return Fault.at(MIXED_NAMES, message, at)
+        case NotWrapped():
+            message = f"Python has no form of what `{function.name}` returns: `{refusal}`"
+            return Fault.at(NO_PYTHON_RESULT, message, at)
+    message = f"Python can pass nothing to `{function.name}`, which has an argument of type `{refusal}`"
+    return Fault.at(NO_PYTHON_ARGUMENT, message, at)
 
 
 def _name(overload: Overload) -> str:
@@ -54,14 +63,15 @@ def _name(overload: Overload) -> str:
 
 
 def _place(overload: Overload) -> Span:
-    return overload.function.entry
+    return overload.signature.place or overload.function.entry
 
 
 def _repeated(refusal: Repeated) -> Fault:
     first, second = refusal.first, refusal.second
     message = f"{_name(second)} has the same Python signature as {_name(first)}"
     other = Label(_place(first), "the other", primary=False)
-    return Fault.at(ALIKE, message, _place(second), notes=(f"both are `{second.signature.text}`",), also=(other,))
+    notes = (f"both are `{second.signature.text}`",)
+    return Fault.at(ALIKE, message, _place(second), notes=notes, also=(other,))
 
 
 def _out_alone(refusal: OutAlone) -> Fault:

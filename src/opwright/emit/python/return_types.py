@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from opwright.convention.python.bound import TORCH
 from opwright.emit.aten.units import no_fragment
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
-from opwright.emit.python.refusals import REFUSALS, refused
 from opwright.emit.python.structs import Struct, structs
-from opwright.emit.python.units import Binding, all_functions, by_name, grouped
+from opwright.emit.python.units import bound_functions
+from opwright.model.native_function import NativeFunction
 
 
 @per_job
 def _structs(job: Job) -> list[list[Struct]]:
-    """The types of each Python function that has any, by the functions' names."""
-    found = [_of(binding) for binding in by_name(grouped(all_functions(job), TORCH))]
+    """The types of each Python function that has any, by the functions' names; methods count as functions."""
+    groups: dict[str, list[NativeFunction]] = {}
+    for function in bound_functions(job):
+        if len(function.schema.returns) > 1:
+            groups.setdefault(function.name.name, []).append(function)
+    found = [list(structs(group).values()) for _, group in sorted(groups.items())]
     return [one for one in found if one]
-
-
-def _of(binding: Binding) -> list[Struct]:
-    try:
-        return list(structs(binding.overloads).values())
-    except REFUSALS as refusal:
-        raise refused(binding.overloads, refusal) from None
 
 
 def definition(struct: Struct) -> str:

@@ -5,12 +5,12 @@ A function has one such type per set of names; each overload with it takes the t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from opwright.convention import cpp
-from opwright.convention.python.overloads import Overload
 from opwright.convention.python.results import field_names, struct_key
+from opwright.model.native_function import NativeFunction
 
 
 class Struct(NamedTuple):
@@ -37,11 +37,10 @@ class Struct(NamedTuple):
         return f"get_{self.name}_structseq"
 
 
-def structs(overloads: Sequence[Overload]) -> dict[str, Struct]:
+def structs(functions: Iterable[NativeFunction]) -> dict[str, Struct]:
     """The types of the overloads of one Python function, by their keys."""
     found: dict[str, Struct] = {}
-    for overload in overloads:
-        function = overload.function
+    for function in functions:
         fields = field_names(function)
         if fields:
             key = struct_key(function)

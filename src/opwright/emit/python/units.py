@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from opwright.convention.python.bound import TENSOR_METHODS, PythonModule, is_bound, is_in_module
-from opwright.convention.python.overloads import Overload
-from opwright.convention.python.parser import NoPythonType
+from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
+from opwright.convention.python.overloads import Overload, Pair, ordered, paired
 from opwright.convention.python.signature import function_signature, python_signature
 from opwright.emit.emitter import Job, per_job
-from opwright.emit.python.refusals import unpassable
+from opwright.emit.python.refusals import REFUSALS, check_overload, refused
+from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
+from opwright.source.diagnostic import Diagnostics, Fault
 
 
-class Binding(NamedTuple):
-    """A Python function, or a method of tensors: its overloads, the deprecated ones last."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    """A Python function, or a method of tensors: its overloads, the deprecated ones last.
+
+    `pairs` are what the parser's signatures call, in the order in which it tries them.
+    """
 
     name: OperatorName
-    overloads: Sequence[Overload]
     module: PythonModule
+    overloads: tuple[Overload, ...]
+    pairs: tuple[Pair, ...]
 
     @property
     def is_method(self) -> bool:
@@ -38,55 +45,109 @@ class Binding(NamedTuple):
         return f"THPVariable_{self.name.name}"
 
 
+class _Bindings(NamedTuple):
+    """The bindings of a job by module, and what keeps others from being made."""
+
+    by_module: Mapping[PythonModule, list[Binding]]
+    faults: list[Fault]
+
+
 @per_job
 def bound_functions(job: Job) -> list[NativeFunction]:
     """The overloads that get a binding."""
     return [function for function in job.catalog.functions if is_bound(function)]
 
 
-def _overload(function: NativeFunction, method: bool) -> Overload:
-    try:
-        return Overload(function_signature(function, method=method), function)
-    except NoPythonType as refusal:
-        raise unpassable(function, str(refusal)) from None
+_BY_KEY: Final = {module.key: module for module in MODULES}
 
 
-def _overloads(job: Job, functions: Iterable[NativeFunction], *, method: bool) -> list[Overload]:
-    """The overloads of functions, with the deprecated ones of the same functions after them."""
-    made = {function: _overload(function, method) for function in functions}
-    deprecated = [
-        Overload(
-            python_signature(one.schema, category=one.function.category_override, method=method, passed=one.passed),
-            one.function,
-        )
-        for one in job.deprecated
-        if one.function in made
-    ]
-    return [*made.values(), *deprecated]
+def _modules(function: NativeFunction) -> list[PythonModule]:
+    """Where an overload is found: in the module of its entry, else in `torch` and among the methods, as it has both."""
+    if function.python_module is not None:
+        return [_BY_KEY[function.python_module]]
+    modules = [TORCH] if function.function else []
+    return [*modules, TENSOR_METHODS] if function.method else modules
 
 
-def grouped(overloads: Iterable[Overload], module: PythonModule) -> list[Binding]:
-    """The overloads by name, in the order in which the names first occur."""
-    groups: dict[str, list[Overload]] = {}
-    for overload in overloads:
-        groups.setdefault(overload.function.name.name, []).append(overload)
-    return [Binding(group[0].function.name, group, module) for group in groups.values()]
+class _Collector:
+    """Puts overloads into groups, and groups into bindings; notes what is refused."""
+
+    def __init__(self) -> None:
+        self.faults: Final[list[Fault]] = []
+        self._groups: Final[dict[PythonModule, dict[str, list[Overload]]]] = {module: {} for module in MODULES}
+        self._refused: Final[set[tuple[PythonModule, str]]] = set()
+
+    def add(self, function: NativeFunction) -> None:
+        """Adds an overload to its modules."""
+        for module in _modules(function):
+            name = function.name.name
+            try:
+                overload = Overload(function_signature(function, method=module is TENSOR_METHODS), function)
+                check_overload(overload)
+            except REFUSALS as refusal:
+                self._refuse(module, name, refused(function, refusal))
+            else:
+                self._groups[module].setdefault(name, []).append(overload)
+
+    def add_deprecated(self, one: DeprecatedSignature) -> None:
+        """Adds a deprecated signature where its function has a binding."""
+        for module in _modules(one.function):
+            name = one.function.name.name
+            group = self._groups[module].get(name)
+            if group is None:
+                continue
+            category, method = one.function.category_override, module is TENSOR_METHODS
+            try:
+                signature = python_signature(
+                    one.schema, category=category, method=method, passed=one.passed, place=one.place
+                )
+                overload = Overload(signature, one.function)
+                check_overload(overload)
+            except REFUSALS as refusal:
+                self._refuse(module, name, refused(one.function, refusal, one.place))
+            else:
+                group.append(overload)
+
+    def _refuse(self, module: PythonModule, name: str, fault: Fault) -> None:
+        # What follows from the fault of another overload of the name would be gone with it.
+        self._refused.add((module, name))
+        self.faults.append(fault)
+
+    def bindings(self, module: PythonModule) -> list[Binding]:
+        """The bindings of a module, in the order in which their names first occur."""
+        made = []
+        for name, group in self._groups[module].items():
+            if (module, name) not in self._refused:
+                try:
+                    pairs = ordered(paired(group))
+                except REFUSALS as refusal:
+                    self.faults.append(refused(group[0].function, refusal))
+                else:
+                    made.append(Binding(group[0].function.name, module, tuple(group), tuple(pairs)))
+        return made
 
 
 @per_job
-def all_functions(job: Job) -> list[Overload]:
-    """All bound overloads as functions, those that are methods only included."""
-    return _overloads(job, bound_functions(job), method=False)
+def _bindings(job: Job) -> _Bindings:
+    collector = _Collector()
+    for function in bound_functions(job):
+        collector.add(function)
+    for one in job.deprecated:
+        collector.add_deprecated(one)
+    return _Bindings({module: collector.bindings(module) for module in MODULES}, collector.faults)
+
+
+def check_bindings(job: Job, sink: Diagnostics) -> None:
+    """Reports what keeps functions from getting their binding."""
+    for fault in _bindings(job).faults:
+        sink.add(fault.diagnostic)
 
 
 def bindings(job: Job, module: PythonModule) -> list[Binding]:
-    """The functions of a module, or the methods."""
-    if module is TENSOR_METHODS:
-        methods = [function for function in bound_functions(job) if is_in_module(function, module)]
-        return grouped(_overloads(job, methods, method=True), module)
-    return grouped([one for one in all_functions(job) if is_in_module(one.function, module)], module)
+    """The functions of a module, or the methods, in the order in which their names first occur."""
+    return _bindings(job).by_module[module]
 
 
-def by_name(found: Iterable[Binding]) -> list[Binding]:
+def by_name(found: Iterable[Binding]) -> Sequence[Binding]:
     """The bindings sorted by their names."""
     return sorted(found, key=lambda one: one.name.name)
