@@ -1,0 +1,105 @@
+"""Write stubs, so that type checkers and editors know the operators of `torch.ops`.
+
+  opwright stubs --out stubs                                       every operator of the installed PyTorch
+  opwright stubs --out stubs --yaml my_ops.yaml                    those of a library as well
+  opwright stubs --out stubs --yaml my_ops.yaml --namespace my     those of the library alone
+
+The package below --out is `torch-stubs`. Type checkers find it where packages are installed; --project writes what pip
+needs to install it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from opwright.build.engine import Engine
+from opwright.build.outputs import emitted
+from opwright.cli import console
+from opwright.cli.arguments import add_input_arguments, ask_whole_download
+from opwright.emit.emitter import AnyEmitter, Job
+from opwright.emit.stubs.codes import NO_OWN_STUBS, UNKNOWN_NAMESPACE
+from opwright.emit.stubs.files import emitters, own_stub_emitters, project_emitter
+from opwright.emit.stubs.namespaces import namespaces
+from opwright.generation import Generation, Request, open_inputs
+from opwright.load.libraries import load_libraries
+from opwright.model.catalog import Catalog
+from opwright.release.inputs import Inputs
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.text import SourceFile
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_input_arguments(parser)
+    operators = parser.add_argument_group("operators")
+    operators.add_argument(
+        "--yaml",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="operators of a library, of any namespaces, in a file like native_functions.yaml",
+    )
+    operators.add_argument(
+        "--namespace",
+        metavar="NS",
+        action="append",
+        help="write stubs of this namespace only (may be repeated); others stay without types",
+    )
+    output = parser.add_argument_group("outputs")
+    output.add_argument("--out", metavar="DIR", required=True, help="the folder to write `torch-stubs` into")
+    output.add_argument(
+        "--project", metavar="NAME", help="write a pyproject.toml as well, so that `pip install DIR` installs the stubs"
+    )
+    output.add_argument("--dry-run", action="store_true", help="list the files that would be made; write nothing")
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Write the stubs, and print a summary."""
+    started = time.perf_counter()
+    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    folders = {"stubs": arguments.out}
+    generation = Generation(Request(inputs=inputs, folders=folders, families=(), release=arguments.release), sink)
+    own = generation.job
+    libraries = [SourceFile.read(path) for path in arguments.yaml]
+    catalog = load_libraries(own.catalog, libraries, inputs.read_text("native/tags.yaml"), sink, own.rules)
+    sink.raise_if_errors()
+    job = Job(_chosen(catalog, arguments.namespace, sink), own.rules, own.options)
+    engine = Engine(folders, inputs.read_text)
+    chosen: list[AnyEmitter] = [*emitters(job), *own_stub_emitters(_own_stubs(inputs, sink))]
+    if arguments.project is not None:
+        chosen.append(project_emitter(arguments.project, str(generation.version)))
+    outputs = emitted(chosen, job)
+    if arguments.dry_run:
+        sys.stdout.writelines(f"{planned.target}\n" for planned in engine.plan(outputs).outputs)
+        return console.SUCCESS
+    summary = engine.write(outputs)
+    shown = ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(job))
+    print(
+        f"{len(job.catalog):,} overloads of {shown}: {summary.files} files below {arguments.out}, "
+        f"{summary.written} written, {summary.unchanged} unchanged, {time.perf_counter() - started:.2f} s"
+    )
+    return console.SUCCESS
+
+
+def _own_stubs(inputs: Inputs, sink: Diagnostics) -> dict[str, str]:
+    """The stubs that PyTorch brings, by path."""
+    paths = [path for path in inputs.member_names("torch/") if path.endswith(".pyi")]
+    if not paths:
+        sink.warning(NO_OWN_STUBS, f"no stubs of PyTorch's own at {inputs.origin}")
+    return {path: text.decode() for path, text in inputs.read_members(paths).items()}
+
+
+def _chosen(catalog: Catalog, wanted: list[str] | None, sink: Diagnostics) -> Catalog:
+    """The catalog with the functions of the wanted namespaces; FaultsFound where one of these has none."""
+    if wanted is None:
+        return catalog
+    known = dict.fromkeys([function.namespace for function in catalog.functions])
+    for name in wanted:
+        if name not in known:
+            help = did_you_mean(name, known) or f"there are: {', '.join(known)}"
+            sink.error(UNKNOWN_NAMESPACE, f"no operator is in the namespace `{name}`", help=help)
+    sink.raise_if_errors()
+    functions = tuple([function for function in catalog.functions if function.namespace in wanted])
+    return Catalog(functions, (), (), catalog.keys, catalog.tags)

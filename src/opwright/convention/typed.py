@@ -1,0 +1,137 @@
+"""The Python types of values that operators take and return when they are called as `torch.ops.NAMESPACE.OPERATOR`.
+
+The words of types here are those that each module of stubs defines in its head (`_Tensor`, `_int`, ...): an operator
+or an overload may be called `int` or `Tensor`, and must not change what the word means in the signatures beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from opwright.schema.function import Argument, Return
+from opwright.schema.types import ClassType, ListType, OptionalType, Type
+
+__all__ = ["NUMBERS_AS_TENSORS", "argument_type", "default_text", "return_type"]
+
+
+class Form(NamedTuple):
+    """What a base type takes as an argument, and what it gives as a return."""
+
+    argument: str
+    result: str
+
+
+#: Base type -> its form. Enumerations (dtypes, layouts, ...) are returned as the numbers of their members.
+_FORMS: Final[dict[str, Form]] = {
+    "Tensor": Form("_Tensor", "_Tensor"),
+    "Scalar": Form("_Number", "_Number"),
+    "int": Form("_int", "_int"),
+    "SymInt": Form("_int | _SymInt", "_int | _SymInt"),
+    "DeviceIndex": Form("_int", "_int"),
+    "float": Form("_float", "_float"),
+    "bool": Form("_bool", "_bool"),
+    "SymBool": Form("_bool | _SymBool", "_bool | _SymBool"),
+    "str": Form("_str", "_str"),
+    "Dimname": Form("_str", "_str"),
+    "DimVector": Form("_Sequence[_int]", "_list[_int]"),
+    "ScalarType": Form("_dtype", "_int"),
+    "Layout": Form("_layout", "_int"),
+    "MemoryFormat": Form("_memory_format", "_int"),
+    "QScheme": Form("_qscheme", "_int"),
+    "Device": Form("_device | _str", "_device"),
+    "Generator": Form("_Generator", "_Generator"),
+    "Storage": Form("_Storage", "_Storage"),
+    "Stream": Form("_Stream", "_Stream"),
+    "GraphModule": Form("_Any", "_Any"),
+}
+
+#: A TorchScript class comes and goes as an object whose class Python does not know.
+_CLASS: Final = Form("_ScriptObject", "_ScriptObject")
+
+#: The item types of which one value may stand for all items of a list with a size: `int[2] stride=1`.
+_REPEATED: Final = frozenset(("int", "SymInt", "float"))
+
+#: Operators whose tensor arguments take numbers as well, whatever their namespace.
+NUMBERS_AS_TENSORS: Final = frozenset(
+    (
+        "_to_copy", "add", "copy", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "to",
+        "true_divide",
+    )
+)  # fmt: skip
+
+_ARGUMENT_TYPES: Final[dict[Type, str]] = {}
+_RETURN_TYPES: Final[dict[tuple[Return, ...], str]] = {}
+
+
+def argument_type(type: Type) -> str:
+    """What may be passed for a type.
+
+    >>> from opwright.schema import parse_type
+    >>> argument_type(parse_type("int[2]?")), argument_type(parse_type("Tensor?[]"))
+    ('_int | _Sequence[_int] | None', '_Sequence[_Tensor | None]')
+    """
+    found = _ARGUMENT_TYPES.get(type)
+    if found is None:
+        found = _ARGUMENT_TYPES[type] = _argument_type(type)
+    return found
+
+
+def _argument_type(type: Type) -> str:
+    if isinstance(type, OptionalType):
+        return f"{argument_type(type.elem)} | None"
+    if isinstance(type, ListType):
+        item = argument_type(type.elem)
+        many = f"_Sequence[{item}]"
+        return f"{item} | {many}" if type.size is not None and type.elem.text in _REPEATED else many
+    return _form(type).argument
+
+
+def _form(type: Type) -> Form:
+    return _CLASS if isinstance(type, ClassType) else _FORMS[type.text]
+
+
+def return_type(returns: tuple[Return, ...]) -> str:
+    """What a call gives: nothing, one value, or a tuple of several.
+
+    >>> from opwright.schema import parse_schema
+    >>> return_type(parse_schema("max.dim(Tensor self, int dim) -> (Tensor values, Tensor indices)").returns)
+    '_tuple[_Tensor, _Tensor]'
+    """
+    found = _RETURN_TYPES.get(returns)
+    if found is None:
+        given = [_returned(one.type) for one in returns]
+        found = "None" if not given else given[0] if len(given) == 1 else f"_tuple[{', '.join(given)}]"
+        _RETURN_TYPES[returns] = found
+    return found
+
+
+def _returned(type: Type) -> str:
+    if isinstance(type, OptionalType):
+        return f"{_returned(type.elem)} | None"
+    if isinstance(type, ListType):
+        return f"_list[{_returned(type.elem)}]"
+    return _form(type).result
+
+
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?")
+
+#: Defaults that are spelt otherwise in Python. Reductions are numbers there.
+_DEFAULTS: Final = {"None": "None", "True": "True", "False": "False", "Mean": "1", "Sum": "2"}
+
+
+def default_text(argument: Argument) -> str:
+    """How Python spells the default of an argument that has one; `...` where that takes more than a literal.
+
+    >>> from opwright.schema import parse_schema
+    >>> schema = parse_schema("f(Tensor x, int[2] a=1, int b=Mean, ScalarType c=long, str d='mean') -> Tensor")
+    >>> [default_text(one) for one in schema.arguments.all[1:]]
+    ['1', '1', '...', "'mean'"]
+    """
+    text = argument.default or "..."
+    if text == "None":
+        # A reduction may be `None` too, which is its number 0.
+        return "None" if argument.type.is_nullable else "0"
+    if text[0] in "'\"":
+        return text if "\\" not in text else "..."
+    return _DEFAULTS.get(text) or (text if _NUMBER.fullmatch(text) else "...")

@@ -1,0 +1,72 @@
+"""Calls of operators as Python's type checkers read them: parameters, returns, and a docstring with the schema."""
+
+from __future__ import annotations
+
+import keyword
+from typing import Final
+
+from opwright.convention.typed import NUMBERS_AS_TENSORS, argument_type, default_text, return_type
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
+
+__all__ = ["call", "docstring", "is_attribute"]
+
+_KEYWORDS: Final = frozenset(keyword.kwlist)
+
+_PARAMETERS: Final[dict[tuple[Argument, bool], str]] = {}
+
+
+def call(function: NativeFunction, receiver: str = "") -> str:
+    """The parameters and the return of an overload, as `(self: _Tensor, *, out: _Tensor) -> _Tensor`.
+
+    `receiver` names a first parameter that is passed by position alone: that of methods.
+    """
+    arguments = function.arguments
+    numbers = function.root_name in NUMBERS_AS_TENSORS
+    shown = [parameter(one, numbers) for one in arguments.positional]
+    closed = _unnameable(arguments.positional)
+    if closed:
+        # A word that Python keeps for itself cannot be named in a call, and so nothing that stands before it can.
+        shown.insert(closed, "/")
+    if receiver:
+        shown[:0] = [receiver] if closed else [receiver, "/"]
+    rest = arguments.keyword_only + arguments.out
+    if rest:
+        shown += ["*", *[parameter(one, numbers) for one in rest]]
+    return f"({', '.join(shown)}) -> {return_type(function.schema.returns)}"
+
+
+def _unnameable(positional: tuple[Argument, ...]) -> int:
+    """How many parameters there are up to and with the last whose name is a keyword of Python."""
+    return max([index for index, one in enumerate(positional, 1) if one.name in _KEYWORDS], default=0)
+
+
+def parameter(argument: Argument, numbers: bool) -> str:
+    """One parameter with its type and default; with `numbers`, one that takes a number in place of a tensor."""
+    found = _PARAMETERS.get((argument, numbers))
+    if found is None:
+        name = f"{argument.name}_" if argument.name in _KEYWORDS else argument.name
+        type = argument_type(argument.type)
+        if numbers and type == "_Tensor" and not argument.is_write:
+            type = "_Tensor | _Number"
+        ending = "" if argument.default is None else f" = {default_text(argument)}"
+        found = _PARAMETERS[argument, numbers] = f"{name}: {type}{ending}"
+    return found
+
+
+def docstring(function: NativeFunction) -> str:
+    """A docstring that shows the schema of an overload."""
+    text = f"{function.namespace}::{function.schema}"
+    if "\\" in text or '""' in text or text.endswith('"'):
+        return repr(text)
+    return f'"""{text}"""'
+
+
+def is_attribute(name: str) -> bool:
+    """Whether a name can be written after a dot, and in a class means what is written.
+
+    >>> is_attribute("Tensor"), is_attribute("from"), is_attribute("3d"), is_attribute("__private")
+    (True, False, False, False)
+    """
+    private = name.startswith("__") and not name.endswith("__")
+    return name.isidentifier() and name not in _KEYWORDS and not private

@@ -1,0 +1,122 @@
+"""One module of stubs per namespace: a class per operator, with its overloads and the ways to call it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from opwright.emit.emitter import Job, Slots, per_job
+from opwright.emit.stubs.calls import call, docstring, is_attribute
+from opwright.model.native_function import NativeFunction
+
+__all__ = ["PACKAGE", "Namespace", "namespace_path", "namespace_text", "namespaces"]
+
+#: The package of the modules; it exists for type checkers alone.
+PACKAGE: Final = "_opwright"
+
+
+class Namespace(NamedTuple):
+    """The operators of a namespace by name, each with its overloads in the order of the catalog."""
+
+    name: str
+    operators: Mapping[str, Sequence[NativeFunction]]
+
+
+@per_job
+def namespaces(job: Job) -> tuple[Namespace, ...]:
+    """The namespaces of a job whose names can stand behind `torch.ops`, in the order in which they occur."""
+    found: dict[str, dict[str, list[NativeFunction]]] = {}
+    for function in job.catalog.functions:
+        found.setdefault(function.namespace, {}).setdefault(function.name.name, []).append(function)
+    return tuple(
+        Namespace(name, operators) for name, operators in found.items() if is_attribute(name) and name not in _OF_OPS
+    )
+
+
+def namespace_path(namespace: Namespace) -> str:
+    """Where the module of a namespace stands."""
+    return f"torch-stubs/{PACKAGE}/{namespace.name}.pyi"
+
+
+#: What classes of operators have anyway: an overload of such a name is reached with `getattr` alone.
+_OF_PACKETS: Final = frozenset(("op", "op_overloads", "overloads"))
+
+#: What `torch.ops` has anyway.
+_OF_OPS: Final = frozenset(("higher_order", "import_module", "load_library", "loaded_libraries", "name"))
+
+#: What namespaces have anyway.
+_OF_NAMESPACES: Final = frozenset(("name",))
+
+_HEAD: Final = '''\
+# Stubs of torch.ops.{namespace}. Made by Opwright from schemas: change those instead.
+# Operators may have overloads that overlap, and each asks of `self` what its schema says.
+# mypy: disable-error-code="misc, overload-overlap, overload-cannot-match, override"
+# pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInconsistentOverload=false
+# pyright: reportSelfClsParameterName=false, reportPrivateUsage=false
+# ruff: noqa
+"""The operators of `torch.ops.{namespace}`."""
+
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int, list as _list, str as _str
+from builtins import tuple as _tuple
+from collections.abc import Callable as _Callable, Sequence as _Sequence
+from typing import Any as _Any, ParamSpec as _ParamSpec, TypeVar as _TypeVar, overload as _overloads
+
+from torch import Generator as _Generator, ScriptObject as _ScriptObject, Stream as _Stream, Tensor as _Tensor
+from torch import SymBool as _SymBool, SymFloat as _SymFloat, SymInt as _SymInt
+from torch import TypedStorage as _TypedStorage, UntypedStorage as _UntypedStorage
+from torch import device as _device, dtype as _dtype, layout as _layout, memory_format as _memory_format
+from torch import qscheme as _qscheme
+from torch._ops import OpOverload as _OpOverload, OpOverloadPacket as _OpOverloadPacket, _OpNamespace
+
+_Parameters = _ParamSpec("_Parameters")
+_Result = _TypeVar("_Result")
+_Number = _int | _float | _complex | _SymInt | _SymFloat | _SymBool
+_Storage = _TypedStorage | _UntypedStorage
+
+def _overload(call: _Callable[_Parameters, _Result]) -> _OpOverload[_Parameters, _Result]: ...
+
+# The base takes every name for an overload; an operator has those that are listed.
+class _Operator(_OpOverloadPacket):
+    __getattr__: None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+
+class _Operators(_OpNamespace):
+    __getattr__: None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+'''
+
+#: The words that the head defines or uses. An operator of such a name has a class with another one.
+_WORDS: Final = frozenset(re.findall(r"\b_\w+", _HEAD)) | {"Namespace", "ops", "staticmethod"}
+
+#: Stands for the operator itself where it is called; no argument of a schema is called so.
+_RECEIVER: Final = "_operator_"
+
+
+def namespace_text(namespace: Namespace, job: Job) -> Slots:
+    """The module of a namespace."""
+    classes = {name: f"{name}_operator" if name in _WORDS else name for name in namespace.operators}
+    written = [name for name in classes if is_attribute(name) and name not in _OF_NAMESPACES]
+    lines = [_HEAD.format(namespace=namespace.name)]
+    for name in written:
+        lines += _operator_lines(classes[name], namespace.operators[name])
+    lines.append("class Namespace(_Operators):")
+    lines += [f"    {name}: {classes[name]}" for name in written]
+    lines += ["", "ops: Namespace", ""]
+    return {"text": "\n".join(lines)}
+
+
+def _operator_lines(class_name: str, overloads: Sequence[NativeFunction]) -> list[str]:
+    """The class of an operator: an attribute for each overload, then the call that chooses among them."""
+    lines = [f"class {class_name}(_Operator):"]
+    for function in overloads:
+        name = function.name.overload or "default"
+        if is_attribute(name) and name not in _OF_PACKETS and name not in _WORDS:
+            lines.append(
+                f"    @_overload\n    @staticmethod\n    def {name}{call(function)}:\n        {docstring(function)}"
+            )
+    # An out overload takes what the functional one takes and more, so the order among the others is the schemas' own.
+    ordered = sorted(overloads, key=lambda one: bool(one.arguments.out))
+    choice = "    @_overloads\n" if len(ordered) > 1 else ""
+    lines += [
+        f"{choice}    def __call__{call(function, _RECEIVER)}:\n        {docstring(function)}" for function in ordered
+    ]
+    return [*lines, ""]
