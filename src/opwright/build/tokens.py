@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
+from opwright.model.said import Said
 from opwright.schema.function import Argument, Return
 from opwright.schema.names import OperatorName
 from opwright.schema.types import Type
@@ -28,8 +29,8 @@ __all__ = ["TOKEN_SIZE", "UNSAID", "UnitTokens", "digest", "job_token"]
 TOKEN_SIZE: Final = 8
 
 #: Values whose representation is all that they are. Those of the schema language say their whole text.
-Atom: TypeAlias = "str | DispatchKey | enum.Enum | Argument | OperatorName | Return | Type"
-_ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Type)
+Atom: TypeAlias = "str | DispatchKey | enum.Enum | Argument | OperatorName | Return | Said | Type"
+_ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Said, Type)
 
 #: What a function holds that its token leaves out: where it stands, what is remembered with it, what follows from the
 #: rest, and its groups, which the token covers by their members.

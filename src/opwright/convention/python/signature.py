@@ -14,11 +14,12 @@ from opwright.convention.python.parameter import (
     parameter,
 )
 from opwright.model.native_function import NativeFunction
+from opwright.model.said import Said
 from opwright.schema.function import FunctionSchema
 from opwright.source.span import Span
 
 
-class PythonSignature:
+class PythonSignature(Said):
     """What a Python caller passes to a function or a method.
 
     `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is what the
@@ -52,9 +53,8 @@ class PythonSignature:
         self.parameters: Final = given + options if out is None else (*given, out, *options)
 
     def __repr__(self) -> str:
-        # All that a signature is, so that it can stand for it.
-        kind = "method" if self.method else "function"
-        return f"<Python {kind} {self.text}: {self.schema} as {self.passed}, {self.options}>"
+        # The tensor options follow from the function that the signature belongs to.
+        return f"<Python {'method' if self.method else 'function'} of {self.schema} passing {self.passed}>"
 
     @property
     def deprecated(self) -> bool:
