@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the stubs, and print a summary."""
     started = time.perf_counter()
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
     folders = {"stubs": arguments.out}
     generation = Generation(Request(inputs=inputs, folders=folders, families=(), release=arguments.release), sink)
     own = generation.job
