@@ -408,11 +408,3 @@ Where an entry has `dispatch`, its formulas stand below a dispatch key, `Default
 own. What stands beside `dispatch` is not read.
 """,
 )
-UNKNOWN_SECOND_NAME: Final = _warning(
-    6,
-    "one of several names is not an argument of the function",
-    """
-A key may name several arguments that a formula gives the gradients of. One of them is no argument of the function, so
-that its gradient goes nowhere.
-""",
-)

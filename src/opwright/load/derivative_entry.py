@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from opwright.load import derivative_codes as codes
 from opwright.load.derivative_outputs import Differentiability, counted
 from opwright.load.derivative_report import EntryReport, part_span
+from opwright.load.formula_checks import FormulaChecker, FormulaScope
 from opwright.load.formulas import (
     Savable,
     check_fixed_sizes,
@@ -17,7 +18,7 @@ from opwright.load.formulas import (
     saved_by,
     words_of,
 )
-from opwright.load.forward_formulas import ForwardDraft, finished_forward
+from opwright.load.forward_formulas import AUTOMATIC, ForwardDraft, finished_forward
 from opwright.model.derivatives import Derivative, ForwardDerivative
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -26,6 +27,9 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Node, Scalar
 
 _NUMBERED_RESULT: Final = re.compile(r"result(\d+)")
+#: What the names of functions over lists start with; their formulas are for the item with index `i`.
+FOREACH: Final = "_foreach_"
+
 _NOT_DIFFERENTIABLE: Final = "non_differentiable"
 
 
@@ -87,12 +91,13 @@ def load_formulas(
     outputs: Differentiability,
     fields: tuple[str, ...],
     report: EntryReport,
+    checker: FormulaChecker,
 ) -> Formulas | None:
     """The formulas that keys and values of an entry give; None where one of them is at fault.
 
     `fields` are the names of the fields of an entry that are no formulas, to tell a misspelt one.
     """
-    reader = _Reader(scope_of(function), outputs, fields, report)
+    reader = _Reader(scope_of(function), outputs, fields, report, checker)
     for key, value in sorted(entries, key=lambda entry: entry[0].value):
         reader.read(key, value)
     if report.failed:
@@ -104,9 +109,20 @@ def load_formulas(
 class _Reader:
     """Reads one formula after another, then puts together what holds for all."""
 
-    __slots__ = ("_backward", "_fields", "_forward", "_gradients", "_not_differentiable", "_report", "_scope", "_taken")
+    __slots__ = (
+        "_backward", "_checker", "_fields", "_forward", "_gradients", "_names", "_not_differentiable", "_report",
+        "_scope", "_taken",
+    )  # fmt: skip
 
-    def __init__(self, scope: Scope, outputs: Differentiability, fields: tuple[str, ...], report: EntryReport) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        outputs: Differentiability,
+        fields: tuple[str, ...],
+        report: EntryReport,
+        checker: FormulaChecker,
+    ) -> None:
+        self._checker: Final = checker
         self._scope: Final = scope
         self._fields: Final = fields
         self._report: Final = report
@@ -115,6 +131,20 @@ class _Reader:
         self._forward: Final[list[ForwardDraft]] = []
         self._not_differentiable: Final[list[str]] = []
         self._taken: Final[set[str]] = set()
+        arguments = [one.name for one in scope.function.arguments.all]
+        shared = [*arguments, *scope.argument_names, *[one.name for one in scope.results]]
+        if scope.function.root_name.startswith(FOREACH):
+            shared.append("i")
+        self._names: Final = FormulaScope(
+            scope.function.name.text, frozenset([*shared, "grad", "grads", *self._gradients])
+        )
+
+    def _forward_names(self) -> FormulaScope:
+        """The names of forward formulas: arguments with an ending for value or tangent, instead of gradients."""
+        arguments = [*self._scope.argument_names, "original_self"]
+        endings = [f"{name}{ending}" for name in arguments for ending in ("_p", "_t")]
+        gradients = {"grad", "grads", *self._gradients}.difference(self._scope.argument_names)
+        return FormulaScope(self._names.function, self._names.names.difference(gradients).union(endings))
 
     def read(self, key: Scalar, value: Node) -> None:
         """Reads the formula of a key, which names arguments or results."""
@@ -131,6 +161,8 @@ class _Reader:
             formula = self._formula(value)
             if formula is not None:
                 self._forward.append(ForwardDraft(names, types, formula))
+                if formula.value not in AUTOMATIC:
+                    self._checker.check(formula, words_of(formula.value), self._forward_names())
 
     def _formula(self, value: Node) -> Scalar | None:
         if isinstance(value, Scalar) and value.kind == "str":
@@ -160,18 +192,15 @@ class _Reader:
             self._report.error(codes.OVERLAP, message, part_span(key, name))
         for name in names[1:]:
             if name not in self._scope.argument_names:
-                self._report.sink.warning(
-                    codes.UNKNOWN_SECOND_NAME,
-                    f"`{self._scope.function.name}` has no argument `{name}`",
-                    part_span(key, name),
-                    help=did_you_mean(name, self._scope.argument_names),
-                )
+                self._report_unknown(key, name)
 
     def _derivative(self, names: tuple[str, ...], scalar: Scalar) -> Derivative:
         text = scalar.value
         report = self._report.formula(scalar)
         check_fixed_sizes(text, report)
-        inputs = saved_by(text, words_of(text), self._scope.arguments, names, report)
+        words = words_of(text)
+        self._checker.check(scalar, words, self._names)
+        inputs = saved_by(text, words, self._scope.arguments, names, report)
         formula, words, saved_outputs = saved_by(inputs.formula, inputs.words, self._scope.results, names, report)
         outputs = len(self._scope.function.schema.returns)
         for index in gradient_indices(formula):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.load import derivative_codes as codes
@@ -10,12 +11,14 @@ from opwright.load.derivative_entry import load_formulas
 from opwright.load.derivative_functions import FunctionIndex
 from opwright.load.derivative_outputs import Differentiability, read_differentiability
 from opwright.load.derivative_report import EntryReport
+from opwright.load.formula_checks import FormulaChecker
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import AUTOGRAD_KEYS, DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -27,11 +30,12 @@ FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
 _KEYS: Final = frozenset((DEFAULT_KEY, *AUTOGRAD_KEYS))
 
 
-def load_derivatives(file: SourceFile, catalog: Catalog, sink: Diagnostics) -> Derivatives:
+def load_derivatives(file: SourceFile, catalog: Catalog, sink: Diagnostics, *, strict: bool = False) -> Derivatives:
     """The derivatives of a release's operators.
 
     All faults of the file go to `sink`; entries at fault are then missing, so pass the gate
-    (`sink.raise_if_errors()`) before using what is loaded.
+    (`sink.raise_if_errors()`) before using what is loaded. What PyTorch's own generator lets pass (names and functions
+    that do not exist, entries without effect) is a warning, with `strict` an error; then every formula is parsed.
     """
     try:
         root = load_yaml(file)
@@ -41,7 +45,7 @@ def load_derivatives(file: SourceFile, catalog: Catalog, sink: Diagnostics) -> D
     if not isinstance(root, Sequence):
         sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
         return Derivatives({}, frozenset())
-    loader = _Loader(FunctionIndex(catalog, sink), sink)
+    loader = _Loader(FunctionIndex(catalog, sink), FormulaChecker(catalog, sink, strict=strict), sink, strict)
     for item in root.items:
         if isinstance(item, Mapping):
             loader.add(item)
@@ -71,9 +75,11 @@ def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[Nat
 class _Loader:
     """Reads entries one by one; numbers the nodes of the same name in the order of the file."""
 
-    __slots__ = ("_entries", "_functions", "_sink", "_used_names", "infos", "keys")
+    __slots__ = ("_checker", "_entries", "_functions", "_is_strict", "_sink", "_used_names", "infos", "keys")
 
-    def __init__(self, functions: FunctionIndex, sink: Diagnostics) -> None:
+    def __init__(self, functions: FunctionIndex, checker: FormulaChecker, sink: Diagnostics, is_strict: bool) -> None:
+        self._checker: Final = checker
+        self._is_strict: Final = is_strict
         self._functions: Final = functions
         self._sink: Final = sink
         self._used_names: Final[dict[str, int]] = {}
@@ -105,7 +111,7 @@ class _Loader:
     def _take(self, function: NativeFunction, named: Scalar, by_key: InfoByKey) -> None:
         earlier = self._entries.get(function)
         if earlier is not None:
-            self._sink.warning(
+            self._doubt(
                 codes.REPEATED_ENTRY,
                 f"a second entry for `{function.name}` takes the place of the first",
                 named.span,
@@ -113,6 +119,11 @@ class _Loader:
             )
         self._entries[function] = named
         self.infos[function] = by_key
+
+    def _doubt(self, code: str, message: str, at: Span, *, help: str = "", also: Row[Label] = ()) -> None:
+        """Reports what has no effect: a warning, or an error in a strict run."""
+        tell = self._sink.error if self._is_strict else self._sink.warning
+        tell(code, message, at, help=help, also=also)
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function that carries the derivatives of the one that an entry names."""
@@ -136,7 +147,7 @@ class _Loader:
             return
         for key, _ in formulas:
             message = f"the formula of `{key.value}` stands beside `dispatch` and has no effect"
-            self._sink.warning(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
+            self._doubt(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
         if not isinstance(dispatch, Mapping):
             report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.described}, not a mapping", dispatch.span)
             return
@@ -162,7 +173,7 @@ class _Loader:
     ) -> DifferentiabilityInfo | None:
         self.keys.add(key)
         name = function.name.name
-        formulas = load_formulas(function, entries, outputs, FIELDS, report)
+        formulas = load_formulas(function, entries, outputs, FIELDS, report, self._checker)
         if formulas is None:
             return None
         node_name = None

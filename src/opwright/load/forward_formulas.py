@@ -17,6 +17,9 @@ from opwright.source.nodes import Scalar
 _ELEMENT_WISE: Final = "auto_element_wise"
 _LINEAR: Final = "auto_linear"
 
+#: The words that stand for a forward formula which follows from other things.
+AUTOMATIC: Final = (_ELEMENT_WISE, _LINEAR)
+
 
 class ForwardDraft(NamedTuple):
     """A forward formula as the entry gives it: the outputs, their types, and the scalar with the formula."""

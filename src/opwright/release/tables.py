@@ -14,7 +14,7 @@ from opwright.release.version import Version, parse_version
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["ShimOperator", "ShimVersion", "complex_gradients", "shim_operators"]
+__all__ = ["ShimOperator", "ShimVersion", "complex_gradients", "formula_helpers", "shim_operators"]
 
 _DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 
@@ -55,6 +55,16 @@ def _complex_gradients(series: Version) -> frozenset[str]:
         if (since is None or series >= parse_version(since)) and (until is None or series < parse_version(until)):
             names.append(name)
     return frozenset(names)
+
+
+@cache
+def formula_helpers() -> frozenset[str]:
+    """The functions that derivative formulas can call besides operators, in any release.
+
+    >>> "pow_backward" in formula_helpers()
+    True
+    """
+    return frozenset(name for name, *_ in _rows("formula_helpers.txt"))
 
 
 def shim_operators(version: Version, family: str) -> Mapping[str, ShimOperator]:
