@@ -204,6 +204,8 @@ def test_out_form_without_base_is_refused() -> None:
         ),
         # The parser fails at a list that is not of tensors.
         (("mix.l(Tensor[] by) -> Tensor", "mix.n(float[] by) -> Tensor"), ["mix.n", "mix.l"]),
+        # Names of dimensions, of releases that have them, are tried last of all.
+        (("mix.n(Tensor self, Dimname by) -> Tensor", "mix.i(Tensor self, int by) -> Tensor"), ["mix.i", "mix.n"]),
         # Else the texts decide, and the number of parameters makes them incomparable.
         (("mix.b(Tensor self, str by) -> Tensor", "mix.a(Tensor self, int by) -> Tensor"), ["mix.b", "mix.a"]),
         (

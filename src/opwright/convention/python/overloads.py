@@ -92,6 +92,9 @@ _YIELDS_TO: Final = frozenset(
 
 @cache
 def _yields(type: Type, other: Type) -> bool:
+    if "Dimname" in type.text:
+        # Names of dimensions are strings, which other types are not made from; they come last.
+        return "Dimname" not in other.text
     # The parser fails at a list that holds something else than tensors, so lists of tensors come last.
     return (type.text, other.text) in _YIELDS_TO or (type.text == "Tensor[]" and "[]" in other.text)
 
