@@ -133,7 +133,8 @@ def _loaded_derivatives(request: Request, catalog: Catalog, sink: Diagnostics) -
     from opwright.load.derivative_matching import match_derivatives
     from opwright.load.derivatives import load_derivatives
 
-    derivatives = load_derivatives(request.inputs.read_text("autograd/derivatives.yaml"), catalog, sink)
+    file = request.inputs.read_text("autograd/derivatives.yaml")
+    derivatives = load_derivatives(file, catalog, sink, strict=request.strict)
     sink.raise_if_errors()
     selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
     return match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), sink)
@@ -176,6 +177,7 @@ class Request:
     options: Options = field(default_factory=Options)
     selection: Selection = EVERYTHING
     tolerant: bool = False
+    strict: bool = False
     mps: bool = False
     xpu: bool = False
     mtia: bool = False
