@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
@@ -17,17 +18,21 @@ from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import Diagnostics, Fault
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Binding:
-    """A Python function, or a method of tensors: its overloads, the deprecated ones last.
-
-    `pairs` are what the parser's signatures call, in the order in which it tries them.
-    """
+    """A Python function, or a method of tensors: its overloads, the deprecated ones last."""
 
     name: OperatorName
     module: PythonModule
     overloads: tuple[Overload, ...]
-    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """What the parser's signatures call, in the order in which it tries them.
+
+        Raises Repeated and OutAlone, for which `bindings` has made sure that there is no reason.
+        """
+        return ordered(paired(self.overloads))
 
     @property
     def is_method(self) -> bool:
@@ -118,12 +123,13 @@ class _Collector:
         made = []
         for name, group in self._groups[module].items():
             if (module, name) not in self._refused:
+                binding = Binding(group[0].function.name, module, tuple(group))
                 try:
-                    pairs = ordered(paired(group))
+                    _ = binding.pairs
                 except REFUSALS as refusal:
                     self.faults.append(refused(group[0].function, refusal))
                 else:
-                    made.append(Binding(group[0].function.name, module, tuple(group), tuple(pairs)))
+                    made.append(binding)
         return made
 
 
