@@ -122,7 +122,9 @@ def test_a_template_with_an_unknown_slot_is_shown(opwright: Program, inputs: Pat
     """A slot that nothing fills is an error at its place in the template."""
     template = inputs / "templates" / "Functions.h"
     template.write_text("${no_such_slot}\n" + template.read_text())
-    done = opwright("generate", "--source-path", inputs, "--release", "2.13", "--out", tmp_path / "out")
+    done = opwright(
+        "generate", "--source-path", inputs, "--release", "2.13", "--out", tmp_path / "out", "--only", "headers"
+    )
     assert done.returncode == 1
     assert "no_such_slot" in done.stderr
     assert "Functions.h:1:" in done.stderr
@@ -145,6 +147,9 @@ def test_an_output_folder_that_is_a_file_is_a_diagnostic(opwright: Program, tmp_
         ["generate"],
         ["generate", "--out", "x", "--only", "heders"],
         ["generate", "--out", "x", "--torch", "auto", "--source-path", "y"],
+        ["generate", "--out", "", "--torch", "auto"],
+        ["generate", "--out", "x", "--torch", ""],
+        ["generate", "--out", "x", "--source-path", ""],
         ["explode"],
         [],
         ["explain", "E9999"],

@@ -7,6 +7,7 @@ file's text is held.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -215,19 +216,21 @@ class Engine:
         tasks: Sequence[Callable[[], Emitted]],
         statuses: dict[str, Status],
         notes: Callable[[], Note],
+        report: Callable[[Planned, bool], None] | None = None,
     ) -> tuple[Summary, list[Note]]:
         """Writes outputs as `write` does, with the tasks shared by several processes.
 
         Each task gives an emitter's outputs. `notes` is called in each process when its tasks are done; what it gives
-        is returned for all.
+        is returned for all. `report` hears of the outputs that this process makes, and not of the others'.
         """
         started = time.perf_counter()
         width = min(len(tasks), MOST_TASKS)
+        own = os.getpid()
 
         def work(writer: Writer, taken: Iterator[int]) -> tuple[Share, Sequence[Diagnostic], Note]:
             found = Diagnostics()
             emitted = (task() for number in taken for task in tasks[number::width])
-            share = self.stage(writer, emitted, found, None, {})
+            share = self.stage(writer, emitted, found, report if os.getpid() == own else None, {})
             return share, found.sorted(), notes()
 
         def check(results: Sequence[tuple[Share, Sequence[Diagnostic], Note]]) -> None:

@@ -18,7 +18,7 @@ from types import TracebackType
 from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
 from opwright.source.diagnostic import Fault
 
-__all__ = ["STAGING_PREFIX", "Writer", "write_file"]
+__all__ = ["STAGING_PREFIX", "Writer", "make_folder", "write_file"]
 
 STAGING_PREFIX = ".opwright-"
 """How the name of each staging folder starts; one that stands without a run was left by a run that was killed."""
@@ -172,6 +172,17 @@ def write_file(target: str, data: bytes) -> bool:
     """
     with Writer() as writer:
         return writer.write(target, data)
+
+
+def make_folder(path: str) -> None:
+    """Makes a folder with those above it, where it is not there yet.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    try:
+        os.makedirs(path or ".", exist_ok=True)
+    except OSError as error:
+        raise _fault(path, error) from None
 
 
 def _holds(target: str, data: bytes) -> bool:

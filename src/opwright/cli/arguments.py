@@ -20,6 +20,7 @@ __all__ = [
     "add_native_aot_argument",
     "add_selection_arguments",
     "ask_whole_download",
+    "not_empty",
     "options",
     "selection",
 ]
@@ -32,12 +33,14 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--torch",
         metavar="SPEC",
+        type=not_empty,
         help="the PyTorch to generate for: `auto` for the one installed in this environment (the default), the path "
         "of a wheel, or a version such as 2.13.0, whose inputs are read from the package index and cached",
     )
     where.add_argument(
         "--source-path",
         metavar="DIR",
+        type=not_empty,
         help="a folder of inputs instead: `aten/src/ATen` of a PyTorch source tree, or of the same layout",
     )
     group.add_argument(
@@ -57,6 +60,13 @@ def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
         help="from 2.15 on: the folder of `NAME/aot.py` that declare kernels compiled ahead of time (default: "
         "torch/_native/ops of the same PyTorch); empty for none",
     )
+
+
+def not_empty(text: str) -> str:
+    """The type of an argument that has to say something: a script's empty variable is no wish for the default."""
+    if not text:
+        raise argparse.ArgumentTypeError("an empty text names nothing")
+    return text
 
 
 def add_backend_arguments(parser: argparse.ArgumentParser) -> None:

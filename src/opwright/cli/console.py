@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
 from collections.abc import Callable
 from typing import Final
 
+from opwright.cli.streams import settle_streams
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 __all__ = ["BUG", "FAULTS", "SUCCESS", "USAGE", "report", "run"]
@@ -29,9 +31,23 @@ def report(diagnostics: Diagnostics) -> None:
         return
     from opwright.source.render import render_terminal
 
-    color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    sys.stderr.write(render_terminal(diagnostics.sorted(), color=color))
-    sys.stderr.flush()
+    # A reader who has gone away is told nothing more.
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(render_terminal(diagnostics.sorted(), color=_wants_color()))
+        sys.stderr.flush()
+
+
+def _wants_color() -> bool:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stderr.isatty() and not plain
+
+
+def _abandon_output() -> None:
+    """Drop what standard output cannot take, so that Python does not complain once more when it shuts down."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(command: Callable[[Diagnostics], int]) -> int:
@@ -39,11 +55,13 @@ def run(command: Callable[[Diagnostics], int]) -> int:
 
     The command gets a sink for its diagnostics; what it raises is reported together with what it put there.
     """
+    settle_streams()
     # A run makes many values and drops none before it ends, so that looking for garbage only costs time.
     gc.disable()
     sink = Diagnostics()
     try:
         status = command(sink)
+        sys.stdout.flush()
     except Fault as fault:
         sink.add(fault.diagnostic)
         status = FAULTS
@@ -55,9 +73,14 @@ def run(command: Callable[[Diagnostics], int]) -> int:
         sys.stderr.write("opwright: interrupted\n")
         return 130
     except BrokenPipeError:
-        # Whoever read our output has enough; Python must not complain about it once more when it shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has enough.
+        _abandon_output()
         return SUCCESS
+    except OSError as error:
+        # What the system refuses is for the user to mend: a full disk behind standard output, too many open files.
+        sys.stderr.write(f"opwright: {error}\n")
+        _abandon_output()
+        status = FAULTS
     except Exception:
         import traceback
 

@@ -19,6 +19,7 @@ from opwright.cli.arguments import (
     add_input_arguments,
     add_selection_arguments,
     ask_whole_download,
+    not_empty,
     options,
     selection,
 )
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_input_arguments(parser)
     output = parser.add_argument_group("outputs")
-    output.add_argument("--out", metavar="DIR", required=True, help="the folder to write below")
+    output.add_argument("--out", metavar="DIR", type=not_empty, required=True, help="the folder to write below")
     output.add_argument(
         "--only",
         metavar="FAMILY",
@@ -83,8 +84,9 @@ def _print_summary(
     started: float,
 ) -> None:
     print(f"PyTorch {version} from {origin}")
+    noun = "file" if files == 1 else "files"
     print(
-        f"{operators:,} operators, {files:,} files below {arguments.out}: "
+        f"{operators:,} operators, {files:,} {noun} below {arguments.out}: "
         f"{written:,} written, {int(files) - written:,} unchanged, {time.perf_counter() - started:.2f} s"
     )
 
@@ -109,9 +111,6 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Generate, and print a summary."""
-    from contextlib import nullcontext
-
-    from opwright.build.workers import usable_processes
     from opwright.cli import console
     from opwright.cli.progress import progress
     from opwright.generation import Generation
@@ -124,8 +123,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.dry_run:
         sys.stdout.writelines(f"{planned.target}\n" for planned in generation.plan().outputs)
         return console.SUCCESS
-    # A bar would need a thread, and a process with threads cannot be copied to share the work.
-    with progress() if usable_processes() == 1 else nullcontext() as report:
+    with progress() as report:
         summary = session.write(generation, _run(arguments), watched, report=report)
     operators = len(generation.job.catalog)
     inputs = request.inputs

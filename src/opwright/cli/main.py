@@ -6,11 +6,13 @@ import argparse
 from importlib import import_module
 
 from opwright import __version__
+from opwright.cli.streams import settle_streams
 
 # A run with nothing to do takes little longer than its imports, so none is made for types alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
     from typing import Final
 
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
@@ -57,12 +59,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     module.add_arguments(own)
     arguments = own.parse_args(words[1:])
-    is_settled = getattr(module, "is_settled", None)
-    if is_settled is not None and is_settled(arguments):
+    settle_streams()
+    if _is_settled(module, arguments):
         return 0
     from opwright.cli import console
 
     return console.run(lambda sink: int(module.run(arguments, sink)))
+
+
+def _is_settled(module: ModuleType, arguments: argparse.Namespace) -> bool:
+    """Whether a command has nothing to do. What goes wrong with that question goes wrong in the run, which tells it."""
+    ask = getattr(module, "is_settled", None)
+    try:
+        return ask is not None and bool(ask(arguments))
+    except Exception:
+        return False
 
 
 if __name__ == "__main__":

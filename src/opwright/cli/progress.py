@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from opwright.build.plan import Planned
 
 __all__ = ["progress"]
+
+_SECONDS_BETWEEN: Final = 0.1
 
 
 class Reporter(Protocol):
@@ -20,27 +23,31 @@ class Reporter(Protocol):
 
 
 @contextmanager
-def progress(total: int | None = None) -> Iterator[Reporter | None]:
-    """A reporter that moves a bar on standard error, or None where that is no terminal."""
+def progress() -> Iterator[Reporter | None]:
+    """A reporter that moves a bar on standard error, or None where that is no terminal.
+
+    The bar is redrawn by the reporter alone and not by a thread: a process with threads cannot be copied to share the
+    work.
+    """
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=8) as bar:
-        task = bar.add_task("writing", total=total)
-        count = 0
+    # How many files there are is known when they are made, and other processes make some of them: there is no count.
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        bar.add_task("writing", total=None)
+        bar.refresh()
+        drawn = time.monotonic()
 
         def report(planned: Planned, written: bool) -> None:
             del planned, written
-            nonlocal count
-            count += 1
-            # The bar redraws some times a second; telling it of every one of thousands of files costs more than
-            # writing them.
-            if count % 64 == 0:
-                bar.update(task, completed=count)
+            nonlocal drawn
+            now = time.monotonic()
+            if now - drawn > _SECONDS_BETWEEN:
+                drawn = now
+                bar.refresh()
 
         yield report
-        bar.update(task, completed=count)

@@ -134,11 +134,25 @@ def check_selection(selection: Selection, catalog: Catalog, sink: Diagnostics, *
         if colons and namespace not in namespaces:
             elsewhere += 1
         elif operator.name not in known:
-            near = did_you_mean(operator.name if colons else f"aten::{operator.name}", known)
-            report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=near)
+            help = _nearest(operator.name, known)
+            report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=help)
     if elsewhere:
-        message = f"{elsewhere} selected operator(s) are of namespaces that are not loaded; nothing is made for them"
-        sink.note(codes.SELECTED_ELSEWHERE, message)
+        subject = (
+            "one selected operator is of a namespace"
+            if elsewhere == 1
+            else f"{elsewhere} selected operators are of namespaces"
+        )
+        sink.note(codes.SELECTED_ELSEWHERE, f"{subject} that no loaded file declares; nothing is made for them")
+
+
+def _nearest(name: str, known: set[str]) -> str:
+    """The hint for a name that does not exist: the nearest one of its namespace, `aten` where it has none."""
+    namespace, colons, base = name.rpartition("::")
+    prefix = f"{namespace}::" if colons else "aten::"
+    if f"{prefix}{base}" in known:
+        return f"did you mean `{prefix}{base}`?"
+    hint = did_you_mean(base, [one.removeprefix(prefix) for one in known if one.startswith(prefix)])
+    return hint.replace("`", f"`{prefix}", 1)
 
 
 def load_backends(names: Iterable[str], sink: Diagnostics, *, tolerant: bool = False) -> tuple[DispatchKey, ...]:

@@ -117,7 +117,8 @@ def check_supported(version: Version, sink: Diagnostics | None = None, notes: Se
 def _marked_version(inputs: Inputs) -> Version:
     names = frozenset(inputs.names())
     for mark in _MARKS:
-        if mark.name in names and mark.text in inputs.read_text(mark.name).text:
+        # A checkout on Windows may end its lines otherwise.
+        if mark.name in names and mark.text in inputs.read_text(mark.name).text.replace("\r\n", "\n"):
             return mark.since
     if "native/native_functions.yaml" in names:
         raise Fault.at(

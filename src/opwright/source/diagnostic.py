@@ -224,7 +224,7 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """
     import difflib  # Only a run that has a fault needs it.
 
-    pool = list(dict.fromkeys(candidates))
+    pool = sorted(set(candidates))
     folded = word.casefold()
     for candidate in pool:
         if candidate.casefold() == folded and candidate != word:

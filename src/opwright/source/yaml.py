@@ -213,7 +213,7 @@ class _Builder:
             FILE_EMPTY,
             "the file has no content",
             self.file.span(0),
-            help="write `[]` for a list without items",
+            help="write `[]` for a list without items, `{}` for a mapping without keys",
         )
 
     def _refuse_second_document(self, event: _Event) -> None:

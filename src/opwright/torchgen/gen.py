@@ -106,6 +106,7 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
 
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.build.depfile import write_dependency_lists
+    from opwright.build.writer import make_folder
     from opwright.cli import console
     from opwright.generation import Generation
 
@@ -119,7 +120,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         lists = write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.
     for folder in request.folders.values():
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
     run = _identity(arguments)
     if run is not None and not arguments.dry_run:
         session.write(generation, run, watched, more_outputs=lists)

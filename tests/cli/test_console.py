@@ -1,0 +1,97 @@
+"""What a program says always arrives, or fails without a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DECLARATIONS = ["generate", "--torch", "auto", "--only", "declarations_yaml", "--out"]
+
+
+def run(
+    *arguments: object, stdout: int | None = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """The program's run with more variables in its environment."""
+    command = [sys.executable, "-m", "opwright", *map(os.fspath, map(str, arguments))]
+    variables = {**os.environ, **environment}
+    return subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace", env=variables, check=False
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8:strict"])
+@pytest.mark.skipif(sys.platform != "linux", reason="paths are bytes on Linux only")
+def test_a_path_that_the_terminal_cannot_spell(tmp_path: Path, encoding: str) -> None:
+    """A folder's name that the output's encoding has no form for is escaped, the first time and the second."""
+    for _ in range(2):
+        done = run(*DECLARATIONS, tmp_path / os.fsdecode(b"fr\xc3\xbch\xff"), PYTHONIOENCODING=encoding)
+        assert done.returncode == 0, done.stderr
+        assert "\\udcff" in done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_behind_the_output(tmp_path: Path) -> None:
+    """What cannot be printed is told on standard error in one line, the first time and the second."""
+    with open("/dev/full", "w") as full:
+        for _ in range(2):
+            done = run(*DECLARATIONS, tmp_path, stdout=full.fileno())
+            assert done.returncode == 1
+            assert done.stderr.count("\n") == 1, done.stderr
+            assert "No space left" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("redirection", [">&-", ">&- 2>&-", "| true", "2>&1 | true"])
+def test_nobody_listens(tmp_path: Path, redirection: str) -> None:
+    """Streams that are closed, or whose reader is gone, change nothing."""
+    command = " ".join([sys.executable, "-m opwright", *DECLARATIONS, f"'{tmp_path}'", redirection])
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "aten" / "src" / "ATen" / "Declarations.yaml").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("variables", "colored"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_color_on_a_terminal(variables: dict[str, str], colored: bool) -> None:
+    """Diagnostics have colours on a terminal that can show them, unless the user wants none."""
+    text = on_terminal(["generate", "--source-path", "nowhere", "--out", "x"], {"TERM": "xterm", **variables})
+    assert "there is no folder" in text
+    assert ("\x1b[" in text) is colored
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a pseudo-terminal")
+def test_progress_on_a_terminal(tmp_path: Path) -> None:
+    """A run shows a bar on a terminal, and takes it away before the summary."""
+    text = on_terminal([*DECLARATIONS, str(tmp_path)], {"TERM": "xterm"})
+    assert "writing" in text
+    assert text.index("writing") < text.rindex("\x1b[2K") < text.index("3,101 operators, 1 file below")
+
+
+def on_terminal(arguments: list[str], variables: dict[str, str]) -> str:
+    """What the program shows on a terminal of its own."""
+    import pty
+
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opwright", *arguments],
+        stdin=theirs, stdout=theirs, stderr=theirs, env={**kept, **variables},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:
+        pass  # On Linux the end of a terminal's other side is an error.
+    finally:
+        os.close(ours)
+        process.wait()
+    return shown.decode()
