@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
 from opwright.release.codes import BAD_RELEASE
-from opwright.release.rules import Behaviour, Rules
+from opwright.release.rules import Rules, series_followed
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
 from opwright.source.diagnostic import Diagnostics, Fault
 
@@ -54,14 +54,13 @@ def _listing(offline: bool) -> Iterator[str]:
         except Fault as fault:
             complaint = fault.diagnostic.message
     cached = cached_versions()
-    yield f"{'release':<12}{'rules':<18}{'index':<10}cache"
+    yield f"{'release':<12}{'rules':<8}{'index':<10}cache"
     for version in _newest_first({*offered, *cached}):
-        parsed = parse_version(version)
-        if parsed < OLDEST:
+        rules = series_followed(parse_version(version))
+        if rules is None:
             continue
-        rules = parsed.series if parsed[:2] <= NEWEST[:2] else f"{NEWEST.series} (newest)"
         known = ("offered" if version in offered else "-", "cached" if version in cached else "-")
-        yield f"{version:<12}{rules:<18}{known[0]:<10}{known[1]}".rstrip()
+        yield f"{version:<12}{rules:<8}{known[0]:<10}{known[1]}"
     yield ""
     yield f"Rules are known for {OLDEST.series} to {NEWEST.series}; `opwright releases {NEWEST.series}` lists them."
     yield f"The cache is {cache_folder()}."
@@ -81,7 +80,7 @@ def _rules_of(version: Version) -> Iterator[str]:
     yield f"PyTorch {version.series}"
     for row in Rules.rows():
         yield ""
-        yield f"{row.name}: {_shown(row.value_in(version))} ({_span(row, version)})"
+        yield f"{row.name}: {_shown(row.value_in(version))} ({row.holds(version)})"
         yield from _wrapped(f"{row.what} {row.why}")
     yield ""
     yield from _tables(rules)
@@ -101,14 +100,6 @@ def _differences(older: Version, newer: Version) -> Iterator[str]:
 
 def _shown(value: int) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
-
-
-def _span(row: Behaviour[bool] | Behaviour[int], version: Version) -> str:
-    """From or up to which release the value holds."""
-    if row.since is None:
-        return "in every release"
-    reached = version[:2] >= parse_version(row.since)[:2]
-    return f"from {row.since} on" if reached else f"before {row.since}"
 
 
 def _wrapped(text: str) -> list[str]:

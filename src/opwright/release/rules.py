@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from opwright.release.tables import ShimOperator
 
-__all__ = ["Behaviour", "Rules"]
+__all__ = ["Behaviour", "Rules", "series_followed"]
 
 Value = TypeVar("Value", bound=int)
 
@@ -78,6 +78,16 @@ class Behaviour(Generic[Value]):
             return f"before {self.since}"
         return f"from {self.since}"
 
+    def holds(self, version: Version) -> str:
+        """From or up to which release the value that a release has holds, in words.
+
+        >>> Rules.set_output_takes_names.holds(Version(2, 14))
+        'from 2.13 on'
+        """
+        if self.since is None:
+            return "in every release"
+        return f"from {self.since} on" if self.value_in(version) == self.value else f"before {self.since}"
+
 
 def _from(since: str, what: str, why: str) -> Behaviour[bool]:
     """What releases do from this one on."""
@@ -92,6 +102,17 @@ def _until(until: str, what: str, why: str) -> Behaviour[bool]:
 def _shards(count: int, what: str) -> Behaviour[int]:
     """A number of shards that never changed in the releases known."""
     return Behaviour(count, count, None, what, "More and smaller files compile side by side.")
+
+
+def series_followed(version: Version) -> str | None:
+    """The release whose rules a version follows: its own, the newest one, or none where it is too old.
+
+    >>> series_followed(Version(2, 13, 1)), series_followed(Version(3, 0)), series_followed(Version(2, 8))
+    ('2.13', '2.15', None)
+    """
+    if version < OLDEST:
+        return None
+    return min(version, NEWEST, key=lambda one: one[:2]).series
 
 
 class Rules:
