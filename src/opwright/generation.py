@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.build.engine import Engine, Summary
 from opwright.build.folders import BUILD_FOLDERS, build_folders
 from opwright.build.incremental import Maker
 from opwright.build.outputs import emitted
-from opwright.build.plan import Emitted, Plan, Planned
+from opwright.build.plan import Emitted, Output, Plan, Planned
+from opwright.build.provenance import FileOrigin, origins
+from opwright.build.shards import shard_number
 from opwright.convention import cpp
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
@@ -40,6 +43,7 @@ __all__ = [
     "Generation",
     "Outcome",
     "Request",
+    "Shard",
     "build_folders",
     "ignored_keys",
     "load",
@@ -164,11 +168,23 @@ def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_native_aot(map(inputs.read_text, declared), catalog, sink)
 
 
+class Shard(NamedTuple):
+    """One of `parts` parts of the outputs, by number from 0 on. The parts are disjoint, and together they are all."""
+
+    number: int
+    parts: int
+
+    def has(self, output: Output) -> bool:
+        """Whether an output is in this part."""
+        return shard_number(f"{output.folder}/{output.path}", self.parts) == self.number
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What a run is asked for: inputs, output folders by name, families of emitters, flags.
 
-    `tolerant` makes warnings of what PyTorch's own generator lets pass (operators that are selected but do not exist).
+    `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
+    generator lets pass (operators that are selected but do not exist).
     """
 
     inputs: Inputs
@@ -182,6 +198,7 @@ class Request:
     xpu: bool = False
     mtia: bool = False
     release: str | None = None
+    shard: Shard | None = None
 
 
 #: From how many emitters times functions on a run gains from a second process: starting one costs some 20 ms.
@@ -246,7 +263,12 @@ class Generation:
         self._engine: Final = Engine(request.folders, read_template)
 
     def _emitted(self) -> Iterable[Emitted]:
-        return emitted(emitters(self.job, self.request.families), self.job)
+        return map(self._chosen, emitted(emitters(self.job, self.request.families), self.job))
+
+    def _chosen(self, made: Emitted) -> Emitted:
+        """The same without the outputs of other shards."""
+        shard = self.request.shard
+        return made if shard is None else (made[0], filter(shard.has, made[1]))
 
     def check_shims(self, *, note_missing: bool = False) -> None:
         """Compare the headers of C shims with those that are kept in their output folder, where they are not updated.
@@ -286,9 +308,22 @@ class Generation:
         maker = Maker(self.job, self._engine.renderer, found.emitters, found.intact.__contains__)
         statuses: dict[str, Status] = {}
         chosen = list(emitters(self.job, self.request.families))
+        tasks = [partial(self._done, task) for task in maker.tasks(chosen)]
         if found.emitters or processes < 2 or len(chosen) * len(self.job.catalog) < _WORTH_SHARING:
-            summary = self._engine.write(maker.emitted(chosen), report, statuses, found.intact)
+            summary = self._engine.write((task() for task in tasks), report, statuses, found.intact)
             return Outcome(summary, statuses, maker.present)
-        tasks = list(maker.tasks(chosen))
-        summary, parts = self._engine.write_shared(processes, tasks, statuses, lambda: maker.present)
+        summary, parts = self._engine.write_shared(processes, tasks, statuses, lambda: maker.present, report)
         return Outcome(summary, statuses, {name: past for part in parts for name, past in part.items()})
+
+    def _done(self, task: Callable[[], Emitted]) -> Emitted:
+        return self._chosen(task())
+
+    def differing(self) -> list[str]:
+        """The paths of the outputs that are not on disk as they should be; nothing is written."""
+        maker = Maker(self.job, self._engine.renderer)
+        return self._engine.differing(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))))
+
+    def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
+        """Where the lines of each output come from, by its path; after a run."""
+        chosen = emitters(self.job, self.request.families)
+        return origins(self.job, chosen, self._engine.plan(self._emitted()), outcome.emitters)

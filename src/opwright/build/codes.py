@@ -12,8 +12,10 @@ __all__ = [
     "MISSING_SLOT",
     "NOT_A_FILE",
     "NOT_PERMITTED",
+    "NO_PROVENANCE",
     "NO_SPACE",
     "NO_UTF8",
+    "OUTPUT_DIFFERS",
     "UNKNOWN_FOLDER",
     "WRITE_FAILED",
 ]
@@ -96,5 +98,21 @@ NO_UTF8: Final = _code(
     """
 All outputs are UTF-8. A text that an emitter made holds half of a surrogate pair, which comes from an escape such as
 `\\ud800` in an input; no file can hold it.
+""",
+)
+OUTPUT_DIFFERS: Final = _code(
+    10,
+    "output on disk differs",
+    """
+With `--check` nothing is written: each file that a run would write or remove is a fault. Run the same command without
+`--check`, and put the files where they are kept.
+""",
+)
+NO_PROVENANCE: Final = _code(
+    11,
+    "no record of where the line comes from",
+    """
+`opwright where` looks a line up in what `opwright generate --provenance FILE` wrote. No run that made this file did
+that, or the file is none that a run made. Generate once more with `--provenance`, or name its file.
 """,
 )

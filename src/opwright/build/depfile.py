@@ -19,7 +19,7 @@ from opwright.build.shards import is_everything
 from opwright.build.writer import Writer
 from opwright.source.diagnostic import Fault
 
-__all__ = ["cmake_list", "dependency_lists", "write_dependency_lists"]
+__all__ = ["cmake_list", "dependency_lists", "make_rule", "write_dependency_lists"]
 
 # The prefix of the list for each output folder that has one of its own; those of `aten` are told apart by name.
 _FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
@@ -74,6 +74,22 @@ def _prefix(planned: Planned, known: Mapping[str, object]) -> str | None:
     device = _OF_DEVICE.fullmatch(planned.path)
     prefix = f"{device['device'].lower()}_" if device else ""
     return prefix if prefix in known else ""
+
+
+def make_rule(targets: Iterable[str], inputs: Iterable[str]) -> str:
+    """A rule that says what targets depend on, as Make and Ninja read it from a dependency file.
+
+    >>> print(make_rule(["out/add.h"], ["my entries.yaml", "add.h"]), end="")
+    out/add.h: \\
+      my\\ entries.yaml \\
+      add.h
+    """
+    lines = [" ".join(map(_escaped, targets)) + ":", *(f"  {_escaped(path)}" for path in inputs)]
+    return " \\\n".join(lines) + "\n"
+
+
+def _escaped(path: str) -> str:
+    return path.replace(os.sep, "/").replace("\\", "/").replace("$", "$$").replace(" ", "\\ ").replace("#", "\\#")
 
 
 def write_dependency_lists(

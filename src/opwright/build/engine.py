@@ -17,7 +17,7 @@ from opwright.build.codes import MISSING_SLOT, NO_UTF8
 from opwright.build.plan import Emitted, Output, Plan, Planned
 from opwright.build.template import Template
 from opwright.build.workers import MOST_TASKS, share_work
-from opwright.build.writer import Writer
+from opwright.build.writer import Writer, file_holds
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 
@@ -184,6 +184,21 @@ class Engine:
         if statuses is not None:
             statuses.update(share.statuses)
         return _summary([share], started)
+
+    def differing(self, emitted: Iterable[Emitted]) -> list[str]:
+        """The places of the outputs that are not on disk with the bytes that they should have.
+
+        Raises FaultsFound with all faults of planning and rendering.
+        """
+        found = Diagnostics()
+        plan = Plan(self._folders)
+        differing = []
+        for planned, output in _placed(emitted, plan, found):
+            data = self._rendered(planned.target, output, found)
+            if data is not None and not file_holds(planned.target, data):
+                differing.append(planned.target)
+        found.raise_if_errors()
+        return differing
 
     def stage(
         self,

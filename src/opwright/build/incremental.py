@@ -22,7 +22,7 @@ from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job, OneFile, Slots
 if TYPE_CHECKING:
     from opwright.build.engine import Renderer
 
-__all__ = ["Maker"]
+__all__ = ["Maker", "named_emitters", "placed_units"]
 
 
 class _WatchedJob:
@@ -71,11 +71,8 @@ class Maker:
 
     def tasks(self, emitters: Iterable[AnyEmitter]) -> Iterator[Callable[[], Emitted]]:
         """For each emitter what gives its name and outputs, in whichever process that is called."""
-        names: dict[str, int] = {}
-        for emitter in emitters:
-            name = f"{emitter.family} {emitter.name}"
-            names[name] = names.get(name, 0) + 1
-            yield partial(self._emitted, emitter, f"{name} {names[name]}")
+        for name, emitter in named_emitters(emitters):
+            yield partial(self._emitted, emitter, name)
 
     def _emitted(self, emitter: AnyEmitter, name: str) -> Emitted:
         return emitter.name, self.outputs(emitter, name)
@@ -83,18 +80,42 @@ class Maker:
     def outputs(self, emitter: AnyEmitter, name: str) -> Iterator[Output]:
         """The files of one emitter, as its layout says; of a sharded family the file with everything comes first."""
         family = _Family(self, emitter, self.past.get(name))
-        layout = emitter.layout
-        if isinstance(layout, FilePerUnit):
-            for place, unit in enumerate(family.units):
-                path = layout.path(unit)
-                make = partial(family.file_of_unit, place, path)
-                yield Output(emitter.folder, path, emitter.template, {}, make)
-        else:
-            for path, shard_id, places in family.files_of_units():
+        apart = isinstance(emitter.layout, FilePerUnit)
+        for path, shard_id, places in placed_units(emitter, family.units):
+            if apart:
+                make = partial(family.file_of_unit, places[0], path)
+            else:
                 make = partial(family.file_of_units, path, shard_id, places)
-                yield Output(emitter.folder, path, emitter.template, {}, make)
+            yield Output(emitter.folder, path, emitter.template, {}, make)
         if family.was_asked:
             self.present[name] = family.remembered()
+
+
+def named_emitters(emitters: Iterable[AnyEmitter]) -> Iterator[tuple[str, AnyEmitter]]:
+    """Emitters with the names by which they are remembered: of the same name there may be several."""
+    names: dict[str, int] = {}
+    for emitter in emitters:
+        name = f"{emitter.family} {emitter.name}"
+        names[name] = names.get(name, 0) + 1
+        yield f"{name} {names[name]}", emitter
+
+
+def placed_units(emitter: AnyEmitter, units: Sequence[object]) -> Iterator[tuple[str, str, Sequence[int]]]:
+    """Path and shard of each file of an emitter, with the places of its units."""
+    layout = emitter.layout
+    every = range(len(units))
+    if isinstance(layout, FilePerUnit):
+        for place in every:
+            yield layout.path(units[place]), "", (place,)
+    elif isinstance(layout, OneFile):
+        yield layout.path, "", every
+    else:
+        shards: list[list[int]] = [[] for _ in range(layout.shards)]
+        for place in every:
+            shards[shard_number(layout.key(units[place]), layout.shards)].append(place)
+        yield shard_path(layout.path, EVERYTHING), EVERYTHING, every
+        for number, places in enumerate(shards):
+            yield shard_path(layout.path, f"_{number}"), f"_{number}", places
 
 
 class _Family:
@@ -170,20 +191,6 @@ class _Family:
         if self._is_kept(path, pieces.tokens, target):
             return None
         return self._rendered(self._frame, [self.emitter.fragment(self.units[place], cast("Job", self._watched))])
-
-    def files_of_units(self) -> Iterator[tuple[str, str, Sequence[int]]]:
-        """Path and shard of each file, with the places of its units."""
-        layout = self.emitter.layout
-        every = range(len(self.units))
-        if isinstance(layout, OneFile):
-            yield layout.path, "", every
-        elif not isinstance(layout, FilePerUnit):
-            shards: list[list[int]] = [[] for _ in range(layout.shards)]
-            for place in every:
-                shards[shard_number(layout.key(self.units[place]), layout.shards)].append(place)
-            yield shard_path(layout.path, EVERYTHING), EVERYTHING, every
-            for number, places in enumerate(shards):
-                yield shard_path(layout.path, f"_{number}"), f"_{number}", places
 
     def file_of_units(self, path: str, shard_id: str, places: Sequence[int], target: str) -> bytes | None:
         """The bytes of a file of many units; None where the one on disk is right."""

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     Status: TypeAlias = "tuple[int, int, int]"
     """Size, time of change in nanoseconds and inode of an output."""
 
-__all__ = ["STATE_FOLDER", "Record", "Run", "load_record", "load_records", "tool_identity", "write_record"]
+__all__ = [
+    "STATE_FOLDER",
+    "Record",
+    "Run",
+    "load_record",
+    "load_records",
+    "record_paths",
+    "recorded_facts",
+    "tool_identity",
+    "write_record",
+]
 
 STATE_FOLDER = ".opwright"
 """The folder below an output folder that has what runs remember there. It may be deleted at any time."""
@@ -155,13 +165,24 @@ def load_record(run: Run) -> Record | None:
     return record if record is not None and record.kind == run.kind else None
 
 
-def load_records(run: Run) -> list[Record]:
-    """The records of all other kinds of runs into the same folder."""
+def record_paths(state_folder: str) -> list[str]:
+    """The records in a folder."""
     try:
-        names = sorted(os.listdir(run.state_folder))
+        names = sorted(os.listdir(state_folder))
     except OSError:
         return []
-    loaded = [_loaded(os.path.join(run.state_folder, name)) for name in names if name.endswith(_SUFFIX)]
+    return [os.path.join(state_folder, name) for name in names if name.endswith(_SUFFIX)]
+
+
+def recorded_facts(path: str) -> Mapping[str, str | int]:
+    """What a record says about its run; nothing if it cannot be trusted."""
+    record = _loaded(path)
+    return {} if record is None else record.facts
+
+
+def load_records(run: Run) -> list[Record]:
+    """The records of all other kinds of runs into the same folder."""
+    loaded = map(_loaded, record_paths(run.state_folder))
     return [record for record in loaded if record is not None and record.kind != run.kind]
 
 

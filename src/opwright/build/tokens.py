@@ -123,15 +123,16 @@ class UnitTokens:
         return token
 
     def _function(self, function: NativeFunction) -> bytes:
-        parts = [self._content(function)]
+        parts = [self.content(function)]
         for group in (function.group, function.view_group):
             parts.append(b"|")
             if group is not None:
-                parts += [self._content(member) for member in group.functions()]
+                parts += [self.content(member) for member in group.functions()]
         token = self._functions[function] = blake2b(b"".join(parts), digest_size=TOKEN_SIZE).digest()
         return token
 
-    def _content(self, function: NativeFunction) -> bytes:
+    def content(self, function: NativeFunction) -> bytes:
+        """A digest of what a function's own entry says."""
         content = self._contents.get(function)
         if content is None:
             content = self._contents[function] = digest(_said(function))

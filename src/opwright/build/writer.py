@@ -18,7 +18,7 @@ from types import TracebackType
 from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
 from opwright.source.diagnostic import Fault
 
-__all__ = ["STAGING_PREFIX", "Writer", "make_folder", "write_file"]
+__all__ = ["STAGING_PREFIX", "Writer", "file_holds", "make_folder", "write_file"]
 
 STAGING_PREFIX = ".opwright-"
 """How the name of each staging folder starts; one that stands without a run was left by a run that was killed."""
@@ -183,6 +183,14 @@ def make_folder(path: str) -> None:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
         raise _fault(path, error) from None
+
+
+def file_holds(path: str, data: bytes) -> bool:
+    """Whether a file is there and holds exactly these bytes."""
+    try:
+        return _holds(path, data)
+    except OSError:
+        return False
 
 
 def _holds(target: str, data: bytes) -> bool:

@@ -9,7 +9,7 @@ Files are laid out below --out as PyTorch's own build lays them out. A file whos
 from __future__ import annotations
 
 import argparse
-import sys
+import os
 import time
 
 from opwright.build.folders import build_folders
@@ -29,7 +29,8 @@ from opwright.emit.registry import FAMILIES, chosen_families
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.build.record import Run
-    from opwright.generation import Request
+    from opwright.build.watch import Watched
+    from opwright.generation import Generation, Outcome, Request
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -51,24 +52,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="write few large headers instead of several small ones per operator",
     )
-    output.add_argument("--dry-run", action="store_true", help="list the files that would be made; write nothing")
+    output.add_argument(
+        "--no-prune",
+        dest="prune",
+        action="store_false",
+        help="keep files that are made no longer",
+    )
+    output.add_argument(
+        "--shard",
+        metavar="I/N",
+        type=_shard,
+        help="make one of N parts of the files only, I from 0 on; together the parts are the whole",
+    )
+    output.add_argument("--jobs", metavar="N", type=_count, help="use at most so many processes (default: all cores)")
+    _add_other_ways(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
 
 
+def _add_other_ways(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that make a run do something else, or more, than write the files."""
+    group = parser.add_argument_group("instead of writing")
+    group.add_argument("--dry-run", action="store_true", help="list the files that would be made; write nothing")
+    group.add_argument(
+        "--list-outputs",
+        nargs="?",
+        const="lines",
+        choices=("lines", "cmake"),
+        help="the same; `cmake` sets the variable opwright_outputs to the list",
+    )
+    group.add_argument("--check", action="store_true", help="write nothing, and fail where a file on disk differs")
+    group.add_argument("--watch", action="store_true", help="after the run, run again whenever an input changes")
+    group = parser.add_argument_group("for build systems")
+    group.add_argument("--depfile", metavar="FILE", help="write a dependency file, as Make and Ninja read it")
+    group.add_argument("--stamp", metavar="FILE", help="touch this file after the run; the dependency file names it")
+    group.add_argument("--provenance", metavar="FILE", help="write where each line comes from, which `where` looks up")
+
+
+def _shard(text: str) -> str:
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and int(number) < int(count)):
+        raise argparse.ArgumentTypeError(f"`{text}` is no part: write I/N with I from 0 to N - 1")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of processes")
+    return int(text)
+
+
 def _run(arguments: argparse.Namespace) -> Run:
     families = chosen_families(arguments.only)
-    return session.run_of("generate", arguments, arguments.out, build_folders(arguments.out), families)
+    folders = build_folders(arguments.out)
+    return session.run_of("generate", arguments, arguments.out, folders, families, shard=arguments.shard)
 
 
 def is_settled(arguments: argparse.Namespace) -> bool:
     """Whether an earlier run did all that this one would do; then it is said so."""
     started = time.perf_counter()
-    if arguments.dry_run:
+    if arguments.dry_run or arguments.list_outputs or arguments.watch:
         return False
     record = session.current_record(_run(arguments))
     if record is None:
         return False
+    if arguments.stamp is not None and not arguments.check:
+        from opwright.cli.extras import write_stamp
+
+        write_stamp(arguments.stamp)
     facts = record.facts
     _print_summary(arguments, facts["version"], facts["origin"], facts["operators"], facts["files"], 0, started)
     return True
@@ -92,10 +143,11 @@ def _print_summary(
 
 
 def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
-    from opwright.generation import Request, open_inputs
+    from opwright.generation import Request, Shard, open_inputs
 
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
     inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
+    shard = None if arguments.shard is None else Shard(*map(int, arguments.shard.split("/")))
     return Request(
         inputs=inputs,
         folders=build_folders(arguments.out),
@@ -106,12 +158,37 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
         xpu=arguments.xpu,
         mtia=arguments.mtia,
         release=arguments.release,
+        shard=shard,
     )
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Generate, and print a summary."""
-    from opwright.cli import console
+    from opwright.cli import console, extras
+
+    if arguments.watch:
+        from opwright.cli.watching import watch
+
+        return watch(arguments, generate)
+    if not (arguments.dry_run or arguments.list_outputs or arguments.check):
+        generate(arguments, sink)
+        return console.SUCCESS
+    from opwright.generation import Generation
+
+    generation = Generation(_request(arguments, sink), sink)
+    generation.check_shims()
+    if not arguments.check:
+        extras.print_outputs(generation.plan(), arguments.list_outputs or "lines")
+        return console.SUCCESS
+    made = {planned.target for planned in generation.plan().outputs}
+    sound = extras.check_outputs(generation, session.earlier_outputs(_run(arguments)) - made, sink)
+    return console.SUCCESS if sound else console.FAULTS
+
+
+def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, Outcome, Watched | None]:
+    """One run that writes files, with its summary printed."""
+    from opwright.build.workers import usable_processes
+    from opwright.cli.extras import write_extras, write_stamp
     from opwright.cli.progress import progress
     from opwright.generation import Generation
 
@@ -120,12 +197,21 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     watched = session.watched_inputs(request.inputs, session.read_besides(arguments, request.folders))
     generation = Generation(request, sink)
     generation.check_shims()
-    if arguments.dry_run:
-        sys.stdout.writelines(f"{planned.target}\n" for planned in generation.plan().outputs)
-        return console.SUCCESS
+    processes = min(usable_processes(), arguments.jobs or usable_processes())
+    said = {} if arguments.provenance is None else {"provenance": os.path.abspath(arguments.provenance)}
     with progress() as report:
-        summary = session.write(generation, _run(arguments), watched, report=report)
-    operators = len(generation.job.catalog)
-    inputs = request.inputs
-    _print_summary(arguments, generation.version, inputs.origin, operators, summary.files, summary.written, started)
-    return console.SUCCESS
+        outcome = session.write(
+            generation,
+            _run(arguments),
+            watched,
+            report=report,
+            prune=arguments.prune,
+            processes=processes,
+            add=lambda outcome: write_extras(arguments, generation, outcome, watched),
+            said=said,
+        )
+    write_stamp(arguments.stamp)
+    summary, operators = outcome.summary, len(generation.job.catalog)
+    origin = request.inputs.origin
+    _print_summary(arguments, generation.version, origin, operators, summary.files, summary.written, started)
+    return generation, outcome, watched

@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "releases": "list the releases of PyTorch, what is cached of them, and which rules they follow",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
+    "where": "tell which entry a generated line was made from",
     "explain": "tell what a diagnostic's code means and how to mend the fault",
 }
 

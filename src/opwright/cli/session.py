@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping
 
-    from opwright.build.engine import Summary
     from opwright.build.plan import Planned
     from opwright.build.record import Status
-    from opwright.generation import Earlier, Generation
+    from opwright.generation import Earlier, Generation, Outcome
     from opwright.release.inputs import Inputs
 
-__all__ = ["current_record", "read_besides", "remember", "run_of", "watched_inputs", "write"]
+__all__ = ["current_record", "earlier_outputs", "read_besides", "remember", "run_of", "watched_inputs", "write"]
+
+
+#: Arguments that change nothing about what is made.
+_FORGOTTEN = frozenset(("check", "dry_run", "jobs", "list_outputs", "prune", "stamp", "watch", "yes"))
 
 
 def run_of(
@@ -39,7 +42,7 @@ def run_of(
     request = {
         "program": program,
         "working folder": os.getcwd(),
-        "arguments": vars(arguments),
+        "arguments": {name: value for name, value in vars(arguments).items() if name not in _FORGOTTEN},
         "installed": _installed_torch() if _asks_for_installed(arguments) else None,
     }
     return Run(home, {"folders": real, **kind}, request, families)
@@ -79,6 +82,12 @@ def read_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> l
     return files
 
 
+def earlier_outputs(run: Run) -> set[str]:
+    """The outputs of the last run of this kind, where it left a record."""
+    record = load_record(run)
+    return set() if record is None else set(record.outputs)
+
+
 def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> Watched | None:
     """The state of a run's inputs, to be taken before they are read; None where they are not on this machine."""
     places = inputs.places()
@@ -95,9 +104,13 @@ def write(
     report: Callable[[Planned, bool], None] | None = None,
     prune: bool = True,
     processes: int | None = None,
-    more_outputs: Mapping[str, Status] | None = None,
-) -> Summary:
-    """Write what differs, remove what is made no longer, and leave a record."""
+    add: Callable[[Outcome], Mapping[str, Status]] = lambda _: {},
+    said: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Write what differs, remove what is made no longer, and leave a record.
+
+    `add` writes what a program makes besides, and gives the status of it; `said` is kept with the record's facts.
+    """
     from opwright.build import prune as pruning
     from opwright.build.lock import FolderLock
     from opwright.build.past import Past, write_past
@@ -110,7 +123,7 @@ def write(
         pruning.remove_stale_staging({*folders, *map(os.path.dirname, record.outputs if record else ())})
         token = job_token(generation.job, run.families)
         outcome = generation.write_after(_earlier(run, record, token), report, processes or usable_processes())
-        summary, outputs = outcome.summary, {**outcome.statuses, **(more_outputs or {})}
+        outputs = {**outcome.statuses, **add(outcome)}
         if prune and record is not None:
             pruning.prune(run, record, load_records(run), outputs, folders)
         if watched is not None:
@@ -118,14 +131,15 @@ def write(
                 watched.files.setdefault(path, None)
             past = Past(token, tool_identity(), outcome.emitters)
             facts: dict[str, str | int] = {
+                **(said or {}),
                 "past": write_past(run, past),
                 "operators": len(generation.job.catalog),
-                "files": summary.files,
+                "files": outcome.summary.files,
                 "version": str(generation.version),
                 "origin": generation.request.inputs.origin,
             }
             remember(generation, run, watched, outputs, facts)
-    return summary
+    return outcome
 
 
 def _earlier(run: Run, record: Record | None, token: bytes) -> Earlier | None:

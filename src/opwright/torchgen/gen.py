@@ -123,7 +123,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         make_folder(folder)
     run = _identity(arguments)
     if run is not None and not arguments.dry_run:
-        session.write(generation, run, watched, more_outputs=lists)
+        session.write(generation, run, watched, add=lambda _: lists)
     elif run is not None and watched is not None:
         session.remember(generation, run, watched, lists, {})
     return console.SUCCESS

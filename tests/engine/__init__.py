@@ -1,0 +1,3 @@
+"""Tests of runs one after the other, at once, and cut short."""
+
+from __future__ import annotations

@@ -1,0 +1,166 @@
+"""Runs one after the other: what is not done again, what is mended, and what is removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project import Project, files_of, times_of
+
+#: Prints which of the named modules a run has imported in the end.
+ASK_MODULES = """
+import sys
+from opwright.cli.main import main
+status = main(sys.argv[1:])
+print([name for name in ("yaml", "typing", "opwright.load", "opwright.emit.emitter") if name in sys.modules])
+raise SystemExit(status)
+"""
+
+
+def state_files(project: Project, suffix: str) -> list[Path]:
+    """What runs remember, by the ending of the name."""
+    return sorted((project.out / ".opwright").glob(f"*{suffix}"))
+
+
+def test_nothing_is_loaded_where_nothing_changed(project: Project) -> None:
+    """The second run does not import what reads or makes anything, and writes nothing."""
+    project.run()
+    before = times_of(project.out)
+    command = [sys.executable, "-c", ASK_MODULES, *project.words()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "0 written" in done.stdout
+    assert times_of(project.out) == before
+
+
+def test_an_input_that_is_only_touched_changes_nothing(project: Project) -> None:
+    """A new time stamp alone makes the run read the file, but do nothing else."""
+    project.run()
+    os.utime(project.yaml, ns=(1, 1))
+    command = [sys.executable, "-c", ASK_MODULES, *project.words()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_input_of_the_same_size_and_time_is_read_when_it_was_new(project: Project) -> None:
+    """An edit within one tick of the clock is seen: a file that is recorded just after it changed is read again."""
+    status = project.yaml.stat()
+    project.run()
+    text = project.yaml.read_bytes().replace(b"1e-6", b"1e-7")
+    with project.yaml.open("r+b") as stream:
+        stream.write(text)
+    os.utime(project.yaml, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert "1e-7" in files_after(project)["aten/src/ATen/ops/mean_of.h"].decode()
+
+
+def files_after(project: Project) -> dict[str, bytes]:
+    """The outputs after one more run."""
+    project.run()
+    return files_of(project.out)
+
+
+@pytest.mark.parametrize("harm", ["delete", "edit", "truncate"])
+def test_outputs_are_mended(project: Project, harm: str) -> None:
+    """A file that was deleted or changed by hand is made again; all others are left alone."""
+    project.run()
+    right, before = files_of(project.out), times_of(project.out)
+    harmed = "aten/src/ATen/RegisterCPUEverything.cpp"
+    path = project.out / harmed
+    if harm == "delete":
+        path.unlink()
+    else:
+        path.write_bytes(right[harmed].replace(b"twice", b"TWICE") if harm == "edit" else b"")
+    assert files_after(project) == right
+    after = times_of(project.out)
+    assert {name for name, time in after.items() if time != before[name]} == {harmed}
+
+
+def test_files_of_an_operator_go_with_it(project: Project) -> None:
+    """Headers of an operator that is no longer there are removed, and nothing that no run made."""
+    project.run()
+    ops = project.out / "aten/src/ATen/ops"
+    (ops / "by_hand.h").write_text("// mine\n")
+    removed = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
+    project.edit(removed, "")
+    assert (ops / "mean_of.h").exists()
+    project.run()
+    assert not list(ops.glob("mean_of*"))
+    assert (ops / "by_hand.h").read_text() == "// mine\n"
+
+
+def test_files_stay_where_that_is_asked_for(project: Project) -> None:
+    """With `--no-prune` the headers of a removed operator stay."""
+    project.run("--no-prune")
+    project.edit("- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n", "")
+    project.run("--no-prune")
+    assert (project.out / "aten/src/ATen/ops/mean_of.h").exists()
+
+
+def test_runs_of_other_families_keep_their_files(project: Project) -> None:
+    """A run of headers only removes no source, and the other way round."""
+    words = project.words()[:7]
+    for family in ("headers", "sources", "headers"):
+        subprocess.run([sys.executable, "-m", "opwright", *words, "--only", family], check=True, capture_output=True)
+    apart = files_of(project.out)
+    for path in apart:
+        (project.out / path).unlink()
+    words += ["--only", "headers", "--only", "sources"]
+    subprocess.run([sys.executable, "-m", "opwright", *words], check=True, capture_output=True)
+    assert files_of(project.out) == apart
+
+
+@pytest.mark.parametrize("suffix", [".record", ".pieces"])
+@pytest.mark.parametrize("harm", ["truncate", "flip", "empty", "other format"])
+def test_damaged_state_is_noticed(project: Project, suffix: str, harm: str) -> None:
+    """What a run remembers is checked before it is believed; the next run is right, and remembers anew."""
+    project.run()
+    [path] = state_files(project, suffix)
+    whole = path.read_bytes()
+    damaged = {
+        "truncate": whole[: len(whole) // 2],
+        "flip": whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
+        "empty": b"",
+        "other format": whole.replace(b" 1 ", b" 9 ", 1),
+    }[harm]
+    path.write_bytes(damaged)
+    project.edit("float eps=1e-6", "float eps=1e-5")
+    project.run()
+    project.run(out=project.out.with_name("fresh"))
+    assert files_of(project.out) == files_of(project.out.with_name("fresh"))
+    assert path.read_bytes() not in (damaged, b"")
+
+
+def test_state_is_not_needed(project: Project) -> None:
+    """Without what earlier runs remember, a run finds its files right and writes none."""
+    project.run()
+    before = times_of(project.out)
+    for path in [*state_files(project, ".record"), *state_files(project, ".pieces")]:
+        path.unlink()
+    project.run()
+    assert times_of(project.out) == before
+
+
+def test_inputs_are_only_read(project: Project) -> None:
+    """Nothing is written into the folder of inputs, nor beside the outputs."""
+    listed = sorted(project.inputs.rglob("*"))
+    project.run()
+    project.run()
+    assert sorted(project.inputs.rglob("*")) == listed
+    assert {path.name for path in project.out.parent.iterdir()} == {"inputs", "out"}
+
+
+def test_another_tool_makes_everything_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record of other modules than those that run is not believed."""
+    from opwright.build import record
+
+    project.run()
+    [path] = state_files(project, ".record")
+    known = record._loaded(str(path))
+    assert known is not None
+    assert known.tool == record.tool_identity()
+    monkeypatch.setattr(record, "_module_lines", lambda _: iter(["a module"]))
+    assert known.tool != record.tool_identity()
