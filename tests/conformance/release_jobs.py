@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.jobs import (
+    AUTOGRAD_MODULE,
     DEVICES,
     FOLDERS,
     PER_OPERATOR,
@@ -10,8 +11,9 @@ from tests.conformance.jobs import (
     Job,
     annotated,
     aten,
-    autograd,
-    python_bindings,
+    generate_code,
+    reference_autograd,
+    reference_call,
 )
 from tests.conformance.release_inputs import RELEASES, rules
 
@@ -35,8 +37,11 @@ def release_jobs(release: str) -> list[Job]:
     if held.native_aot_stubs:
         suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
     jobs = [aten(name, *flags, inputs=release, folders=folders) for name, flags in suites.items()]
-    jobs += [autograd(release), python_bindings(release), annotated(release)]
-    return [Job(f"{release}-{job.name}", job.reference, job.opwright, job.inputs) for job in jobs]
+    # The two halves of the program that a build calls, which make the classes of views and their bindings as well.
+    jobs.append(generate_code("autograd", "libtorch", reference_autograd("all")))
+    jobs.append(generate_code("python", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")))
+    jobs.append(annotated())
+    return [Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs]
 
 
 def all_release_jobs() -> list[Job]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.jobs import Job, flag_jobs, mutated_jobs, usual_jobs
+from tests.conformance.release_inputs import RELEASES
+from tests.conformance.release_jobs import all_release_jobs
 from tests.conformance.report import print_result
 from tests.conformance.runner import run_job
+from tests.conformance.shipped import run_shipped, shipped_job
 
 
 @pytest.mark.parametrize("job", usual_jobs(), ids=lambda job: job.name)
@@ -21,4 +24,22 @@ def test_usual_job_is_identical(job: Job) -> None:
 def test_other_job_is_identical(job: Job) -> None:
     """Opwright writes the reference's bytes under every flag and for inputs that PyTorch never had."""
     result = run_job(job)
+    assert result.is_clean, print_result(result)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("job", all_release_jobs(), ids=lambda job: job.name)
+def test_job_of_a_release_is_identical(job: Job) -> None:
+    """Opwright writes each release's bytes, as the generator in that release's wheel does."""
+    result = run_job(job)
+    assert result.is_clean, print_result(result)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("release", RELEASES)
+def test_shipped_headers_are_identical(release: str) -> None:
+    """Opwright writes the headers that a release's wheel ships."""
+    result = run_shipped(shipped_job(release))
     assert result.is_clean, print_result(result)
