@@ -37,9 +37,9 @@ class Case:
         return "[silent]" in self.title
 
 
-def load_cases(file: str) -> list[Case]:
-    """The cases of a file of the folder."""
-    documents = (FOLDER / file).read_text(encoding="utf-8").split("\n---\n")
+def load_cases(file: str, folder: Path = FOLDER) -> list[Case]:
+    """The cases of a file of a folder."""
+    documents = (folder / file).read_text(encoding="utf-8").split("\n---\n")
     return [_case(f"{file}-{number}", text) for number, text in enumerate(documents, 1)]
 
 

@@ -344,14 +344,6 @@ The derivatives of a `_foreach_` function are made from those of the function th
 tensors have to be lists, and the formulas may save no other result than `result`.
 """,
 )
-SAME_SCHEMA: Final = _error(
-    37,
-    "two functions have the same schema",
-    """
-Entries of `derivatives.yaml` name functions by their schema without namespace, so that of two functions with the same
-schema neither can be named.
-""",
-)
 UNKNOWN_NAME: Final = _warning(
     1,
     "unknown name in a formula",

@@ -9,7 +9,7 @@ from opwright.load.derivative_report import EntryReport
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.schema.signature import signature_key
-from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.nodes import Scalar
 from opwright.source.span import Span
 
@@ -22,15 +22,13 @@ class FunctionIndex:
 
     __slots__ = ("_by_name", "_by_root")
 
-    def __init__(self, catalog: Catalog, sink: Diagnostics) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._by_name: Final[dict[str, NativeFunction]] = {}
         self._by_root: Final[dict[str, list[NativeFunction]]] = {}
         for group in catalog.view_groups:
             for function in group.functions() if isinstance(group, ViewGroup) else (group,):
                 self._by_root.setdefault(function.root_name, []).append(function)
-                earlier = self._by_name.setdefault(function.name.text, function)
-                if earlier is not function and str(earlier.schema) == str(function.schema):
-                    _report_same_schema(earlier, function, sink)
+                self._by_name[function.name.text] = function
 
     def named(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function whose schema is the text of a scalar."""
@@ -117,12 +115,3 @@ def schema_place(function: NativeFunction) -> Span:
     entry = function.entry
     start = entry.file.text.find(str(function.schema), entry.start, entry.end)
     return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))
-
-
-def _report_same_schema(earlier: NativeFunction, function: NativeFunction, sink: Diagnostics) -> None:
-    sink.error(
-        codes.SAME_SCHEMA,
-        f"`{earlier.namespace}::{earlier.name}` and `{function.namespace}::{function.name}` have the same schema",
-        schema_place(function),
-        also=(Label(schema_place(earlier), "the other one", primary=False),),
-    )

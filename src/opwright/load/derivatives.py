@@ -45,7 +45,7 @@ def load_derivatives(file: SourceFile, catalog: Catalog, sink: Diagnostics, *, s
     if not isinstance(root, Sequence):
         sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
         return Derivatives({}, frozenset())
-    loader = _Loader(FunctionIndex(catalog, sink), FormulaChecker(catalog, sink, strict=strict), sink, strict)
+    loader = _Loader(FunctionIndex(catalog), FormulaChecker(catalog, sink, strict=strict), sink, strict)
     for item in root.items:
         if isinstance(item, Mapping):
             loader.add(item)
