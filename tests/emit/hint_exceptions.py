@@ -12,6 +12,7 @@ _FACTORY = (
 _OUT = "out: Tensor | None=None"
 _NUMBER = "Tensor | Number | _complex"
 _SYMBOLIC = "torch.SymInt | torch.SymFloat"
+_NO_OUT = ("-*", "-out")
 
 #: Declarations of functions that stand beside the generated ones, first: convenient forms with fewer arguments.
 FUNCTIONS_BESIDE: dict[str, tuple[str, ...]] = {
@@ -114,16 +115,101 @@ METHODS_INSTEAD: dict[str, tuple[str, ...]] = {
 #: Generated methods without a declaration: `torch/_tensor.py` has them for users.
 METHODS_LEFT_OUT = frozenset(("norm", "stft"))
 
-#: Functions of `torch._C._nn` that are declared with other parameters than the operator has, and how.
-NN_OTHERWISE: dict[str, str] = {
-    "_parse_to": "def _parse_to(device: _device, dtype: _dtype, ...): no operator, bound by hand",
-    "col2im": "padding: _int | _size, stride: _int | _size | None=None, in the other order",
-    "fractional_max_pool2d": "_random_samples: Tensor, for random_samples",
-    "fractional_max_pool3d": "_random_samples: Tensor, for random_samples",
-    "gelu": "approximate: str=..., not keyword-only",
-    "mkldnn_prelu": "def mkldnn_prelu(input: Tensor, weight: Tensor) -> Tensor: no operator of that name any more",
-    "mkldnn_reorder_conv2d_weight": "self: Tensor, and dilatation: list, for dilation",
-    "mkldnn_reorder_conv3d_weight": "self: Tensor, and dilatation: list, for dilation",
-    "one_hot": "tensor: Tensor, for input",
-    "scaled_dot_product_attention": "scale: float | None=None, enable_gqa: bool=False, not keyword-only",
+#: Parts of declarations of `torch._C._nn` that are written by hand otherwise than the operators have them. All of
+#: `torch/_C/_nn.pyi.in` is, and it leaves out most `out` arguments. A part is a parameter with its type and default or
+#: the result; `-NAME` is a parameter that the declaration lacks, `~A, B` says that these stand in another order.
+NN_OTHERWISE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_avg_pool3d"), ("output_size: int | _size", *_NO_OUT)),
+    **dict.fromkeys(
+        (
+            "adaptive_max_pool2d",
+            "adaptive_max_pool3d",
+            "glu",
+            "hardswish",
+            "im2col",
+            "linear",
+            "log_sigmoid",
+            "mish",
+            "silu",
+        ),
+        _NO_OUT,
+    ),
+    **dict.fromkeys(
+        ("avg_pool2d", "avg_pool3d", "max_pool2d_with_indices", "max_pool3d_with_indices"),
+        ("stride: int | _size | None=None", *_NO_OUT),
+    ),
+    **dict.fromkeys(
+        (
+            "binary_cross_entropy",
+            "huber_loss",
+            "mse_loss",
+            "multilabel_margin_loss",
+            "smooth_l1_loss",
+            "soft_margin_loss",
+        ),
+        ("reduction: str=...", *_NO_OUT),
+    ),
+    "col2im": (
+        "output_size: int | _size",
+        "stride: int | _size | None=None",
+        "padding: int | _size=0",
+        "-*",
+        "-out",
+        "~stride, padding",
+    ),
+    **dict.fromkeys(("cross_entropy_loss", "nll_loss_nd"), ("reduction: str=...", "ignore_index: int=-100")),
+    "elu": ("alpha: float=1.0", "scale: float=1.0", "input_scale: float=1.0", *_NO_OUT),
+    "elu_": ("alpha: float=...", "-scale", "-input_scale"),
+    **dict.fromkeys(
+        ("fractional_max_pool2d", "fractional_max_pool3d"), ("_random_samples: Tensor", "-random_samples", *_NO_OUT)
+    ),
+    "gelu": ("approximate: str=...", *_NO_OUT),
+    **dict.fromkeys(("hardtanh", "hardtanh_"), ("min_val: float=...", "max_val: float=...")),
+    "l1_loss": ("reduction: str=...",),
+    **dict.fromkeys(("leaky_relu", "leaky_relu_"), ("negative_slope: float=...",)),
+    **dict.fromkeys(("max_unpool2d", "max_unpool3d"), ("output_size: Sequence[int] | None", *_NO_OUT)),
+    "multi_margin_loss": ("p: float=1.0", "margin: float=1.0", "reduction: str=...", *_NO_OUT),
+    "one_hot": ("tensor: Tensor", "num_classes: int=...", "-input"),
+    "pad": ("pad: Sequence[int]", "mode: str=..."),
+    "scaled_dot_product_attention": ("-*",),
+    "softplus": ("beta: float=...", "threshold: float=...", *_NO_OUT),
+    "softshrink": ("lambd: float=...", *_NO_OUT),
+    "mkldnn_linear": ("bias: Tensor | None",),
+    **dict.fromkeys(
+        ("mkldnn_reorder_conv2d_weight", "mkldnn_reorder_conv3d_weight"),
+        (
+            "self: Tensor",
+            "padding: list",
+            "stride: list",
+            "dilatation: list",
+            "groups: int",
+            "-input",
+            "-dilation",
+            "-input_size",
+        ),
+    ),
+    "pad_sequence": ("sequences: list[Tensor] | tuple[Tensor, ...]", "padding_side: Literal['left', 'right']='right'"),
+    **dict.fromkeys(
+        (
+            "upsample_nearest1d",
+            "upsample_nearest2d",
+            "upsample_nearest3d",
+            "_upsample_nearest_exact1d",
+            "_upsample_nearest_exact2d",
+            "_upsample_nearest_exact3d",
+            "upsample_linear1d",
+            "_upsample_bilinear2d_aa",
+            "upsample_bilinear2d",
+            "upsample_trilinear3d",
+            "_upsample_bicubic2d_aa",
+            "_upsample_lanczos2d_aa",
+            "upsample_bicubic2d",
+        ),
+        ("output_size: Sequence[int] | None",),
+    ),
+    "flatten_dense_tensors": ("tensors: list[Tensor]",),
+    "unflatten_dense_tensors": ("tensors: list[Tensor]", "-> list[Tensor]"),
 }
+
+#: Declared functions of `torch._C._nn` that are no operators: the one is bound by hand, the other is there no more.
+NN_BY_HAND = frozenset(("_parse_to", "mkldnn_prelu"))

@@ -36,6 +36,7 @@ small.blank.default(2)  # error: a list without length takes no single value
 total = small.pick(x, 1, 2)
 total = small.pick(x, 1, text="a")
 total = getattr(small.pick, "2d")(x, 1, 2)
+total = small.__or__.default(x)
 small.pick.Scalar(x, x)  # error: a number
 
 number: int = small.int.default(x, 1, 0.5, True, "b")

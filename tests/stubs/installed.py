@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE / "library.yaml"
 
-#: What mypy knows of PyTorch's own modules does not change from run to run.
-CACHE = ROOT / ".cache" / "mypy-stubs"
+#: What mypy knows of PyTorch's own modules does not change from run to run, but does with the stubs.
+CACHE = ROOT / ".cache" / "mypy"
 
 
 def run_opwright(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -30,6 +30,7 @@ class Site(NamedTuple):
 
     python: Path
     stubs: Path
+    kind: str
 
     def text(self, name: str) -> str:
         """A module of the stubs."""
@@ -42,7 +43,7 @@ def site(folder: Path, stubs: Path | None) -> Site:
     inside = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
     paths = [sysconfig.get_path("purelib"), *([str(stubs)] if stubs is not None else [])]
     (Path(inside) / "packages.pth").write_text("\n".join(paths) + "\n", encoding="utf-8")
-    return Site(folder / "bin" / "python", stubs or folder)
+    return Site(folder / "bin" / "python", stubs or folder, "plain" if stubs is None else "stubs")
 
 
 def expected_lines(file: Path) -> set[int]:
@@ -54,7 +55,7 @@ def expected_lines(file: Path) -> set[int]:
 def mypy_errors(site: Site, *files: Path) -> dict[str, dict[int, str]]:
     """File name -> line -> what `mypy --strict` says is wrong there."""
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-executable", str(site.python)]
-    options = ["--cache-dir", str(CACHE), "--show-absolute-path", "--no-error-summary"]
+    options = ["--cache-dir", str(CACHE / site.kind), "--show-absolute-path", "--no-error-summary"]
     folder = files[0].parent
     ran = subprocess.run(
         [*command, *options, *map(str, files)], capture_output=True, text=True, check=False, cwd=folder
@@ -66,11 +67,11 @@ def mypy_errors(site: Site, *files: Path) -> dict[str, dict[int, str]]:
     return found
 
 
-def pyright_errors(site: Site, *files: Path) -> dict[str, dict[int, str]]:
+def pyright_errors(site: Site, *files: Path, mode: str = "strict") -> dict[str, dict[int, str]]:
     """File name -> line -> what pyright says is wrong there; missing sources of stubs aside."""
     folder = files[0].parent
     settings = folder / "pyrightconfig.json"
-    wanted = {"include": [file.name for file in files], "typeCheckingMode": "strict"}
+    wanted = {"include": [file.name for file in files], "typeCheckingMode": mode}
     settings.write_text(json.dumps({**wanted, "reportMissingModuleSource": False}), encoding="utf-8")
     command = [str(Path(sys.executable).parent / "basedpyright"), "--outputjson", "--level", "error"]
     options = ["--project", str(settings), "--pythonpath", str(site.python)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Final, NamedTuple
 
 from opwright.emit.emitter import Job, Slots, per_job
@@ -45,8 +46,8 @@ _OF_PACKETS: Final = frozenset(("op", "op_overloads", "overloads"))
 #: What `torch.ops` has anyway.
 _OF_OPS: Final = frozenset(("higher_order", "import_module", "load_library", "loaded_libraries", "name"))
 
-#: What namespaces have anyway.
-_OF_NAMESPACES: Final = frozenset(("name",))
+#: What namespaces, which are modules, have anyway.
+_OF_NAMESPACES: Final = frozenset(("name", *dir(ModuleType)))
 
 _HEAD: Final = '''\
 # Stubs of torch.ops.{namespace}. Made by Opwright from schemas: change those instead.
@@ -109,7 +110,7 @@ def _operator_lines(class_name: str, overloads: Sequence[NativeFunction]) -> lis
     lines = [f"class {class_name}(_Operator):"]
     for function in overloads:
         name = function.name.overload or "default"
-        if is_attribute(name) and name not in _OF_PACKETS and name not in _WORDS:
+        if is_attribute(name) and not name.startswith("__") and name not in _OF_PACKETS and name not in _WORDS:
             lines.append(
                 f"    @_overload\n    @staticmethod\n    def {name}{call(function)}:\n        {docstring(function)}"
             )
