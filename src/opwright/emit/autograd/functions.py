@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.emit.autograd.kernels import generated_comment
@@ -212,26 +212,34 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
 """
 
 
+_DECLARATIONS: Final = "autograd_function_declarations"
+_DEFINITIONS: Final = "autograd_function_definitions"
+
+
 def _declared(info: DifferentiabilityInfo, job: Job) -> Slots:
-    return {"autograd_function_declarations": (declaration(node_of(info, job)),)}
+    return {_DECLARATIONS: (declaration(node_of(info, job)),)}
 
 
 def _defined(info: DifferentiabilityInfo, job: Job) -> Slots:
-    return {"autograd_function_definitions": (definition(node_of(info, job)),)}
+    return {_DEFINITIONS: (definition(node_of(info, job)),)}
+
+
+def _emitter(file: str, slot: str, fragment: Callable[[DifferentiabilityInfo, Job], Slots]) -> AnyEmitter:
+    return Emitter(
+        name=file,
+        family="autograd",
+        template=f"autograd/{file}",
+        folder="autograd",
+        units=all_infos,
+        fragment=fragment,
+        layout=OneFile(file),
+        frame=lambda job: {"generated_comment": generated_comment(file, job), slot: ()},
+    )
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the two files."""
     return [
-        Emitter(
-            name=file,
-            family="autograd",
-            template=f"autograd/{file}",
-            folder="autograd",
-            units=all_infos,
-            fragment=fragment,
-            layout=OneFile(file),
-            frame=lambda job, file=file: {"generated_comment": generated_comment(file, job)},  # type: ignore[misc]
-        )
-        for file, fragment in (("Functions.h", _declared), ("Functions.cpp", _defined))
+        _emitter("Functions.h", _DECLARATIONS, _declared),
+        _emitter("Functions.cpp", _DEFINITIONS, _defined),
     ]

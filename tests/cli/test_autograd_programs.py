@@ -1,0 +1,142 @@
+"""The drop-in programs around autograd's folder: which files they write where, and what they say of faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opwright.torchgen import gen_annotated_fn_args, gen_autograd_python, generate_code
+
+MINE = """
+- func: mix(Tensor self, Tensor other) -> Tensor
+  variants: function, method
+- func: mix_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+  variants: method
+  dispatch:
+    CPU: mix_
+- func: tune_(Tensor(a!) self) -> Tensor(a!)
+  variants: method
+  dispatch:
+    CPU: tune_
+- func: linalg_mix(Tensor self) -> Tensor
+  python_module: linalg
+- func: empty(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)\
+ -> Tensor
+  dispatch:
+    CPU: empty_cpu
+"""
+
+
+@pytest.fixture
+def packaged(reference_inputs: Path, tmp_path: Path) -> Path:
+    """A folder laid out as the packaged inputs: PyTorch's templates, with few operators and no derivatives."""
+    root = tmp_path / "torchgen" / "packaged"
+    (root / "ATen" / "native").mkdir(parents=True)
+    (root / "autograd").mkdir()
+    (root / "ATen" / "templates").symlink_to(reference_inputs / "templates")
+    (root / "autograd" / "templates").symlink_to(reference_inputs.parent / "autograd" / "templates")
+    (root / "ATen" / "native" / "native_functions.yaml").write_text(MINE)
+    (root / "ATen" / "native" / "tags.yaml").write_text((reference_inputs / "native" / "tags.yaml").read_text())
+    (root / "autograd" / "derivatives.yaml").write_text("[]\n")
+    (root / "autograd" / "deprecated.yaml").write_text("[]\n")
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "version.py").write_text("__version__ = '2.13.0'\n")
+    return root
+
+
+def _places(packaged: Path, out: Path) -> list[str]:
+    native = packaged / "ATen" / "native"
+    return [*map(str, (native / "native_functions.yaml", native / "tags.yaml", out, packaged / "autograd"))]
+
+
+def _files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_python_program_writes_the_bindings(packaged: Path, tmp_path: Path) -> None:
+    """The files of the bindings go into one folder, and name their templates as the packaged ones are named."""
+    out = tmp_path / "out"
+    assert gen_autograd_python.main(_places(packaged, out)) == 0
+    assert len(_files(out)) == 21
+    text = (out / "python_linalg_functions.cpp").read_text()
+    assert "@" + "generated from packaged/autograd/templates/python_linalg_functions.cpp" in text
+    assert '"linalg_mix(Tensor input)",' in text
+
+
+def test_annotated_program_writes_its_file(packaged: Path, tmp_path: Path) -> None:
+    """There is one file, with a line for each overload and each module that has it."""
+    out = tmp_path / "out"
+    assert gen_annotated_fn_args.main(_places(packaged, out)) == 0
+    assert _files(out) == {"annotated_fn_args.py"}
+    lines = (out / "annotated_fn_args.py").read_text().splitlines()
+    assert [line.split(":")[0].strip() for line in lines if line.startswith("    torch")] == [
+        "torch._C._VariableFunctions.mix",
+        "torch._C._VariableFunctions.empty",
+        "torch._C._linalg.linalg_mix",
+        "torch.Tensor.mix",
+        "torch.Tensor.mix_",
+        "torch.Tensor.tune_",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subset", "some", "none"),
+    [
+        ("pybindings", "autograd/generated/python_nn_functions.cpp", "autograd/generated/Functions.h"),
+        ("libtorch", "autograd/generated/Functions.h", "annotated_fn_args.py"),
+        ("python", "annotated_fn_args.py", "autograd/generated/python_nn_functions.cpp"),
+    ],
+)
+def test_build_program_makes_a_subset(packaged: Path, tmp_path: Path, subset: str, some: str, none: str) -> None:
+    """Each subset has its files; the binding of view-meta classes goes with all of them."""
+    native, tags, _, _ = _places(packaged, tmp_path)
+    flags = ["--native-functions-path", native, "--tags-path", tags, "--gen-dir", str(tmp_path), "--install-dir", "out"]
+    assert generate_code.main([*flags, "--subset", subset]) == 0
+    files = _files(tmp_path / "out")
+    assert some in files
+    assert none not in files
+    assert "functionalization/generated/ViewMetaClassesPythonBinding.cpp" in files
+
+
+def test_build_program_says_what_it_does_not_make(
+    packaged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The flag that PyTorch's build always gives is no error; without an install folder all goes below `torch`."""
+    native, tags, _, _ = _places(packaged, tmp_path)
+    flags = ["--native-functions-path", native, "--tags-path", tags, "--gen-dir", str(tmp_path / "build")]
+    assert generate_code.main([*flags, "--force_schema_registration", "--gen_lazy_ts_backend"]) == 0
+    assert "warning[W1031]: the files of the lazy TorchScript backend are not generated" in capsys.readouterr().err
+    files = _files(tmp_path / "build")
+    assert "torch/testing/_internal/generated/annotated_fn_args.py" in files
+    assert "torch/csrc/autograd/generated/VariableType_0.cpp" in files
+
+
+def test_build_program_takes_a_list_of_operators(packaged: Path, tmp_path: Path) -> None:
+    """A list selects operators with all of their overloads, for training too."""
+    native, tags, _, _ = _places(packaged, tmp_path)
+    chosen = tmp_path / "operators.yaml"
+    chosen.write_text("- aten::mix_.Tensor\n")
+    flags = ["--native-functions-path", native, "--tags-path", tags, "--gen-dir", str(tmp_path), "--install-dir", "out"]
+    assert generate_code.main([*flags, "--subset", "libtorch", "--selected-op-list-path", str(chosen)]) == 0
+    text = (tmp_path / "out" / "autograd" / "generated" / "ADInplaceOrViewTypeEverything.cpp").read_text()
+    assert 'm.impl("mix_"' in text
+    assert 'm.impl("tune_"' not in text
+
+
+def test_faults_are_reported_and_nothing_is_written(
+    packaged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Mistakes in `deprecated.yaml` and functions that Python cannot have stop the run before it writes."""
+    out = tmp_path / "out"
+    (packaged / "autograd" / "deprecated.yaml").write_text(
+        "- name: mix(Tensor self) -> Tensor\n  aten: mix(self, otter)\n"
+    )
+    assert gen_autograd_python.main(_places(packaged, out)) == 1
+    assert "deprecated.yaml:2:19" in capsys.readouterr().err
+    (packaged / "autograd" / "deprecated.yaml").write_text("[]\n")
+    native = packaged / "ATen" / "native" / "native_functions.yaml"
+    native.write_text(MINE + "- func: blend(Tensor self, SymBool by) -> Tensor\n")
+    assert gen_autograd_python.main(_places(packaged, out)) == 1
+    assert "error[E1024]: Python can pass nothing to `blend`" in capsys.readouterr().err
+    assert not out.exists()
