@@ -6,9 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from opwright.emit.autograd import functions as autograd_functions
+from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
+from opwright.emit.emitter import Job, Options
 from opwright.load import load_catalog
 from opwright.load.deprecated import load_deprecated
+from opwright.load.derivative_matching import match_derivatives
 from opwright.load.derivatives import load_derivatives
+from opwright.model.catalog import Catalog
+from opwright.model.derivatives import Derivatives
+from opwright.release.rules import Rules
+from opwright.release.version import NEWEST
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.inputs import pytorch_files
@@ -33,6 +41,22 @@ class Target:
         return "".join(self.entries[start : start + count])
 
 
+def emitted_fragments(derivatives: Derivatives, catalog: Catalog, sink: Diagnostics) -> list[object]:
+    """What the emitters of autograd make of derivatives that were accepted, for the operations in them."""
+    roots = {function.root_name for function in derivatives.infos}
+    functions = [function for function in catalog.functions if function.root_name.removeprefix("_foreach_") in roots]
+    matched = match_derivatives(derivatives, functions, sink)
+    sink.raise_if_errors()
+    job = Job(catalog, Rules(NEWEST), Options(), derivatives=matched)
+    made = [python_functions, autograd_functions, variable_type, inplace_or_view]
+    return [
+        emitter.fragment(unit, job)
+        for module in made
+        for emitter in module.emitters(job)
+        for unit in emitter.units(job)
+    ]
+
+
 def targets() -> list[Target]:
     """Everything that is fuzzed."""
     native = pytorch_files()[NATIVE].decode()
@@ -47,7 +71,8 @@ def targets() -> list[Target]:
     catalog = load_catalog(SourceFile("native_functions.yaml", native), tags, Diagnostics())
 
     def load_formulas(text: str, sink: Diagnostics) -> object:
-        return load_derivatives(SourceFile("derivatives.yaml", text), catalog, sink)
+        derivatives = load_derivatives(SourceFile("derivatives.yaml", text), catalog, sink, strict=len(text) % 2 == 0)
+        return None if sink.has_errors else emitted_fragments(derivatives, catalog, sink)
 
     def load_signatures(text: str, sink: Diagnostics) -> object:
         return load_deprecated(SourceFile("deprecated.yaml", text), catalog.functions, sink)

@@ -138,4 +138,5 @@ def test_derivatives_over_lists_need_lists(catalog: Catalog) -> None:
 """
     (found,) = loaded(text, catalog)
     assert found.code == "E0936"
-    assert found.place is not None and found.place.text == "_foreach_halves(Tensor[] self) -> (Tensor[], Tensor[])"
+    assert found.place is not None
+    assert found.place.text == "_foreach_halves(Tensor[] self) -> (Tensor[], Tensor[])"
