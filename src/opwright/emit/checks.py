@@ -9,6 +9,7 @@ from typing import Final
 
 from opwright.emit import codes
 from opwright.emit.emitter import Job
+from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -33,6 +34,7 @@ def check_emittable(job: Job, sink: Diagnostics) -> None:
     _check_options(job.catalog, sink)
     _check_groups(job.catalog, sink)
     _check_views(job.catalog, sink)
+    check_header_names(job, sink)
     if job.selection.everything:
         _check_functionalization(job.catalog, sink)
 

@@ -12,6 +12,7 @@ __all__ = [
     "NO_C_FORM",
     "OPTIONS_OUT_OF_REACH",
     "OPTIONS_TYPE",
+    "SAME_HEADER",
     "SHIM_CHANGED",
     "SHIM_MISSING",
     "UNCLEAR_WRITE",
@@ -188,6 +189,22 @@ OPTIONS_TYPE: Final = register(
             error[E0467]: `device` of `sow` is of type `Device`, not `Device?`
 
         Make the argument optional, or give it another name.
+        """,
+    )
+)
+SAME_HEADER: Final = register(
+    Code(
+        "E0468",
+        "two operators that need one header",
+        """
+        The headers of an operator are named after it: `foo.h`, `foo_ops.h`, `foo_native.h`, `foo_meta.h` and
+        `foo_cpu_dispatch.h` and its like for other keys. An operator with such a name would have its own header in
+        the same place.
+
+            - func: foo(Tensor self) -> Tensor
+            - func: foo_ops(Tensor self) -> Tensor
+
+        Rename one of the two, or build without headers per operator.
         """,
     )
 )

@@ -1,0 +1,43 @@
+"""Two operators cannot have one header: `foo_ops.h` belongs to `foo` as well as to `foo_ops`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.emit import codes
+from opwright.emit.emitter import FilePerUnit, Job
+from opwright.emit.registry import emitters
+from opwright.source.diagnostic import Diagnostics, Label
+
+__all__ = ["check_header_names"]
+
+#: What may follow an operator's name in the name of one of its headers.
+_ENDINGS: Final = ("_ops", "_native", "_meta", "_dispatch")
+
+
+def check_header_names(job: Job, sink: Diagnostics) -> None:
+    """Reports each operator that wants a header of another one's."""
+    if not job.options.per_operator_headers or not any(_is_suspect(name, job) for name in job.by_root):
+        return
+    owners: dict[tuple[str, str], str] = {}
+    for emitter in emitters(job, ["headers"]):
+        layout = emitter.layout
+        if not isinstance(layout, FilePerUnit):
+            continue
+        for unit in emitter.units(job):
+            name: str = unit[0]
+            path = layout.path(unit)
+            owner = owners.setdefault((emitter.folder, path), name)
+            if owner != name:
+                first, second = job.by_root[owner][0], job.by_root[name][0]
+                message = f"`{owner}` and `{name}` both need the header `{emitter.folder}/{path}`"
+                also = (Label(first.entry, "the other one", primary=False),)
+                sink.error(codes.SAME_HEADER, message, second.entry, also=also)
+
+
+def _is_suspect(name: str, job: Job) -> bool:
+    """Whether an operator's name reads like the name of another one's header."""
+    if not name.endswith(_ENDINGS):
+        return False
+    stem = name.rpartition("_")[0]
+    return stem in job.by_root or stem.rpartition("_")[0] in job.by_root
