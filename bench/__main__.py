@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.measure import RunFailed, measure
 from bench.report import print_figures, write_figures
 from bench.scenarios import scenarios
-from tests.conformance.inputs import ROOT, NoReference
+from tests.conformance.inputs import ROOT, NoReference, reference_version
 
 MEMORY = Path("/dev/shm")
 ENOUGH_BYTES = 2**30
@@ -26,6 +26,7 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rounds", type=int, default=5, help="how many pairs are measured (default: 5)")
     parser.add_argument("--folder", type=Path, help="where the programs write (default: a memory file system)")
+    parser.add_argument("--release", default="", help="another release than the installed one, such as 2.15.0")
     parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md too")
     parser.add_argument("--list", action="store_true", help="print the names of the scenarios and end")
     return parser
@@ -47,7 +48,8 @@ def main() -> int:
     """Run the program; the exit status is 1 where a measured program fails."""
     options = arguments().parse_args()
     words = tuple(word.strip() for word in options.only.split(",") if word.strip())
-    chosen = [scenario for scenario in scenarios() if not words or scenario.name.startswith(words)]
+    inputs = options.release or "pytorch"
+    chosen = [scenario for scenario in scenarios(inputs) if not words or scenario.name.startswith(words)]
     if options.list:
         print("\n".join(scenario.name for scenario in chosen))
         return 0
@@ -64,7 +66,7 @@ def main() -> int:
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    figures = print_figures(results, options.rounds, in_memory=MEMORY in folder.parents)
+    figures = print_figures(results, options.rounds, reference_version(inputs), in_memory=MEMORY in folder.parents)
     print(figures)
     if options.write:
         write_figures(figures)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.measure import Measured, peak, seconds
-from tests.conformance.inputs import ROOT, reference_version
+from tests.conformance.inputs import ROOT
 from tests.conformance.report import table
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -17,11 +17,11 @@ FIGURES = re.compile(r"(?s)(<!-- begin figures -->\n).*(<!-- end figures -->)")
 COLUMNS = ("job", "reference s", "opwright s", "times faster", "reference MB", "opwright MB", "memory ratio")
 
 
-def print_figures(results: Sequence[Measured], rounds: int, *, in_memory: bool) -> str:
+def print_figures(results: Sequence[Measured], rounds: int, version: str, *, in_memory: bool) -> str:
     """The results as a Markdown table, with the circumstances above it."""
     place = "a memory file system" if in_memory else "disk"
     heading = (
-        f"PyTorch {reference_version()}, Python {platform.python_version()}, {os.cpu_count()} cores.\n"
+        f"PyTorch {version}, Python {platform.python_version()}, {os.cpu_count()} cores.\n"
         f"Medians of {rounds} pairs of whole processes that write to {place};\n"
         "memory is the peak resident size of the largest process."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -50,8 +50,12 @@ def everything() -> Job:
     return Job("everything", reference=steps, opwright=(ours,))
 
 
-def scenarios() -> list[Scenario]:
-    """Everything that is measured."""
+def scenarios(inputs: str = "pytorch") -> list[Scenario]:
+    """Everything that is measured, on the inputs of that name."""
+    return [Scenario(replace(one.job, inputs=inputs), one.state) for one in _usual_scenarios()]
+
+
+def _usual_scenarios() -> list[Scenario]:
     headers, full = (chosen_jobs(usual_jobs, name)[0] for name in ("headers", "full"))
     return [
         Scenario(headers, State.COLD),
