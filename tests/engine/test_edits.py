@@ -13,7 +13,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import from_source_path
 from tests.engine.project import Project, files_of
 
-EDITS: dict[str, Callable[[Project], None]] = {
+EDITS: dict[str, Callable[[Project], object]] = {
     "default": lambda project: project.edit("eps=1e-6", "eps=1e-5"),
     "comment": lambda project: project.edit("- func: rows(", "# of a matrix\n- func: rows("),
     "new kernel": lambda project: project.edit("    CPU: shifted_cpu", "    CPU: shifted_cpu\n    CUDA: shifted_cuda"),
@@ -29,21 +29,18 @@ EDITS: dict[str, Callable[[Project], None]] = {
     "added first": lambda project: project.edit("- func: twice(", "- func: a(Tensor self) -> Tensor\n\n- func: twice("),
     "added last": lambda project: project.yaml.write_text(
         project.yaml.read_text() + "\n- func: zeta(Tensor self, int[2] size) -> (Tensor first, Tensor second)\n"
-    )
-    and None,
+    ),
     "moved": lambda project: project.yaml.write_text(
         "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n\n"
         + project.yaml.read_text().replace("- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n", "")
-    )
-    and None,
+    ),
     "tag": lambda project: project.edit("  tags: view_copy\n", "  tags: [view_copy, pointwise]\n"),
     "autogen": lambda project: project.edit("  autogen: shifted.out\n", ""),
     "template": lambda project: edit_template(project, "Operators.cpp"),
     "template of many": lambda project: edit_template(project, "Function.h"),
     "tags": lambda project: project.inputs.joinpath("native/tags.yaml").write_text(
         project.inputs.joinpath("native/tags.yaml").read_text() + "- tag: zzz\n  desc: |\n    A new one.\n"
-    )
-    and None,
+    ),
 }  # fmt: skip
 
 

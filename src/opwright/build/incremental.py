@@ -47,7 +47,7 @@ class Maker:
     """Makes the outputs of a job's emitters, and remembers how in `present`.
 
     `past` is what an earlier run of the same job remembers of each emitter; `is_intact` tells whether a file is as
-    that run left it.
+    that run left it. A maker that `remembers` nothing has no past and leaves none, and saves the work for it.
     """
 
     def __init__(
@@ -56,11 +56,14 @@ class Maker:
         renderer: Renderer,
         past: Mapping[str, EmitterPast] | None = None,
         is_intact: Callable[[str], bool] = lambda _: False,
+        *,
+        remembers: bool = True,
     ) -> None:
         self.job: Final = job
         self.renderer: Final = renderer
         self.past: Final[Mapping[str, EmitterPast]] = past or {}
         self.is_intact: Final = is_intact
+        self.remembers: Final = remembers
         self.tokens: Final = UnitTokens()
         self.present: Final[dict[str, EmitterPast]] = {}
 
@@ -87,7 +90,7 @@ class Maker:
             else:
                 make = partial(family.file_of_units, path, shard_id, places)
             yield Output(emitter.folder, path, emitter.template, {}, make)
-        if family.was_asked:
+        if family.was_asked and self.remembers:
             self.present[name] = family.remembered()
 
 
@@ -132,7 +135,7 @@ class _Family:
         self._made: Final[dict[str, FilePieces]] = {}
         self._fragments: Final[dict[int, Slots]] = {}
         self._chunks: Final[dict[tuple[str, str], list[str | None]]] = {}
-        self._last: tuple[bytes, bytes, FilePieces] | None = None
+        self._last: tuple[Sequence[int], bytes, FilePieces] | None = None
 
     # What all files share, worked out when the first of them is asked for.
 
@@ -156,7 +159,9 @@ class _Family:
 
     @cached_property
     def _tokens(self) -> list[bytes] | None:
-        """The token of each unit; None where not all have one."""
+        """The token of each unit; None where not all have one, and where nothing is remembered."""
+        if not self._maker.remembers:
+            return None
         of = self._maker.tokens.of
         tokens = [of(unit) for unit in self.units]
         return None if None in tokens else cast("list[bytes]", tokens)
@@ -200,11 +205,11 @@ class _Family:
             self._made[path] = self._past.files[path] if self._past is not None else FilePieces(tokens, None)
             return None
         values = {**self._frame, "shard_id": shard_id} if shard_id else self._frame
-        made = self._repeated(tokens) or self._spliced(path, values, places, tokens, target)
+        made = self._repeated(places) or self._spliced(path, values, places, tokens, target)
         if made is None:
             made = self._assembled(values, places, tokens)
         data, self._made[path] = made
-        self._last = (tokens, data, self._made[path])
+        self._last = (places, data, self._made[path])
         return data
 
     def _is_kept(self, path: str, tokens: bytes, target: str) -> bool:
@@ -214,11 +219,12 @@ class _Family:
         pieces = past.files.get(path)
         return pieces is not None and pieces.tokens == tokens and self._maker.is_intact(target)
 
-    def _repeated(self, tokens: bytes) -> tuple[bytes, FilePieces] | None:
+    def _repeated(self, places: Sequence[int]) -> tuple[bytes, FilePieces] | None:
         """The file made just before, if this one has the same units and does not say which of the shards it is."""
         last = self._last
-        same = last is not None and last[0] == tokens and bool(tokens) and "shard_id" not in self._template.names
-        return last[1:] if same and last is not None else None
+        if last is None or len(last[0]) != len(places) or "shard_id" in self._template.names:
+            return None
+        return last[1:] if list(last[0]) == list(places) else None
 
     def _spliced(
         self, path: str, values: Slots, places: Sequence[int], tokens: bytes, target: str

@@ -18,7 +18,7 @@ from opwright.build.tokens import TOKEN_SIZE
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["ABSENT", "FilePieces", "SlotPieces", "assembled", "has_pieces", "spliced"]
+__all__ = ["ABSENT", "AnyTemplate", "FilePieces", "SlotPieces", "assembled", "has_pieces", "spliced"]
 
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""

@@ -26,7 +26,7 @@ __all__ = ["current_record", "earlier_outputs", "read_besides", "remember", "run
 
 
 #: Arguments that change nothing about what is made.
-_FORGOTTEN = frozenset(("check", "dry_run", "jobs", "list_outputs", "prune", "stamp", "watch", "yes"))
+_FORGOTTEN = frozenset(("check", "dry_run", "jobs", "list_outputs", "prune", "watch", "yes"))
 
 
 def run_of(

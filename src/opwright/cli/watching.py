@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.build.tokens import UnitTokens
+from opwright.build.watch import Watched
 from opwright.cli import console
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
-    from opwright.build.watch import Watched
     from opwright.generation import Generation, Outcome
 
     Generate: TypeAlias = Callable[[argparse.Namespace, Diagnostics], "tuple[Generation, Outcome, Watched | None]"]
@@ -35,13 +35,16 @@ def watch(arguments: argparse.Namespace, generate: Generate) -> int:
     if watched is None:
         sys.stderr.write("opwright: the inputs are not on this machine, so there is nothing to watch\n")
         return console.USAGE
-    folders = sorted({*map(os.path.dirname, watched.files), *watched.folders})
+    folders = filter(os.path.isdir, sorted({*map(os.path.dirname, watched.files), *watched.folders}))
     print(f"watching {len(watched.files)} inputs; stop with Ctrl-C", flush=True)
-    for changes in changes_of(*filter(os.path.isdir, folders), recursive=False, debounce=50, step=20):
-        if any(path in watched.files or os.path.dirname(path) in watched.folders for _, path in changes):
-            done = _run_once(arguments, generate, tokens)
-            if done is not None:
-                tokens = done[0]
+    # What changed before the watch began, and on file systems that do not tell, is found by looking every now and then.
+    for _ in changes_of(*folders, recursive=False, debounce=50, step=20, rust_timeout=1000, yield_on_timeout=True):
+        if watched.holds():
+            continue
+        watched = Watched.taken(watched.files, watched.folders)
+        done = _run_once(arguments, generate, tokens)
+        if done is not None:
+            tokens, watched = done[0], done[1] or watched
     return console.SUCCESS
 
 

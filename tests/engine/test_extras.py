@@ -1,0 +1,144 @@
+"""What runs write and tell besides their outputs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project import Project, files_of
+
+
+def test_listed_outputs_are_those_that_are_made(project: Project) -> None:
+    """The list has each output once, as an absolute path, and listing writes nothing."""
+    listed = project.run("--list-outputs").stdout.splitlines()
+    assert not project.out.exists()
+    project.run()
+    assert sorted(listed) == sorted(str(project.out / path) for path in files_of(project.out))
+    assert project.run("--dry-run").stdout.splitlines() == listed
+    assert project.run("--list-outputs=cmake").stdout.splitlines()[:2] == ["set(", "opwright_outputs"]
+
+
+def test_check_tells_what_differs(project: Project) -> None:
+    """A check passes after a run; then each changed, missing and stale file is a fault, and nothing is mended."""
+    project.run()
+    project.run("--check")
+    ops = project.out / "aten/src/ATen/ops"
+    (ops / "twice.h").write_text("// changed\n")
+    (ops / "rows.h").unlink()
+    project.edit("- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n", "")
+    before = files_of(project.out)
+    run = project.start("--check")
+    _, faults = run.communicate()
+    assert run.returncode == 1
+    for words in ("twice.h` differs", "rows.h` is missing", "mean_of.h` is generated no longer"):
+        assert words in faults
+    assert files_of(project.out) == before
+
+
+def test_dependency_file_has_inputs_and_outputs(project: Project, tmp_path: Path) -> None:
+    """Every output depends on the entries, the tags and the templates; with a stamp only that does."""
+    depfile, stamp = tmp_path / "d" / "all.d", tmp_path / "stamps" / "done"
+    depfile.parent.mkdir()
+    project.run("--depfile", depfile)
+    targets, _, inputs = depfile.read_text().partition(":")
+    assert targets.split() == [str(project.out / path) for path in files_of(project.out)] or set(targets.split()) == {
+        str(project.out / path) for path in files_of(project.out)
+    }
+    names = {Path(name).name for name in inputs.replace("\\\n", " ").split()}
+    assert {"native_functions.yaml", "tags.yaml", "Function.h"} <= names
+    project.run("--depfile", depfile, "--stamp", stamp)
+    assert depfile.read_text().startswith(f"{stamp}:")
+    os.utime(stamp, (1, 1))
+    project.run("--depfile", depfile, "--stamp", stamp)
+    assert stamp.stat().st_mtime > 1
+
+
+def test_lines_lead_back_to_their_entries(project: Project, tmp_path: Path) -> None:
+    """The line of a kernel in a source names the entry that asked for it; a template's line names none."""
+    project.run("--provenance", tmp_path / "where.json")
+    source = project.out / "aten/src/ATen/RegisterCPUEverything.cpp"
+    lines = source.read_text().splitlines()
+    asked = next(number for number, line in enumerate(lines, 1) if "shifted_cpu(" in line)
+    entry = next(
+        number for number, line in enumerate(project.yaml.read_text().splitlines(), 1) if "func: shifted(" in line
+    )
+    told = where(f"{source}:{asked}")
+    assert "`shifted`" in told
+    assert f"{project.yaml}:{entry}" in told
+    assert "template" in where(f"{source}:1")
+
+
+def test_lines_are_told_from_kept_files_too(project: Project, tmp_path: Path) -> None:
+    """After an edit, lines that moved without being made again still lead to their entries."""
+    project.run("--provenance", tmp_path / "where.json")
+    project.edit("- func: twice(", "- func: early(Tensor self) -> Tensor\n\n- func: twice(")
+    project.run("--provenance", tmp_path / "where.json")
+    for path in sorted((project.out / "aten/src/ATen").rglob("*.*")):
+        lines = path.read_text().splitlines()
+        for number, line in enumerate(lines, 1):
+            if "mean_of::" in line or "shifted_cpu(" in line:
+                told = where(f"{path}:{number}", tmp_path / "where.json")
+                assert "mean_of" in told.split("\n", 1)[1] or "shifted" in told.split("\n", 1)[1], (
+                    f"{path}:{number}\n{told}"
+                )
+                break
+
+
+def where(place: str, provenance: Path | None = None) -> str:
+    """What the program says of a generated line."""
+    words = [sys.executable, "-m", "opwright", "where", place]
+    words += [] if provenance is None else ["--provenance", str(provenance)]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_line_without_provenance_is_a_fault(project: Project) -> None:
+    """Without the record of lines, the program says what to do."""
+    project.run()
+    words = [sys.executable, "-m", "opwright", "where", f"{project.out}/aten/src/ATen/Functions.h:3"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "error[E0611]" in done.stderr
+    assert "--provenance" in done.stderr
+
+
+def test_watching_runs_again_on_a_change(project: Project) -> None:
+    """A saved edit is generated, its operator is named, a fault is shown and waited out, and Ctrl-C ends it."""
+    pytest.importorskip("watchfiles")
+    run = project.start("--watch")
+    header = project.out / "aten/src/ATen/ops/mean_of.h"
+    try:
+        wait_for(lambda: header.exists() and "watching" in read_line(run))
+        project.edit("eps=1e-6", "eps=1e-5")
+        wait_for(lambda: "eps=1e-5" in header.read_text())
+        project.edit("Tensor[] tensors", "Tensoor[] tensors")
+        time.sleep(0.5)
+        project.edit("Tensoor[] tensors", "Tensor[] tensors")
+        project.edit("eps=1e-5", "eps=1e-4")
+        wait_for(lambda: "eps=1e-4" in header.read_text())
+    finally:
+        run.send_signal(signal.SIGINT)
+        said, faults = run.communicate(timeout=20)
+    assert "changed mean_of" in said
+    assert "unknown" in faults or "error[" in faults
+    assert "Traceback" not in faults
+
+
+def read_line(run: subprocess.Popen[str]) -> str:
+    """The next line that a run prints."""
+    assert run.stdout is not None
+    return run.stdout.readline()
+
+
+def wait_for(condition: object) -> None:
+    """Wait until a condition holds, for at most a while."""
+    assert callable(condition)
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -1,0 +1,86 @@
+"""The same outputs from one process and from several, from one run and from shards."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from opwright import generation as generations
+from opwright.build import workers
+from opwright.source.diagnostic import FaultsFound
+from tests.engine.project import Project, files_of
+from tests.engine.test_edits import generation
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+
+
+@needs_fork
+@pytest.mark.parametrize("processes", [2, 3])
+def test_several_processes_write_the_same(project: Project, monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
+    """Outputs, their count and what is remembered of them are those of one process."""
+    monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
+    alone, shared = project.out.with_name("alone"), project.out.with_name("shared")
+    one = generation(project, str(alone)).write_after(None, None, 1)
+    many = generation(project, str(shared)).write_after(None, None, processes)
+    assert files_of(shared) == files_of(alone)
+    assert many.summary[:3] == one.summary[:3]
+    assert many.emitters == one.emitters
+    assert {path.replace("/shared/", "/alone/") for path in many.statuses} == set(one.statuses)
+
+
+@needs_fork
+def test_a_fault_in_any_process_discards_all(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A template with an unknown slot is one fault, whichever process meets it, and nothing is written."""
+    monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
+    for name in ("Operators.cpp", "Function.h"):
+        path = project.inputs / "templates" / name
+        path.write_text(path.read_text() + "${no_such_slot}\n")
+    with pytest.raises(FaultsFound) as caught:
+        generation(project, str(project.out)).write_after(None, None, 2)
+    assert {diagnostic.code for diagnostic in caught.value.diagnostics} == {"E0601"}
+    assert files_of(project.out) == {}
+
+
+@needs_fork
+def test_a_process_that_dies_is_a_fault(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the system ends a worker, the run says so and writes nothing."""
+    monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
+    first = os.getpid()
+    taken = workers._taken
+
+    def die_elsewhere(tasks: int) -> object:
+        if os.getpid() != first:
+            os._exit(9)
+        return taken(tasks)
+
+    monkeypatch.setattr(workers, "_taken", die_elsewhere)
+    with pytest.raises(FaultsFound) as caught:
+        generation(project, str(project.out)).write_after(None, None, 2)
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E0608"]
+    assert files_of(project.out) == {}
+
+
+def test_shards_are_disjoint_and_complete(project: Project) -> None:
+    """Each output is made by one of four shards, with the bytes of a whole run."""
+    project.run(out=project.out.with_name("whole"))
+    made = []
+    for number in range(4):
+        out = project.out.with_name(f"shard{number}")
+        project.run("--shard", f"{number}/4", out=out)
+        made.append(files_of(out))
+    assert all(made)
+    assert sum(map(len, made)) == len({path for part in made for path in part})
+    assert {path: data for part in made for path, data in part.items()} == files_of(project.out.with_name("whole"))
+
+
+def test_shards_into_one_folder_keep_each_other(project: Project) -> None:
+    """A shard removes no file of another one, and only its own of an operator that went."""
+    for number in (0, 1, 0):
+        project.run("--shard", f"{number}/2")
+    project.run(out=project.out.with_name("whole"))
+    assert files_of(project.out) == files_of(project.out.with_name("whole"))
+    project.edit("- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n", "")
+    for number in (0, 1):
+        project.run("--shard", f"{number}/2")
+    assert not list(project.out.rglob("mean_of*"))
