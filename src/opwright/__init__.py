@@ -94,6 +94,10 @@ def __getattr__(name: str) -> object:
     return getattr(import_module(home), name)
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
+
+
 class _Face(ModuleType):
     """The module of this package, which has a function of the same name as one of its subpackages.
 

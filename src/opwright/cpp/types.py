@@ -146,7 +146,6 @@ SYMBOOL: Final = base("c10::SymBool")
 SYMINT_ARRAY_REF: Final = base("c10::SymIntArrayRef")
 SCALAR_T: Final = base("scalar_t")
 OPMATH_T: Final = base("opmath_t")
-DISPATCH_KEY_SET: Final = base("c10::DispatchKeySet")
 
 #: The C++ type by value of each base type of the schema language; GraphModule has none.
 BASE_TYPES: Final = {

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.source.diagnostic import did_you_mean
 
 
 class Catalog:
@@ -42,20 +43,24 @@ class Catalog:
         self.kernels: Final[Mapping[DispatchKey, Mapping[NativeFunction, Kernel]]] = kernels
 
     def __getitem__(self, name: str) -> NativeFunction:
-        """The function named `add.Tensor` or `aten::add.Tensor`; KeyError where there is none."""
+        """The function named `add.Tensor` or `aten::add.Tensor`; KeyError with a hint where there is none."""
+        names = self._names()
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise KeyError(f"no operator `{name}`{hint and '; ' + hint}")
+        return names[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names()
+
+    def _names(self) -> Mapping[str, NativeFunction]:
+        """The functions by name, with their namespace and without."""
         if self._by_name is None:
             names = {f"{one.namespace}::{one.name.text}": one for one in self.functions}
             plain = {one.name.text: one for one in reversed(self.functions) if one.namespace != "aten"}
             plain.update({one.name.text: one for one in self.functions if one.namespace == "aten"})
             self._by_name = {**plain, **names}
-        return self._by_name[name]
-
-    def __contains__(self, name: object) -> bool:
-        try:
-            self[str(name)]
-        except KeyError:
-            return False
-        return True
+        return self._by_name
 
     def __iter__(self) -> Iterator[NativeFunction]:
         return iter(self.functions)

@@ -2,7 +2,7 @@
 
 The names and their order are those of `c10/core/DispatchKey.h` as PyTorch's generator sees them.
 
->>> CUDA.device_guard, SPARSE_CPU.backend, key_named("AutogradXPU").family
+>>> CUDA.device_guard, key_named("SparseCPU").backend, key_named("AutogradXPU").family
 (True, 'CPU', 'xpu')
 """
 
@@ -40,11 +40,10 @@ class DispatchKey:
 
     `backend` and `functionality` are empty strings for keys of no backend; `family` is `cuda`, `xpu` or empty;
     `is_composite` marks the four alias keys of composite kernels; `has_structured` the backends for which structured
-    kernels may be written; `has_ufunc` those for which a ufunc makes kernels; `device_guard` tells that kernels of
-    the key run under a device guard.
+    kernels may be written; `device_guard` tells that kernels of the key run under a device guard.
     """
 
-    __slots__ = ("backend", "family", "functionality", "has_structured", "has_ufunc", "is_composite", "lower", "name")
+    __slots__ = ("backend", "family", "functionality", "has_structured", "is_composite", "lower", "name")
 
     def __init__(self, name: str, backend: str, functionality: str) -> None:
         self.name: Final = name
@@ -54,7 +53,6 @@ class DispatchKey:
         self.family: Final = _FAMILIES.get(backend, "")
         self.is_composite: Final = name.startswith("Composite")
         self.has_structured: Final = name in ("CPU", "CUDA", "MPS", "XPU", "MTIA")
-        self.has_ufunc: Final = name in ("CPU", "CUDA")
 
     @property
     def device_guard(self) -> bool:
@@ -98,7 +96,6 @@ META: Final = key_named("Meta")
 MPS: Final = key_named("MPS")
 XPU: Final = key_named("XPU")
 MTIA: Final = key_named("MTIA")
-SPARSE_CPU: Final = key_named("SparseCPU")
 COMPOSITE_IMPLICIT: Final = key_named("CompositeImplicitAutograd")
 COMPOSITE_IMPLICIT_NESTED: Final = key_named("CompositeImplicitAutogradNestedTensor")
 COMPOSITE_EXPLICIT: Final = key_named("CompositeExplicitAutograd")

@@ -92,6 +92,15 @@ class UfuncLoop:
         self.dtypes: Final = dtypes
 
 
+#: (mutable tensors are passed as constant references, lists of tensors in the way of structured kernels) -> style
+_STYLES: Final = {
+    (False, False): TypeStyle.PLAIN,
+    (True, False): TypeStyle.CONST_REF_MUTABLES,
+    (False, True): TypeStyle.ILIST_REF,
+    (True, True): TypeStyle.CONST_REF_MUTABLES | TypeStyle.ILIST_REF,
+}
+
+
 class NativeFunction:
     """One overload with all that its entry says.
 
@@ -192,17 +201,13 @@ class NativeFunction:
         self.autogen: Final = autogen
         self.tags: Final = tags
         self.is_synthesized: Final = is_synthesized
+        delegates = structured_delegate is not None
         if is_abstract is None:
-            is_abstract = structured_delegate is not None or not kernels or not kernels.keys() <= _IMPLICIT_KEYS
+            is_abstract = delegates or not kernels or not kernels.keys() <= _IMPLICIT_KEYS
         self.is_abstract: Final = is_abstract
         self.needs_derivative: Final = is_abstract or has_ignored_kernels
         self.is_view: Final = is_view_schema(schema, tags)
-        style = TypeStyle.PLAIN
-        if const_ref_mutables:
-            style |= TypeStyle.CONST_REF_MUTABLES
-        if structured or structured_delegate is not None:
-            style |= TypeStyle.ILIST_REF
-        self.style: Final[TypeStyle] = style
+        self.style: Final = _STYLES[const_ref_mutables, structured or delegates]
         self.derived: Final[dict[object, object]] = {}
         self.group: NativeFunctionsGroup | None = None
         self.view_group: ViewGroup | None = None

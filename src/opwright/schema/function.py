@@ -162,11 +162,6 @@ class Arguments:
             self.options = TensorOptions(*keyword_only[start : start + 4])
             self.post_options = keyword_only[start + 4 :]
 
-    @property
-    def self_and_post(self) -> tuple[Argument, ...]:
-        """`self` if there is one, then what follows it among the positional arguments."""
-        return (self.self_arg, *self.post_self) if self.self_arg is not None else self.post_self
-
     def __str__(self) -> str:
         shown = [argument.text for argument in self.positional]
         if self.keyword_only or self.out:
@@ -209,11 +204,6 @@ class FunctionSchema:
     def is_out(self) -> bool:
         """Whether the function writes to `out` arguments."""
         return self.kind is SchemaKind.out
-
-    @property
-    def modifies_arguments(self) -> bool:
-        """Whether the function writes to any argument."""
-        return self.kind is not SchemaKind.functional
 
     def __str__(self) -> str:
         # Most files that are emitted quote the schema, so its text is put together once.

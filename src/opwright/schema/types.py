@@ -134,7 +134,6 @@ def list_of(elem: Type, size: int | None) -> ListType:
 
 
 TENSOR: Final = base("Tensor")
-INT: Final = base("int")
 SYMINT: Final = base("SymInt")
 BOOL: Final = base("bool")
 SCALAR: Final = base("Scalar")
