@@ -291,8 +291,9 @@ class Generation:
         return self._engine.plan(self._emitted())
 
     def write(self, report: Callable[[Planned, bool], None] | None = None) -> Summary:
-        """Write the outputs that differ from what is on disk."""
-        return self.write_after(None, report).summary
+        """Write the outputs that differ from what is on disk; nothing is kept for later runs."""
+        maker = Maker(self.job, self._engine.renderer, remembers=False)
+        return self._engine.write(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))), report)
 
     def write_after(
         self,
@@ -320,7 +321,7 @@ class Generation:
 
     def differing(self) -> list[str]:
         """The paths of the outputs that are not on disk as they should be; nothing is written."""
-        maker = Maker(self.job, self._engine.renderer)
+        maker = Maker(self.job, self._engine.renderer, remembers=False)
         return self._engine.differing(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))))
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
