@@ -1,0 +1,1 @@
+"""Generated code, compiled against the installed PyTorch and called from Python."""

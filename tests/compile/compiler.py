@@ -1,0 +1,98 @@
+"""The machine's C++ compiler, used as an author of an extension of PyTorch uses it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["Compiler", "compiler_program", "torch_folder"]
+
+#: What a syntax check may take, and with it a whole file at this level: the machine may be busy.
+_TIME_LIMIT = 900
+
+
+def compiler_program() -> str | None:
+    """The C++ compiler that `CXX` names, or the first of the usual ones; None where there is none."""
+    candidates = (os.environ.get("CXX"), "g++", "c++", "clang++")
+    return next(filter(None, map(shutil.which, filter(None, candidates))), None)
+
+
+def torch_folder() -> Path:
+    """The folder of the installed PyTorch, found without importing it."""
+    spec = find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Compiles below `folder`, with folders of headers that come before PyTorch's own.
+
+    `prefix` is a header that every file begins with; it is compiled once.
+    """
+
+    program: str
+    folder: Path
+    includes: Sequence[Path]
+    per_operator_headers: bool = True
+    prefix: Path | None = None
+
+    def flags(self) -> list[str]:
+        """Those of PyTorch's own extension builder, without optimization, which takes time and changes no result."""
+        import torch
+
+        headers = torch_folder() / "include"
+        folders = [
+            *self.includes,
+            headers,
+            headers / "torch" / "csrc" / "api" / "include",
+            Path(sysconfig.get_path("include")),
+        ]
+        abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
+        flags = ["-std=c++20", "-O0", "-w", "-fPIC", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"]
+        if self.per_operator_headers:
+            flags.append("-DAT_PER_OPERATOR_HEADERS")
+        return flags + [f"-I{folder}" for folder in folders]
+
+    def _run(self, *arguments: str | Path) -> None:
+        nice = ["nice"] if shutil.which("nice") else []
+        command = [*nice, self.program, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr[:6000]}"
+
+    def check_syntax(self, source: Path) -> None:
+        """Fails with the compiler's message where a file is not valid C++ with the headers there are."""
+        self._run(*self.flags(), "-x", "c++", "-fsyntax-only", source)
+
+    def object(self, source: Path) -> Path:
+        """Compiles a file; beside the object is the list of the headers that were read."""
+        target = self.folder / f"{source.stem}.o"
+        prefix = [] if self.prefix is None else ["-include", self._precompiled(self.prefix).with_suffix("")]
+        self._run(*self.flags(), *prefix, "-MD", "-c", source, "-o", target)
+        return target
+
+    def _precompiled(self, header: Path) -> Path:
+        target = self.folder / f"{header.name}.gch"
+        if not target.exists():
+            shutil.copy(header, self.folder)
+            self._run(*self.flags(), "-x", "c++-header", "-MD", "-MF", target.with_suffix(".d"), header, "-o", target)
+        return target
+
+    def library(self, name: str, sources: Sequence[Path]) -> Path:
+        """The shared library of some files. Symbols that nobody defines are an error."""
+        target = self.folder / f"lib{name}.so"
+        libraries = ["-L" + str(torch_folder() / "lib"), "-ltorch", "-ltorch_cpu", "-lc10"]
+        self._run("-shared", *map(self.object, sources), "-o", target, *libraries, "-Wl,--no-undefined")
+        return target
+
+    def headers(self, stem: str) -> list[Path]:
+        """The headers that were read for an object, or for the prefix."""
+        rule = (self.folder / f"{stem}.d").read_text(encoding="utf-8").replace("\\\n", " ")
+        return [Path(word).resolve() for word in rule.partition(": ")[2].split() if word.endswith(".h")]
