@@ -8,12 +8,12 @@ and all that those of its groups say. Where an entry stands is no part of it.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
+from opwright.model.derivatives import DifferentiabilityInfo
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
 from opwright.model.said import Said
@@ -45,11 +45,13 @@ def digest(text: str) -> bytes:
 class UnitTokens:
     """The tokens of a job's units, each made once."""
 
-    __slots__ = ("_atoms", "_contents", "_functions", "_groups", "_infos")
+    __slots__ = ("_atoms", "_contents", "_functions", "_groups", "_infos", "_rows")
 
     def __init__(self) -> None:
         self._atoms: dict[Atom, bytes] = {}
         self._infos: dict[DifferentiabilityInfo, bytes] = {}
+        # By identity; the row is kept, so that no other one gets its number.
+        self._rows: dict[int, tuple[Sequence[object], bytes]] = {}
         self._contents: dict[NativeFunction, bytes] = {}
         self._functions: dict[NativeFunction, bytes] = {}
         self._groups: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
@@ -58,59 +60,49 @@ class UnitTokens:
         """The token of a unit; None when it holds something of which it is not known what a fragment may see."""
         if isinstance(unit, NativeFunction):
             return self._functions.get(unit) or self._function(unit)
+        if isinstance(unit, (tuple, list)):
+            return self._row(unit)
         if isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
             return self._groups.get(unit) or self._group(unit)
-        parts: list[bytes] = []
-        if not self._flatten(unit, parts):
-            return None
-        return blake2b(b"".join(parts), digest_size=TOKEN_SIZE).digest()
+        if isinstance(unit, _ATOMS):
+            return self._atoms.get(unit) or self._atom(unit)
+        if unit is None or isinstance(unit, int):
+            return b"%r " % unit
+        return self._record(unit)
 
-    def _flatten(self, unit: object, parts: list[bytes]) -> bool:
-        """Adds what a unit is made of, unless some of it is not known."""
-        if isinstance(unit, NativeFunction):
-            parts.append(self._functions.get(unit) or self._function(unit))
-        elif isinstance(unit, DifferentiableFunction):
-            parts.append(self._differentiable(unit))
-        elif isinstance(unit, (tuple, list)):
-            # Kinds and counts are added too, so that no two different units have the same parts.
-            parts.append(b"(%d " % len(unit))
-            for item in unit:
-                if not self._flatten(item, parts):
-                    return False
-        elif isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
-            parts.append(self._groups.get(unit) or self._group(unit))
-        elif isinstance(unit, _ATOMS):
-            parts.append(self._atoms.get(unit) or self._atom(unit))
-        elif unit is None or isinstance(unit, int):
-            parts.append(b"%r " % unit)
-        elif isinstance(unit, Mapping):
-            return self._flatten(list(unit.items()), parts)
-        else:
-            return self._flatten_record(unit, parts)
-        return True
-
-    def _flatten_record(self, unit: object, parts: list[bytes]) -> bool:
-        """Adds the fields of a record; an object of any other kind may show what is not known of."""
-        if isinstance(unit, frozenset) and all(isinstance(item, str) for item in unit):
-            return self._flatten(sorted(unit), parts)
-        if isinstance(unit, DifferentiabilityInfo):
-            parts.append(self._infos.get(unit) or self._info(unit))
-            return True
-        if is_dataclass(unit):
-            return self._flatten([getattr(unit, one.name) for one in fields(unit)], parts)
-        return False
-
-    def _info(self, info: DifferentiabilityInfo) -> bytes:
-        token = self._infos[info] = digest(f"{_derivatives_said(info)}|{self._function(info.function).hex()}")
+    def _row(self, row: Sequence[object]) -> bytes | None:
+        """The token of a row, from those of its items. Rows are shared by many units, and never change in a run."""
+        known = self._rows.get(id(row))
+        if known is not None:
+            return known[1]
+        # The count is added too, so that no two different rows have the same parts.
+        parts = [b"%d " % len(row)]
+        functions = self._functions
+        for item in row:
+            part = (functions.get(item) if type(item) is NativeFunction else None) or self.of(item)
+            if part is None:
+                return None
+            parts.append(part)
+        token = blake2b(b"".join(parts), digest_size=TOKEN_SIZE).digest()
+        self._rows[id(row)] = row, token
         return token
 
-    def _differentiable(self, one: DifferentiableFunction) -> bytes:
-        """The token of a function with its derivatives; which forward formulas are its own shows in in-place ones."""
-        parts = [self._functions.get(one.function) or self._function(one.function)]
-        for key, info in one.infos.items():
-            parts += [key.encode(), self._infos.get(info) or self._info(info)]
-            parts += [forward.formula.encode() for forward in one.forward[key] if forward.from_functional]
-        return blake2b(b"|".join(parts), digest_size=TOKEN_SIZE).digest()
+    def _record(self, unit: object) -> bytes | None:
+        """The token of a record, from those of its fields; objects of other kinds may show what is not known of."""
+        if isinstance(unit, Mapping):
+            return self._row(list(unit.items()))
+        if isinstance(unit, frozenset) and all(isinstance(item, str) for item in unit):
+            return self._row(sorted(unit))
+        if isinstance(unit, DifferentiabilityInfo):
+            known = self._infos.get(unit)
+            if known is None:
+                known = self._row([getattr(unit, name) for name in unit.__slots__])
+                if known is not None:
+                    self._infos[unit] = known
+            return known
+        if is_dataclass(unit):
+            return self._row([getattr(unit, one.name) for one in fields(unit)])
+        return None
 
     def _atom(self, atom: Atom) -> bytes:
         token = self._atoms[atom] = digest(f"{type(atom).__name__} {atom!r}")

@@ -120,7 +120,8 @@ def write(
     with FolderLock(run.state_folder):
         record = load_record(run)
         folders = generation.request.folders.values()
-        pruning.remove_stale_staging({*folders, *map(os.path.dirname, record.outputs if record else ())})
+        used = {path.rpartition("/")[0] for path in (record.outputs if record is not None else ())}
+        pruning.remove_stale_staging({*folders, *used})
         token = job_token(generation.job, run.families)
         outcome = generation.write_after(_earlier(run, record, token), report, processes or usable_processes())
         outputs = {**outcome.statuses, **add(outcome)}
@@ -158,7 +159,7 @@ def _earlier(run: Run, record: Record | None, token: bytes) -> Earlier | None:
 def _unkept_headers(outputs: Iterable[str], folder: str) -> list[str]:
     """The headers of C shims that are not there, so that nothing was compared with them; they may come."""
     root = os.path.realpath(folder)
-    sources = [path for path in outputs if os.path.dirname(path) == root and path.endswith(".cpp")]
+    sources = [path for path in outputs if path.startswith(f"{root}/") and path.endswith(".cpp")]
     headers = [f"{path.removesuffix('.cpp')}.h" for path in sources]
     return [path for path in headers if path not in outputs and not os.path.exists(path)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from opwright.convention import structured
@@ -31,17 +32,16 @@ def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
     return {key: rank for rank, key in enumerate(keys)}
 
 
-def declarations(units: Iterable[Unit], job: Job) -> str:
-    """The kernels of the units, each declared once, in their namespaces."""
+def declarations(units: Iterable[Unit], ranks: Mapping[DispatchKey, int], rules: Rules) -> str:
+    """The kernels of the units, each declared once, in their namespaces; `ranks` are the job's `key_ranks`."""
     blocks: dict[str, _Block] = {}
     for unit in units:
-        _declare(unit, blocks, job)
+        _declare(unit, blocks, ranks, rules)
     return namespaces.blocks({namespace: block.values() for namespace, block in blocks.items()})
 
 
-def _declare(unit: Unit, blocks: dict[str, _Block], job: Job) -> None:
+def _declare(unit: Unit, blocks: dict[str, _Block], ranks: Mapping[DispatchKey, int], rules: Rules) -> None:
     """Adds what a unit declares; a unit's namespace is opened even if nothing is declared in it."""
-    ranks = key_ranks(job)
     primary = unit if isinstance(unit, NativeFunction) else unit.out
     functions = members(unit)
     if not primary.kernels:
@@ -58,14 +58,14 @@ def _declare(unit: Unit, blocks: dict[str, _Block], job: Job) -> None:
         kernel = primary.kernels.get(key)
         block = blocks.setdefault(NATIVE_NAMESPACE if kernel is None else kernel.namespace, {})
         if kernel is not None and kernel.structured and isinstance(unit, NativeFunctionsGroup):
-            macro = exports.class_macro(kernel, job.rules)
-            _add(block, "struct ", macro, _class_body(unit, kernel), job.rules)
+            macro = exports.class_macro(kernel, rules)
+            _add(block, "struct ", macro, _class_body(unit, kernel), rules)
             continue
         for function in functions:
             own = function.kernels.get(key)
             if own is not None and _LEGACY not in f"{own.namespace}::{own.name}":
-                macro = exports.kernel_macro(own, job.rules)
-                _add(block, "", macro, f"{kernel_signature(function, own).declaration(own.name)};", job.rules)
+                macro = exports.kernel_macro(own, rules)
+                _add(block, "", macro, f"{kernel_signature(function, own).declaration(own.name)};", rules)
     if elsewhere:
         # There are keys without a kernel, which leave their mark: an empty namespace.
         blocks.setdefault(NATIVE_NAMESPACE, {})
@@ -101,12 +101,12 @@ def _roots(job: Job) -> list[Root]:
     return list(units_by_root(job).items())
 
 
-def _header(root: Root, job: Job) -> Slots:
+def _header(ranks: Mapping[DispatchKey, int], root: Root, job: Job) -> Slots:
     name, units = root
     has_meta = any(isinstance(unit, NativeFunctionsGroup) and unit.structured for unit in units)
     return {
         "extra_includes": f"#include <ATen/ops/{name}_meta.h>" if has_meta else "",
-        "native_function_declarations": declarations(units, job),
+        "native_function_declarations": declarations(units, ranks, job.rules),
     }
 
 
@@ -115,7 +115,7 @@ def _frame(job: Job) -> Slots:
         return {"NativeFunctions_includes": includes("_native", None, job), "NativeFunctions_declarations": []}
     return {
         "NativeFunctions_includes": ["#include <ATen/NativeMetaFunctions.h>"],
-        "NativeFunctions_declarations": declarations(job.catalog.groups, job),
+        "NativeFunctions_declarations": declarations(job.catalog.groups, key_ranks(job), job.rules),
     }
 
 
@@ -140,7 +140,8 @@ def emitters(job: Job) -> list[AnyEmitter]:
                 template="NativeFunction.h",
                 folder="ops",
                 units=_roots,
-                fragment=_header,
+                # Ranks are the same for all units, and change only with the job: the fragments need not search it.
+                fragment=partial(_header, key_ranks(job)),
                 layout=FilePerUnit(lambda root: f"{root[0]}_native.h"),
             )
         )
