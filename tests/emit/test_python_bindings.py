@@ -307,6 +307,7 @@ def test_out_form_without_base_shows_the_candidates() -> None:
         ("mix(Tensor self) -> (Tensor values, Tensor)", "E1026"),
         ("mix(Tensor self) -> (bool, Tensor)", "E1025"),
         ("mix(int by) -> Tensor\n  dispatch:\n    CPU: mix", "E1023"),
+        ("mix(Tensor self, bool requires_grad) -> Tensor", "E1027"),
     ],
 )
 def test_what_python_cannot_have_is_refused_at_its_entry(schema: str, code: str) -> None:

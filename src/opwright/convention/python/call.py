@@ -19,26 +19,27 @@ class _Taken(dict[Argument, str]):
     by value, unless they come from a list of outs.
     """
 
-    def __init__(self, style: TypeStyle, keeps_reference: bool) -> None:
+    def __init__(self, style: TypeStyle, keeps_reference: bool, symint: bool) -> None:
         super().__init__()
         self._style = style
         self._keeps_reference = keeps_reference
+        self._symint = symint
 
     def __missing__(self, one: Argument) -> str:
-        type = cpp.argument_type(one, symint=True, style=self._style).text
+        type = cpp.argument_type(one, symint=self._symint, style=self._style).text
         if type == "at::Tensor &" and not self._keeps_reference:
             type = "at::Tensor"
         found = self[one] = f"{type} {one.name}"
         return found
 
 
-_TAKEN: Final[dict[tuple[int, bool], _Taken]] = {}
+_TAKEN: Final[dict[tuple[int, bool, bool], _Taken]] = {}
 
 
-def _taken(style: TypeStyle, keeps_reference: bool) -> _Taken:
-    key = (int(style), keeps_reference)
+def _taken(style: TypeStyle, keeps_reference: bool, symint: bool) -> _Taken:
+    key = (int(style), keeps_reference, symint)
     if key not in _TAKEN:
-        _TAKEN[key] = _Taken(style, keeps_reference)
+        _TAKEN[key] = _Taken(style, keeps_reference, symint)
     return _TAKEN[key]
 
 
@@ -51,14 +52,15 @@ class DispatchLambda(NamedTuple):
     passed: str
 
 
-def dispatch_lambda(signature: PythonSignature, function: NativeFunction) -> DispatchLambda:
+def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, symint: bool = True) -> DispatchLambda:
     """The lambda that calls an overload for a Python signature.
 
-    Its parameters are those of the public C++ function, or what that would be for a deprecated signature.
+    Its parameters are those of the public C++ function, or what that would be for a deprecated signature; without
+    `symint` they take plain integers for symbolic ones.
     """
     arguments = signature.schema.arguments if signature.deprecated else function.arguments
-    by_value = _taken(function.style, False)
-    outs = _taken(function.style, True) if len(arguments.out) > 1 else by_value
+    by_value = _taken(function.style, False, symint)
+    outs = _taken(function.style, True, symint) if len(arguments.out) > 1 else by_value
     texts = [outs[one] for one in arguments.out]
     names = [one.name for one in arguments.out]
     for one in arguments.positional + arguments.pre_options:

@@ -53,6 +53,10 @@ class Parameter:
             self.check_readable()
         return f"_r.{self._reader}({index}{self._ending})"
 
+    def read_concrete(self, index: int) -> str:
+        """The same with plain integers for symbolic ones."""
+        return self.read(index).replace("toSymInt", "toInt64").replace("symintlist", "intlist")
+
 
 def python_default(text: str, type: Type) -> str:
     """The default of a schema in the language of the argument parser: C++, but for truth values and numbers.

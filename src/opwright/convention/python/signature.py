@@ -72,6 +72,11 @@ class PythonSignature(Said):
         return self._text(self.parameters)
 
     @property
+    def concrete_text(self) -> str:
+        """The same for a parser that gives plain integers for symbolic ones in lists."""
+        return self.text.replace("SymIntArrayRef", "IntArrayRef")
+
+    @property
     def text_without_out(self) -> str:
         """The same as if there were no `out`."""
         return self._text(self.without_out)

@@ -6,7 +6,15 @@ from typing import Final
 
 from opwright.source.codes import Code, register
 
-__all__ = ["ALIKE", "MIXED_NAMES", "NO_BASE", "NO_OPTIONS", "NO_PYTHON_ARGUMENT", "NO_PYTHON_RESULT"]
+__all__ = [
+    "ALIKE",
+    "MIXED_NAMES",
+    "NO_BASE",
+    "NO_OPTIONS",
+    "NO_PYTHON_ARGUMENT",
+    "NO_PYTHON_RESULT",
+    "RESERVED_ARGUMENT",
+]
 
 ALIKE: Final = register(
     Code(
@@ -92,6 +100,20 @@ MIXED_NAMES: Final = register(
         or none has.
 
             error[E1026]: some results of `tile` have names and some have not
+        """,
+    )
+)
+RESERVED_ARGUMENT: Final = register(
+    Code(
+        "E1027",
+        "an argument named `requires_grad`",
+        """
+        Python bindings of operators that make a tensor have an argument `requires_grad` of their own: it sets the flag
+        on the tensor that the operator makes, which knows nothing of it. So no operator has an argument of that name.
+
+            error[E1027]: `tile` has an argument `requires_grad`, which bindings have themselves
+
+        Give the argument another name, or write the binding by hand.
         """,
     )
 )

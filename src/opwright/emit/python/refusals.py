@@ -15,20 +15,28 @@ from opwright.emit.python.codes import (
     NO_OPTIONS,
     NO_PYTHON_ARGUMENT,
     NO_PYTHON_RESULT,
+    RESERVED_ARGUMENT,
 )
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Fault, Label
 from opwright.source.span import Span
 
+
+class ReservedName(Exception):
+    """An argument has the name of one that bindings have themselves."""
+
+
 #: What is raised where there is no binding.
-REFUSALS: Final = (Repeated, OutAlone, NoTensorOptions, NoPythonType, NoFieldName, NotWrapped)
+REFUSALS: Final = (Repeated, OutAlone, NoTensorOptions, NoPythonType, NoFieldName, NotWrapped, ReservedName)
 
 
 def check_overload(overload: Overload) -> None:
     """Raises one of the refusals where Python cannot pass an argument, get the result, or give tensor options."""
     signature, function = overload
-    for one in signature.parameters:
+    for one in signature.inputs + signature.keywords:
         one.check_readable()
+        if one.name == "requires_grad":
+            raise ReservedName
     field_names(function)
     type = result_type(function)
     if type not in WRAPPED:
@@ -48,6 +56,9 @@ def refused(function: NativeFunction, refusal: Exception, place: Span | None = N
             return _out_alone(refusal)
         case NoTensorOptions():
             return Fault.at(NO_OPTIONS, f"`{function.name}` makes a tensor and takes no tensor options", at)
+        case ReservedName():
+            message = f"`{function.name}` has an argument `requires_grad`, which bindings have themselves"
+            return Fault.at(RESERVED_ARGUMENT, message, at)
         case NoFieldName():
             message = f"some results of `{function.name}` have names and some have not"
             return Fault.at(MIXED_NAMES, message, at)
