@@ -7,10 +7,13 @@ runs only run our side.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from opwright.source.diagnostic import Fault
+from tests.conformance.inputs import ROOT
 from tests.conformance.jobs import Job, chosen_jobs
 from tests.conformance.oracle import ReferenceFailed, load_oracle
 from tests.conformance.release_inputs import RELEASES
@@ -19,12 +22,16 @@ from tests.conformance.report import print_result, table
 from tests.conformance.runner import Result, run_job
 from tests.conformance.shipped import run_shipped, shipped_job
 
+PAGE = ROOT / "docs" / "conformance.md"
+MARKED = re.compile(r"(?s)(<!-- begin releases -->\n).*(<!-- end releases -->)")
+
 
 def arguments() -> argparse.ArgumentParser:
     """The command line of this program."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.releases", description=__doc__)
     parser.add_argument("--only", default="", help="only jobs whose names start with one of these words, as `2.9.1`")
     parser.add_argument("--list", action="store_true", help="print the names of the jobs and end")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/conformance.md too")
     parser.add_argument("--reference", action="store_true", help="only run the references, and keep what they write")
     return parser
 
@@ -61,6 +68,15 @@ def print_releases(outcomes: Iterable[Result]) -> str:
     return "\n".join(table(("job", *shown), rows))
 
 
+def write_table(figures: str, page: Path = PAGE) -> None:
+    """Put the table between the two marks on the page, in place of the older one."""
+    text = page.read_text(encoding="utf-8")
+    changed, count = MARKED.subn(lambda found: f"{found.group(1)}\n{figures}\n\n{found.group(2)}", text)
+    if count != 1:
+        raise ValueError(f"{page} has no single pair of marks for the table")
+    page.write_text(changed, encoding="utf-8")
+
+
 def main() -> int:
     """Run the program; the exit status is 1 where any job failed or differs."""
     options = arguments().parse_args()
@@ -87,7 +103,10 @@ def main() -> int:
     except Fault as fault:
         print(f"error: {fault.diagnostic.message}", file=sys.stderr)
         return 1
-    print(print_releases(outcomes))
+    figures = print_releases(outcomes)
+    print(figures)
+    if options.write:
+        write_table(figures)
     return 0 if all(result.is_clean for result in outcomes) else 1
 
 

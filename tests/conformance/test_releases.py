@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.conformance.compare import Comparison, Tally
 from tests.conformance.jobs import Job
 from tests.conformance.release_inputs import RELEASES
 from tests.conformance.release_jobs import ATEN_JOBS, WITHOUT_AOT, all_release_jobs, release_jobs
-from tests.conformance.releases import every_job, print_releases
+from tests.conformance.releases import PAGE, every_job, print_releases, write_table
 from tests.conformance.runner import Result
 
 
@@ -64,6 +65,16 @@ def test_headers_are_found_where_we_write_them() -> None:
 def result(name: str, tally: Tally, failure: str = "") -> Result:
     """The result of a job with one family of files."""
     return Result(Job(name, (), ()), Comparison({"headers": tally}), 1.0, 1.0, failure)
+
+
+def test_the_table_is_put_on_the_page(tmp_path: Path) -> None:
+    """The older table goes, and all else on the page stays."""
+    page = tmp_path / "page.md"
+    page.write_text("above\n<!-- begin releases -->\nold\n<!-- end releases -->\nbelow\n", encoding="utf-8")
+    write_table("new", page)
+    marked = "<!-- begin releases -->\n\nnew\n\n<!-- end releases -->"
+    assert page.read_text(encoding="utf-8") == f"above\n{marked}\nbelow\n"
+    assert PAGE.read_text(encoding="utf-8").count("begin releases") == 1
 
 
 def test_the_table_has_a_column_for_each_release() -> None:
