@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from importlib import import_module
 
+import opwright
 from opwright import __version__
 from opwright.cli.streams import settle_streams
 
@@ -48,6 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"opwright {__version__}")
+    parser.add_argument(
+        "--cmake-dir",
+        action="version",
+        version=os.path.join(os.path.dirname(opwright.__file__), "cmake"),
+        help="print the folder of the CMake package and exit",
+    )
     if command is None:
         parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help="one of the commands above")
         parser.parse_args(words)

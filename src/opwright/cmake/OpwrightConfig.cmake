@@ -1,0 +1,83 @@
+# The module of `find_package(Opwright)`; `opwright --cmake-dir` prints the folder that it is in:
+#
+#   execute_process(COMMAND opwright --cmake-dir OUTPUT_VARIABLE Opwright_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
+#   find_package(Opwright REQUIRED)
+#
+#   opwright_generate(my_generated
+#     OUT ${CMAKE_BINARY_DIR}/generated
+#     SOURCE_PATH ${CMAKE_SOURCE_DIR}/aten/src/ATen    # or: TORCH 2.13.0
+#     FAMILIES headers sources                         # all by default
+#     OPTIONS --rocm                                   # any other arguments of `opwright generate`
+#     OUTPUTS my_outputs)                              # gets the list of files
+#
+# The target `my_generated` makes the files; make what compiles or includes them depend on it. It runs when an input
+# changes, and touches only files whose bytes change.
+
+if(NOT DEFINED OPWRIGHT_COMMAND)
+  find_program(OPWRIGHT_PROGRAM opwright HINTS ENV VIRTUAL_ENV PATH_SUFFIXES bin Scripts)
+  set(OPWRIGHT_COMMAND "${OPWRIGHT_PROGRAM}")
+endif()
+if(NOT OPWRIGHT_COMMAND)
+  set(Opwright_FOUND FALSE)
+  set(Opwright_NOT_FOUND_MESSAGE "the program `opwright` was not found; set OPWRIGHT_COMMAND to how it is called")
+  return()
+endif()
+
+function(opwright_generate target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUT;SOURCE_PATH;TORCH;RELEASE;OUTPUTS" "FAMILIES;OPTIONS")
+  if(NOT arg_OUT)
+    message(FATAL_ERROR "opwright_generate: OUT names the folder to write below")
+  endif()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "opwright_generate: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+
+  set(command ${OPWRIGHT_COMMAND} generate --out "${arg_OUT}" ${arg_OPTIONS})
+  foreach(pair "SOURCE_PATH;--source-path" "TORCH;--torch" "RELEASE;--release")
+    list(GET pair 0 name)
+    list(GET pair 1 flag)
+    if(arg_${name})
+      list(APPEND command ${flag} "${arg_${name}}")
+    endif()
+  endforeach()
+  foreach(family IN LISTS arg_FAMILIES)
+    list(APPEND command --only ${family})
+  endforeach()
+
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.opwright")
+  file(MAKE_DIRECTORY "${folder}")
+  execute_process(
+    COMMAND ${command} --list-outputs=cmake
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
+    OUTPUT_FILE "${folder}/outputs.cmake"
+    RESULT_VARIABLE status
+    ERROR_VARIABLE faults)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "opwright_generate: the outputs cannot be listed\n${faults}")
+  endif()
+  include("${folder}/outputs.cmake")
+
+  # One file stands for the run: it is touched each time, also where no output changes, so that Make is content.
+  set(stamp "${folder}/done")
+  set(depfile "${folder}/inputs.d")
+  add_custom_command(
+    OUTPUT "${stamp}"
+    BYPRODUCTS ${opwright_outputs}
+    COMMAND ${command} --stamp "${stamp}" --depfile "${depfile}"
+    DEPFILE "${depfile}"
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
+    COMMENT "Generating from operators below ${arg_OUT}"
+    VERBATIM)
+  add_custom_target(${target} ALL DEPENDS "${stamp}")
+  set_source_files_properties(${opwright_outputs} PROPERTIES GENERATED TRUE)
+
+  # An entry that comes or goes changes the list of outputs.
+  foreach(name native_functions.yaml tags.yaml)
+    if(arg_SOURCE_PATH AND EXISTS "${arg_SOURCE_PATH}/native/${name}")
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${arg_SOURCE_PATH}/native/${name}")
+    endif()
+  endforeach()
+  if(arg_OUTPUTS)
+    set(${arg_OUTPUTS} ${opwright_outputs} PARENT_SCOPE)
+  endif()
+endfunction()

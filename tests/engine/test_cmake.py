@@ -1,0 +1,90 @@
+"""The CMake module, in the example's project: with Ninja and with Make."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project import Project
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cmake"
+GENERATORS = {"Ninja": "ninja", "Unix Makefiles": "make"}
+
+pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no CMake here")
+
+
+def run(*words: object) -> str:
+    """What a program prints; it must succeed."""
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(params=GENERATORS)
+def build(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> Path:
+    """A configured build of the example over a small project."""
+    generator: str = request.param
+    if shutil.which(GENERATORS[generator]) is None:
+        pytest.skip(f"there is no {GENERATORS[generator]} here")
+    folder = tmp_path / "build"
+    module = run(sys.executable, "-m", "opwright", "--cmake-dir").strip()
+    program = f"{sys.executable};-m;opwright"
+    settings = {"INPUTS": project.inputs, "RELEASE": "2.13", "Opwright_DIR": module, "OPWRIGHT_COMMAND": program}
+    run(
+        "cmake",
+        "-G",
+        generator,
+        "-S",
+        EXAMPLE,
+        "-B",
+        folder,
+        *[f"-D{name}={value}" for name, value in settings.items()],
+    )
+    return folder
+
+
+def test_build_follows_the_entries(build: Path, project: Project) -> None:
+    """A build generates; the next does nothing; an edit generates again, and what reads an unchanged header rests."""
+    assert "Generating from operators" in run("cmake", "--build", build)
+    assert "shifted" in (build / "registrations.txt").read_text()
+    idle = run("cmake", "--build", build)
+    assert "Generating" not in idle
+    assert "Reading" not in idle
+    assert "no work to do" in idle or "Built target" in idle
+    project.edit("eps=1e-6", "eps=1e-5")
+    edited = run("cmake", "--build", build)
+    assert "Generating" in edited
+    assert "Reading" in edited
+    assert "1e-5" in (build / "generated/aten/src/ATen/ops/mean_of.h").read_text()
+    project.yaml.write_text(project.yaml.read_text() + "# a comment at the end\n")
+    commented = run("cmake", "--build", build)
+    assert "Generating" in commented
+    assert "Generating" not in run("cmake", "--build", build)
+    template = project.inputs / "templates" / "Function.h"
+    template.write_text(template.read_text() + "// edited\n")
+    assert "Generating" in run("cmake", "--build", build)
+    assert "Generating" not in run("cmake", "--build", build)
+
+
+def test_readers_rest_where_bytes_stay(build: Path, project: Project) -> None:
+    """With Ninja, a run that changes no header makes nothing else run."""
+    if not (build / "build.ninja").exists():
+        pytest.skip("Make looks at the time of the run, not of each file")
+    run("cmake", "--build", build)
+    project.yaml.write_text(project.yaml.read_text() + "# a comment at the end\n")
+    commented = run("cmake", "--build", build)
+    assert "Generating" in commented
+    assert "Reading" not in commented
+
+
+def test_files_of_new_entries_are_known(build: Path, project: Project) -> None:
+    """An entry that is added makes headers that the build then knows."""
+    run("cmake", "--build", build)
+    project.yaml.write_text(project.yaml.read_text() + "\n- func: newcomer(Tensor self) -> Tensor\n")
+    run("cmake", "--build", build)
+    assert (build / "generated/aten/src/ATen/ops/newcomer.h").exists()
+    assert "newcomer" in (build / "registrations.txt").read_text()
