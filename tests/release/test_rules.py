@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import ast
 import pickle
+from pathlib import Path
 
 import pytest
 
+import opwright
 from opwright.release.rules import Rules
 from opwright.release.version import Version, parse_version
 
@@ -85,3 +88,16 @@ def test_rules_are_frozen_and_travel() -> None:
     copy = pickle.loads(pickle.dumps(held))
     assert copy == held
     assert copy.items() == held.items()
+
+
+def test_every_row_is_asked_for() -> None:
+    """Each behaviour is looked at by its name somewhere outside the table; a row that nobody reads is a lie."""
+    package = Path(opwright.__file__).parent
+    modules = [path for path in package.rglob("*.py") if path.parent != package / "release"]
+    names = {
+        node.attr
+        for path in modules
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+    }
+    assert [row.name for row in Rules.rows() if row.name not in names] == []
