@@ -184,7 +184,8 @@ class Request:
     """What a run is asked for: inputs, output folders by name, families of emitters, flags.
 
     `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
-    generator lets pass (operators that are selected but do not exist).
+    generator lets pass (operators that are selected but do not exist); `strict` makes errors of what it lets pass in
+    derivatives (names and functions that do not exist, what has no effect), where others are warned.
     """
 
     inputs: Inputs

@@ -65,6 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make one of N parts of the files only, I from 0 on; together the parts are the whole",
     )
     output.add_argument("--jobs", metavar="N", type=_count, help="use at most so many processes (default: all cores)")
+    output.add_argument(
+        "--strict",
+        action="store_true",
+        help="take doubts about derivatives (names and functions that do not exist, what has no effect) for errors",
+    )
     _add_other_ways(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
@@ -158,6 +163,7 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
         xpu=arguments.xpu,
         mtia=arguments.mtia,
         release=arguments.release,
+        strict=arguments.strict,
         shard=shard,
     )
 
