@@ -343,3 +343,10 @@ def test_all_refusals_are_reported_together() -> None:
 """
     assert [one.code for one in refusals(entries)] == ["E1024", "E1025"]
     assert binding_of(entries, "still").takes_nothing is False
+
+
+def test_module_that_is_not_there_is_a_warning() -> None:
+    """The function gets no binding, which is hardly what was meant."""
+    entries = "- func: special_mix(Tensor self) -> Tensor\n  python_module: specia\n"
+    (warning,) = refusals(entries)
+    assert (warning.code, warning.help) == ("W1028", "did you mean `special`?")

@@ -117,3 +117,19 @@ RESERVED_ARGUMENT: Final = register(
         """,
     )
 )
+UNKNOWN_MODULE: Final = register(
+    Code(
+        "W1028",
+        "a Python module that is not there",
+        """
+        `python_module` names the module that gets the function: fft, linalg, nested, nn, sparse or special. A function
+        of any other module gets no binding at all, so that Python does not have it.
+
+            - func: special_erf(Tensor self) -> Tensor
+              python_module: specia
+
+            warning[W1028]: there is no Python module `specia`, so `special_erf` gets no binding
+              = help: did you mean `special`?
+        """,
+    )
+)

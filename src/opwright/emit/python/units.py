@@ -11,11 +11,12 @@ from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, Pyt
 from opwright.convention.python.overloads import Overload, Pair, ordered, paired
 from opwright.convention.python.signature import function_signature, python_signature
 from opwright.emit.emitter import Job, per_job
+from opwright.emit.python.codes import UNKNOWN_MODULE
 from opwright.emit.python.refusals import REFUSALS, check_overload, refused
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +64,14 @@ def bound_functions(job: Job) -> list[NativeFunction]:
     return [function for function in job.catalog.functions if is_bound(function)]
 
 
-_BY_KEY: Final = {module.key: module for module in MODULES}
+_BY_KEY: Final = {module.key: module for module in MODULES if module.key is not None}
 
 
 def _modules(function: NativeFunction) -> list[PythonModule]:
     """Where an overload is found: in the module of its entry, else in `torch` and among the methods, as it has both."""
     if function.python_module is not None:
-        return [_BY_KEY[function.python_module]]
+        module = _BY_KEY.get(function.python_module)
+        return [] if module is None else [module]
     modules = [TORCH] if function.function else []
     return [*modules, TENSOR_METHODS] if function.method else modules
 
@@ -147,6 +149,11 @@ def check_bindings(job: Job, sink: Diagnostics) -> None:
     """Reports what keeps functions from getting their binding."""
     for fault in _bindings(job).faults:
         sink.add(fault.diagnostic)
+    for function in bound_functions(job):
+        name = function.python_module
+        if name is not None and name not in _BY_KEY:
+            message = f"there is no Python module `{name}`, so `{function.name}` gets no binding"
+            sink.warning(UNKNOWN_MODULE, message, function.entry, help=did_you_mean(name, _BY_KEY))
 
 
 def bindings(job: Job, module: PythonModule) -> list[Binding]:
