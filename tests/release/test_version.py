@@ -100,3 +100,13 @@ def test_a_release_newer_than_known_is_noted(tmp_path: Path) -> None:
     assert not sink.has_errors
     version_of(inputs, f"{NEWEST.series}.9", sink)
     assert len(sink) == 1
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_marks_are_found_whatever_ends_the_lines(tmp_path: Path, ending: str) -> None:
+    """A checkout with the line ends of Windows is of the same release."""
+    native = tmp_path / "native"
+    native.mkdir()
+    (native / "native_functions.yaml").write_bytes(b"[]\n")
+    (native / "tags.yaml").write_bytes(ending.join(["- tag: out", "  desc: An out overload.", ""]).encode())
+    assert version_of(from_source_path(str(tmp_path))) == Version(2, 13)
