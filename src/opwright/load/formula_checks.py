@@ -49,10 +49,14 @@ _CONSTANTS: Final = frozenset(
 #: Strings and comments, whose text is no part of the expression.
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
 _LAMBDA: Final = re.compile(r"\[\]\([^()]*\)\{return ([^;{}]*);\}")
-#: Signs that stand where no expression has them, or two values in a row.
-_UNUSUAL: Final = re.compile(
-    r"^\s*[*/%,=.)\]]|[-+*/%,&|=<.!(\[]\s*$|[*/%,(]\s*[*/%,=.]|[-+*/%,]\s*[)\]]|[\w)\]]\s+[\w(]|;|^\s*$"
-)
+#: What no expression starts with, ends with, or has inside, blanks aside.
+_NO_START: Final = ("*/", "/", "%", ",", "=", ".", ")", "]")
+_NO_END: Final = ("-", "+", "*", "/", "%", ",", "&", "|", "=", "<", ".", "!", "(", "[", ";")
+_NOWHERE: Final = (
+    ",,", "(,", ",)", ",]", "*)", "/)", "+)", "-)", "%)", "*/", "//", "%%", "(/", "(%", "(=", ",/", ",=", "..",
+    ".(", ";",
+)  # fmt: skip
+_TWO_VALUES: Final = re.compile(r"[\w)\]]\s+[\w(]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 _LEAD: Final = b"auto _ = "
 
@@ -99,7 +103,7 @@ class FormulaChecker:
             return True
         if text.count("(") != text.count(")") or text.count("[") != text.count("]"):
             return True
-        return _UNUSUAL.search(text) is not None
+        return _has_unusual_signs(text)
 
     def _is_number_or_symbolic(self, word: str) -> bool:
         return word[0].isdigit() or (word.endswith("_symint") and word[:-7] in self._functions)
@@ -171,6 +175,14 @@ class FormulaChecker:
         severity = Severity.ERROR if self._is_strict else Severity.WARNING
         labels = (Label(scalar.span_of(*part)), *also)
         self._sink.add(Diagnostic(code, severity, message, labels, (), help))
+
+
+def _has_unusual_signs(text: str) -> bool:
+    """Whether signs stand where no expression has them, or two values in a row. Scans for each are quick."""
+    packed = text.replace(" ", "")
+    if not packed or packed.startswith(_NO_START) or packed.endswith(_NO_END):
+        return True
+    return any(map(packed.__contains__, _NOWHERE)) or _TWO_VALUES.search(text) is not None
 
 
 def bracket_fault(text: str) -> tuple[int, int | None, str] | None:

@@ -120,6 +120,12 @@ _FACTS: Final = (
     _Fact(SavedKind.CONJUGATE, "", ".is_conj()", "_conjugate"),
 )
 
+#: Each fact with what stands in a formula that asks for it, and the word in that.
+_MARKS: Final = tuple(
+    [((fact.before or fact.after).strip(".->()"), fact.before or fact.after, fact) for fact in _FACTS]
+)
+_FACT_WORDS: Final = frozenset(word for word, _, _ in _MARKS)
+
 #: Questions in integers, with the symbolic ones to ask instead.
 _FIXED: Final = (
     (".sizes()", "sym_sizes"),
@@ -160,7 +166,8 @@ def saved_by(
     report: FormulaReport,
 ) -> Saving:
     """The formula in terms of what it makes the node save of the given values. `words` are those of the formula."""
-    facts = [fact for fact in _FACTS if (fact.before or fact.after) in formula]
+    asked = words & _FACT_WORDS
+    facts = [fact for word, mark, fact in _MARKS if word in asked and mark in formula] if asked else []
     saved: list[SavedAttribute] = []
     for value in values:
         name = value.name
