@@ -43,6 +43,13 @@ def test_pages_are_well_formed(capsys: pytest.CaptureFixture[str]) -> None:
         assert all(line == line.rstrip() and len(line) <= 120 for line in lines), page
 
 
+def test_mistakes_in_operators_have_an_example() -> None:
+    """The pages of faults in schemas, entries and between entries show what is wrong."""
+    for row in all_codes():
+        if row.code.startswith(("E02", "E03", "E04")):
+            assert re.search(r"(?m)^    \S", row.page), row.page
+
+
 def test_an_unknown_code_is_wrong_usage_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     """A code that does not exist is answered with the nearest one."""
     assert main(["explain", "E03100"]) == 2

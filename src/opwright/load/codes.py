@@ -64,6 +64,10 @@ VARIANT: Final = _code(
     """
 `variants` says where the C++ API has the overload: `function`, `method`, or `function, method` (parted by a comma and
 one blank). Without the field there is a function.
+
+    - func: zero(Tensor self) -> Tensor
+      variants: function, metod
+                          ^^^^^
 """,
 )
 DEVICE_CHECK: Final = _code(
@@ -72,6 +76,10 @@ DEVICE_CHECK: Final = _code(
     """
 `device_check` says whether generated wrappers check that all tensors are on one device: `ExactSame` (what holds
 without the field) or `NoCheck`.
+
+    - func: zero(Tensor self) -> Tensor
+      device_check: nocheck
+                    ^^^^^^^
 """,
 )
 UNKNOWN_KEY: Final = _code(
@@ -91,6 +99,12 @@ UNSUPPORTED_KEY: Final = _code(
     """
 Registrations are generated for the backends and the composites that PyTorch builds itself. Other keys exist, such as
 `Autograd` or `Tracer`, but their kernels are generated from other inputs or registered by hand.
+
+    - func: zero(Tensor self) -> Tensor
+      dispatch:
+        CPU: zero_cpu
+        Autograd: zero_cpu
+        ^^^^^^^^
 """,
 )
 KEY_TWICE: Final = _code(
@@ -111,6 +125,11 @@ KERNEL_NAME: Final = _code(
     """
 A kernel is named by a C++ identifier, `relu_cpu`, or by one with namespaces, `mine::relu_cpu`. What is generated from
 the name would not compile otherwise.
+
+    - func: zero(Tensor self) -> Tensor
+      dispatch:
+        CPU: 7
+             ^
 """,
 )
 KERNEL_NAMESPACE: Final = _code(
@@ -119,6 +138,11 @@ KERNEL_NAMESPACE: Final = _code(
     """
 A kernel's name has three namespaces at most: `one::two::three::kernel`. The kernel is then looked for in
 `one::two::three::native`.
+
+    - func: zero(Tensor self) -> Tensor
+      dispatch:
+        CPU: one::two::three::four::zero_cpu
+             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
 )
 MANUAL_DISPATCH: Final = _code(
@@ -127,6 +151,12 @@ MANUAL_DISPATCH: Final = _code(
     """
 With `manual_kernel_registration: True` nothing is generated that registers kernels, so `dispatch` has no effect.
 Delete one of the two.
+
+    - func: zero(Tensor self) -> Tensor
+      manual_kernel_registration: True
+      dispatch:
+      ^^^^^^^^
+        CPU: zero_cpu
 """,
 )
 REDUNDANT_DISPATCH: Final = _code(
@@ -147,6 +177,11 @@ IMPLICIT_NAME: Final = _code(
     """
 Where CompositeImplicitAutograd has the only kernel, it is named as the operator is in C++, so that the table can be
 left out. Kernels that take symbolic integers (`_symint` in their name) are excepted.
+
+    - func: zero(Tensor self) -> Tensor
+      dispatch:
+        CompositeImplicitAutograd: zero_other
+                                   ^^^^^^^^^^
 """,
 )
 COMPOSITES: Final = _code(
@@ -158,6 +193,12 @@ backends, so one function has a kernel for one of them. CompositeImplicitAutogra
 first or the last.
 
 To give a function a derivative formula, use CompositeExplicitAutograd; otherwise CompositeImplicitAutograd.
+
+    - func: zero(Tensor self) -> Tensor
+      dispatch:
+        CompositeExplicitAutograd: zero_explicit
+        CompositeImplicitAutograd: zero
+        ^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
 )
 FACTORY_DISPATCH: Final = _code(
@@ -177,6 +218,11 @@ OUT_METHOD: Final = _code(
     """
 An overload with out arguments has `variants: function`, or no `variants`. As a method it would trip over Python's
 argument binding: the result would be undefined.
+
+    - func: zero(Tensor self) -> Tensor
+    - func: zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      variants: function, method
+                ^^^^^^^^^^^^^^^^
 """,
 )
 STRUCTURED_OUT: Final = _code(
@@ -185,6 +231,10 @@ STRUCTURED_OUT: Final = _code(
     """
 A structured kernel is written once, for the out overload, which has `structured: True`. The functional and the
 in-place overload say `structured_delegate: NAME.out`.
+
+    - func: scale(Tensor self) -> Tensor
+      structured: True
+      ^^^^^^^^^^
 """,
 )
 STRUCTURED_GUARD: Final = _code(
@@ -192,6 +242,13 @@ STRUCTURED_GUARD: Final = _code(
     "structured kernel without device guard",
     """
 The classes generated for structured kernels always hold a device guard; `device_guard: False` would not be respected.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.out
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+      device_guard: False
+                    ^^^^^
 """,
 )
 DELEGATE_OUT: Final = _code(
@@ -200,6 +257,10 @@ DELEGATE_OUT: Final = _code(
     """
 `structured_delegate` stands on functional and in-place overloads and names the out overload. The out overload itself
 has `structured: True`.
+
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured_delegate: scale.other_out
+      ^^^^^^^^^^^^^^^^^^^
 """,
 )
 STRUCTURED_BOTH: Final = _code(
@@ -207,6 +268,11 @@ STRUCTURED_BOTH: Final = _code(
     "structured and delegating at once",
     """
 An overload is structured (the out overload) or delegates to the one that is. It cannot do both.
+
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+      structured_delegate: scale.other_out
+      ^^^^^^^^^^^^^^^^^^^
 """,
 )
 DELEGATE_NAMESPACE: Final = _code(
@@ -215,6 +281,10 @@ DELEGATE_NAMESPACE: Final = _code(
     """
 An overload delegates to the out overload of the same operation, which stands in the same namespace. The name is
 written without it: `structured_delegate: add.out`.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: aten::scale.out
+                           ^^^^^^^^^^^^^^^
 """,
 )
 DELEGATE_DISPATCH: Final = _code(
@@ -223,6 +293,14 @@ DELEGATE_DISPATCH: Final = _code(
     """
 CPU, CUDA, MPS, XPU and MTIA kernels of an operation with `structured_delegate` are generated from the structured
 kernel of its out overload. Name the kernel there.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.out
+      dispatch:
+        SparseCPU, CPU: scale_cpu
+                   ^^^
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
 """,
 )
 INHERITS: Final = _code(
@@ -231,6 +309,10 @@ INHERITS: Final = _code(
     """
 `structured_inherits` names the class that the generated meta class derives from, such as `TensorIteratorBase`. It
 stands beside `structured: True` and has no namespace.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_inherits: TensorIteratorBase
+      ^^^^^^^^^^^^^^^^^^^
 """,
 )
 PRECOMPUTED_STRUCTURED: Final = _code(
@@ -239,6 +321,11 @@ PRECOMPUTED_STRUCTURED: Final = _code(
     """
 `precomputed` lists what the `meta` of a structured kernel hands to its `impl`. Only an entry with `structured: True`
 has the two.
+
+    - func: scale(Tensor self, int size) -> Tensor
+      precomputed:
+      ^^^^^^^^^^^
+        - size -> int height
 """,
 )
 PRECOMPUTED: Final = _code(
@@ -271,6 +358,14 @@ PRECOMPUTED_NAME: Final = _code(
     """
 A template parameter is made from each precomputed name by turning it to upper case. A name that is upper case already
 would collide with it.
+
+    - func: scale(Tensor self, int size) -> Tensor
+      structured_delegate: scale.out
+    - func: scale.out(Tensor self, int size, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+      precomputed:
+        - size -> int HEIGHT
+                  ^^^^^^^^^^
 """,
 )
 MODULE_METHOD: Final = _code(
@@ -279,6 +374,11 @@ MODULE_METHOD: Final = _code(
     """
 `python_module: nn` and the like put the function into that module instead of `torch`; it cannot be a method of
 tensors at the same time.
+
+    - func: zero(Tensor self) -> Tensor
+      variants: function, method
+                ^^^^^^^^^^^^^^^^
+      python_module: nn
 """,
 )
 NO_DEFAULT: Final = _code(
@@ -287,6 +387,10 @@ NO_DEFAULT: Final = _code(
     """
 `cpp_no_default_args` lists arguments whose default is left out in C++, so each must be an argument of the schema that
 has a default.
+
+    - func: zero(Tensor self, int dim, int much=1) -> Tensor
+      cpp_no_default_args: [much, dim]
+                                  ^^^
 """,
 )
 CONST_REF_OUT: Final = _code(
@@ -295,6 +399,11 @@ CONST_REF_OUT: Final = _code(
     """
 `use_const_ref_for_mutable_tensors` passes written tensors as `const Tensor &`. The C++ API of out overloads relies on
 `Tensor &`, so that they cannot have it.
+
+    - func: zero(Tensor self) -> Tensor
+    - func: zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      use_const_ref_for_mutable_tensors: True
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
 )
 UNKNOWN_TAG: Final = _code(
@@ -302,6 +411,10 @@ UNKNOWN_TAG: Final = _code(
     "unknown tag",
     """
 Tags are defined in `tags.yaml`, with a description each. Add the tag there, or correct its name.
+
+    - func: zero(Tensor self) -> Tensor
+      tags: [core, pointwize]
+                   ^^^^^^^^^
 """,
 )
 TAG_TYPE: Final = _code(
@@ -309,6 +422,10 @@ TAG_TYPE: Final = _code(
     "a tag is not a name",
     """
 `tags` is a tag, or a list of tags: `tags: core`, `tags: [core, pointwise]`.
+
+    - func: zero(Tensor self) -> Tensor
+      tags: 1
+            ^
 """,
 )
 SEED_TAG: Final = _code(
@@ -327,6 +444,9 @@ FOREACH_CHECK: Final = _code(
     """
 `_foreach_*` functions take lists whose tensors are on several devices, and fall back to a slow path then. A device
 check would refuse such lists, so the entry says `device_check: NoCheck`.
+
+    - func: _foreach_zero(Tensor[] self) -> Tensor[]
+            ^^^^^^^^^^^^^
 """,
 )
 UFUNC_STRUCTURED: Final = _code(
@@ -334,6 +454,10 @@ UFUNC_STRUCTURED: Final = _code(
     "loops on a function that is not structured",
     """
 `ufunc_inner_loop` makes the `impl` of a structured kernel, so the entry needs `structured: True`.
+
+    - func: scale.Tensor(Tensor self) -> Tensor
+      ufunc_inner_loop: scale (Float)
+      ^^^^^^^^^^^^^^^^
 """,
 )
 UFUNC_LOOP: Final = _code(
@@ -352,6 +476,14 @@ UFUNC_KEY: Final = _code(
     """
 Loops are given for Generic (all), ScalarOnly (all but vectorized CPU loops), or one of CUDAFunctor,
 CUDAFunctorOnOther, CUDAFunctorOnSelf, CPUScalar, CPUVector.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.out
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+      ufunc_inner_loop:
+        Genric: scale (Float)
+        ^^^^^^
 """,
 )
 UFUNC_DTYPE: Final = _code(
@@ -360,6 +492,13 @@ UFUNC_DTYPE: Final = _code(
     """
 The dtypes of a loop are names such as Float or BFloat16, or one of the classes Integral, Floating, Complex, All,
 AllAndComplex, FloatingAndComplex.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.out
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+      ufunc_inner_loop: scale (All, Flaot)
+                                    ^^^^^
 """,
 )
 UFUNC_DISPATCH: Final = _code(
@@ -367,6 +506,15 @@ UFUNC_DISPATCH: Final = _code(
     "kernel beside loops",
     """
 `ufunc_inner_loop` makes the CPU and the CUDA kernel of a function; `dispatch` must not name them as well.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.out
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+      ufunc_inner_loop: scale (All)
+      dispatch:
+        CUDA: scale_cuda
+        ^^^^
 """,
 )
 KEYWORD_ARGUMENT: Final = _code(
@@ -375,6 +523,9 @@ KEYWORD_ARGUMENT: Final = _code(
     """
 Arguments are passed by name from Python, where a keyword such as `from` cannot stand. Three old operators have such
 arguments; no new ones may.
+
+    - func: zero(Tensor self, int from) -> Tensor
+                              ^^^^^^^^
 """,
 )
 INPLACE_VIEW_TAG: Final = _code(
@@ -383,6 +534,9 @@ INPLACE_VIEW_TAG: Final = _code(
     """
 An in-place function that makes `self` a view (its return aliases without writing, or joins the wildcard set) is
 functionalized in its own way, for which it needs `tags: inplace_view`.
+
+    - func: window_(Tensor(a!) self, Tensor(b -> *) other) -> Tensor(a!)
+            ^^^^^^^
 """,
 )
 INPLACE_VIEW_NAME: Final = _code(
@@ -391,6 +545,10 @@ INPLACE_VIEW_NAME: Final = _code(
     """
 An in-place view changes the sizes or strides of `self`; its name ends with `_`, as the name of each in-place function
 does.
+
+    - func: window(Tensor(a) self) -> Tensor(a)
+      tags: [core, inplace_view]
+                   ^^^^^^^^^^^^
 """,
 )
 ARGUMENT_TYPE: Final = _code(

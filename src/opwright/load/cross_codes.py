@@ -17,6 +17,10 @@ FILE_SHAPE: Final = _code(
     """
 `native_functions.yaml` is a list of entries, `tags.yaml` a list of tags; each item starts with `- `. A file without
 items is written `[]`.
+
+    functions:
+    ^ delete the line
+    - func: zero(Tensor self) -> Tensor
 """,
 )
 TAG_SHAPE: Final = _code(
@@ -35,6 +39,9 @@ TAG_DESCRIPTION: Final = _code(
     "tag without description",
     """
 Each tag says in `desc` what it means, for those who decide whether an operator has it.
+
+    - tag: core
+           ^^^^
 """,
 )
 TAG_TWICE: Final = _code(
@@ -42,6 +49,12 @@ TAG_TWICE: Final = _code(
     "tag defined twice",
     """
 Each tag stands in `tags.yaml` once.
+
+    - tag: core
+      desc: Of the core.
+    - tag: core
+           ^^^^
+      desc: Of the very core.
 """,
 )
 OVERLOAD_TWICE: Final = _code(
@@ -50,6 +63,10 @@ OVERLOAD_TWICE: Final = _code(
     """
 Operator name and overload name together name one overload, and each overload has one entry. Give one of the two
 another overload name: `add.Tensor`, `add.Scalar`.
+
+    - func: zero(Tensor self) -> Tensor
+    - func: zero(Tensor self) -> Tensor
+            ^^^^
 """,
 )
 TWO_NAMESPACES: Final = _code(
@@ -58,6 +75,10 @@ TWO_NAMESPACES: Final = _code(
     """
 Generated structures and headers are named after the operator without its namespace, so that two operators that
 differ in the namespace alone would collide.
+
+    - func: one::zero(Tensor self) -> Tensor
+    - func: two::zero(Tensor self) -> Tensor
+            ^^^^^^^^^
 """,
 )
 DELEGATE_MISSING: Final = _code(
@@ -66,6 +87,10 @@ DELEGATE_MISSING: Final = _code(
     """
 `structured_delegate` names the out overload that has the structured kernel, such as `add.out`. There is no entry of
 that name.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.owt
+                           ^^^^^^^^^
 """,
 )
 DELEGATE_PLAIN: Final = _code(
@@ -73,6 +98,11 @@ DELEGATE_PLAIN: Final = _code(
     "delegate that is not structured",
     """
 The overload that others delegate to has `structured: True`.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.out
+                           ^^^^^^^^^
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 """,
 )
 DELEGATE_OTHER: Final = _code(
@@ -80,6 +110,16 @@ DELEGATE_OTHER: Final = _code(
     "delegate from another operation",
     """
 An overload delegates to the out overload that has its own signature, since wrappers pass their arguments on.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: shift.out
+                           ^^^^^^^^^
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+    - func: shift(Tensor self) -> Tensor
+      structured_delegate: shift.out
+    - func: shift.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
 """,
 )
 INPLACE_VIEW_ALONE: Final = _code(
@@ -87,6 +127,10 @@ INPLACE_VIEW_ALONE: Final = _code(
     "in-place view without its view",
     """
 An in-place view is functionalized by its out-of-place form, `squeeze_` by `squeeze`, which must exist.
+
+    - func: window_(Tensor(a!) self) -> Tensor(a!)
+            ^^^^^^^
+      tags: inplace_view
 """,
 )
 SAME_SIGNATURE: Final = _code(
@@ -97,6 +141,10 @@ Two overloads of one operator that take and return the same, and do the same wit
 both out, and so on), cannot be told apart when called.
 
 Functional, in-place and out forms of one operation share a signature, and are one of each kind at most.
+
+    - func: zero.first(Tensor self) -> Tensor
+    - func: zero.second(Tensor self) -> Tensor
+            ^^^^^^^^^^^
 """,
 )
 VARIANT_MISFIT: Final = _code(
@@ -107,6 +155,12 @@ From the entry another overload would be made, as its `autogen` asks, but its sc
 
 - alias sets out of order: arguments that are written to are named `a!`, `b!`, `c!` in their order;
 - tensors and other values in the returns: an out overload could return neither rightly.
+
+    - func: zero(Tensor self) -> (Tensor, int)
+            ^^^^
+      dispatch:
+        CPU: zero_cpu
+      autogen: zero.out
 """,
 )
 LONE_OUT: Final = _code(
@@ -127,6 +181,11 @@ NO_TENSOR_RETURN: Final = _code(
     """
 Functions that are not composite get an out form. One that returns no tensor cannot have it; PyTorch's own ones are
 listed by name, and others are not expected. Make it composite (CompositeImplicitAutograd), or let it return a tensor.
+
+    - func: zero(Tensor self) -> int
+                                 ^^^
+      dispatch:
+        CPU: zero_cpu
 """,
 )
 NO_FUNCTIONAL: Final = _code(
@@ -134,6 +193,10 @@ NO_FUNCTIONAL: Final = _code(
     "operation without functional overload",
     """
 An operation with several overloads, such as an in-place and an out one, has a functional overload too.
+
+    - func: zero_(Tensor(a!) self) -> Tensor(a!)
+            ^^^^^
+    - func: zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 """,
 )
 SCRATCH_GROUP: Final = _code(
@@ -141,6 +204,10 @@ SCRATCH_GROUP: Final = _code(
     "scratch space in an operation of several overloads",
     """
 An overload whose out arguments hold scratch space (`_scratch_...`) stands by itself.
+
+    - func: zero(Tensor self) -> (Tensor, Tensor)
+    - func: zero.out(Tensor self, *, Tensor(a!) out, Tensor(b!) _scratch_more) -> Tensor(a!)
+            ^^^^^^^^
 """,
 )
 GROUP_NAMESPACE: Final = _code(
@@ -148,6 +215,14 @@ GROUP_NAMESPACE: Final = _code(
     "overloads of one operation in several namespaces",
     """
 All overloads of an operation stand in one namespace.
+
+    - func: one::zero(Tensor self) -> Tensor
+      dispatch:
+        CPU: zero_cpu
+    - func: two::zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+            ^^^^^^^^^^^^^
+      dispatch:
+        CPU: zero_out
 """,
 )
 FUNCTIONAL_NAME: Final = _code(
@@ -156,6 +231,15 @@ FUNCTIONAL_NAME: Final = _code(
     """
 A mutable function and its functional form would be ambiguous in C++ if they had one name. The functional one is named
 with the ending `_functional`.
+
+    - func: zero(Tensor self, Tensor(a!) other) -> Tensor
+      dispatch:
+        CPU: zero_cpu
+      autogen: zero.out
+    - func: zero.plain(Tensor self, Tensor other) -> (Tensor, Tensor)
+            ^^^^^^^^^^
+      dispatch:
+        CPU: zero_plain
 """,
 )
 STRUCTURED_MIX: Final = _code(
@@ -173,6 +257,15 @@ STRUCTURED_COMPOSITE: Final = _code(
     "structured kernel that is composite",
     """
 A structured kernel is written for backends; an implicit composite kernel beside it is not supported.
+
+    - func: scale(Tensor self) -> Tensor
+      structured_delegate: scale.out
+    - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      structured: True
+      dispatch:
+        CPU: scale_out
+        CompositeImplicitAutograd: scale_out
+        ^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
 )
 KERNEL_NAMESPACES: Final = _code(
@@ -180,6 +273,12 @@ KERNEL_NAMESPACES: Final = _code(
     "kernels of one function in several namespaces",
     """
 The kernels of a function are declared together, in one C++ namespace. Those without a namespace are in `at::native`.
+
+    - func: mine::zero(Tensor self) -> Tensor
+      dispatch:
+        CPU: mine::zero_cpu
+        CUDA: yours::zero_cuda
+              ^^^^^^^^^^^^^^^^
 """,
 )
 AUTOGEN_MISSING: Final = _code(
@@ -199,6 +298,12 @@ AUTOGEN_WRONG: Final = _code(
     """
 `autogen` lists the overloads that are made from the entry, parted by a comma and one blank: the out overload is named
 `NAME.out` or `NAME.OVERLOAD_out`, the functional one as the operator without `_`.
+
+    - func: zero(Tensor self) -> Tensor
+      dispatch:
+        CPU: zero_cpu
+      autogen: zero.owt
+               ^^^^^^^^
 """,
 )
 NO_VIEW_COPY: Final = _code(
@@ -218,6 +323,11 @@ VIEW_COPY_NAME: Final = _code(
     "wrong name of a view or its copying form",
     """
 The copying form of view `x` is `x_copy` (of `x_inverse`, `x_scatter`), and no view has such a name itself.
+
+    - func: window_copy(Tensor(a) self) -> Tensor(a)
+            ^^^^^^^^^^^
+    - func: window(Tensor self) -> Tensor
+      tags: view_copy
 """,
 )
 VIEW_COPY_TAG: Final = _code(
@@ -225,6 +335,10 @@ VIEW_COPY_TAG: Final = _code(
     "copying form of a view without its tag",
     """
 The copying form of a view has `tags: view_copy`; its kernel is made from the view's.
+
+    - func: window(Tensor(a) self) -> Tensor(a)
+    - func: window_copy(Tensor self) -> Tensor
+            ^^^^^^^^^^^
 """,
 )
 VIEW_COMPOSITE: Final = _code(
@@ -232,6 +346,13 @@ VIEW_COMPOSITE: Final = _code(
     "view and in-place form differ in being composite",
     """
 Where a view has an implicit composite kernel, its in-place form has one too.
+
+    - func: window(Tensor(a) self) -> Tensor(a)
+    - func: window_(Tensor(a!) self) -> Tensor(a!)
+            ^^^^^^^
+      tags: inplace_view
+      dispatch:
+        CPU: window_
 """,
 )
 VIEW_TWICE: Final = _code(
@@ -240,5 +361,9 @@ VIEW_TWICE: Final = _code(
     """
 A view has one in-place form and one copying form, which all share its signature. Two functions compete for one of
 these places.
+
+    - func: window(Tensor(a) self) -> Tensor(a)
+    - func: window_copy(Tensor(a) self) -> Tensor(a)
+            ^^^^^^^^^^^
 """,
 )
