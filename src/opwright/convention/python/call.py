@@ -60,19 +60,19 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
     """
     arguments = signature.schema.arguments if signature.deprecated else function.arguments
     by_value = _taken(function.style, False, symint)
-    outs = _taken(function.style, True, symint) if len(arguments.out) > 1 else by_value
-    texts = [outs[one] for one in arguments.out]
-    names = [one.name for one in arguments.out]
-    for one in arguments.positional + arguments.pre_options:
-        is_self = signature.method and one.name == "self"
-        texts.append("const at::Tensor & self" if is_self else by_value[one])
-        names.append(one.name)
+    outs = arguments.out
+    taken = arguments.positional + arguments.pre_options
+    texts = [by_value[one] for one in taken]
+    names = [one.name for one in taken]
+    if signature.method and "self" in names:
+        texts[names.index("self")] = "const at::Tensor & self"
     if arguments.options is not None:
-        texts.append("at::TensorOptions options")
-        names.append("options")
-        for one in arguments.post_options:
-            texts.append(by_value[one])
-            names.append(one.name)
+        texts += ["at::TensorOptions options", *[by_value[one] for one in arguments.post_options]]
+        names += ["options", *[one.name for one in arguments.post_options]]
+    if outs:
+        by_reference = _taken(function.style, True, symint) if len(outs) > 1 else by_value
+        texts = [*[by_reference[one] for one in outs], *texts]
+        names = [*[one.name for one in outs], *names]
     passed = names if signature.passed is None else _deprecated_values(signature.passed, function)
     if function.method:
         passed = [name for name in passed if name != "self"]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.convention import cpp
+from opwright.convention.derived import per_function
 from opwright.emit.autograd.kernels import (
     declared_results,
     generated_comment,
@@ -65,6 +66,7 @@ _OPTIONS_OF_OUT: Final = tuple(
 )
 
 
+@per_function
 def is_traced(function: NativeFunction) -> bool:
     """Whether calls are recorded: there is a tensor among the results, and the graph can hold all arguments."""
     return (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from opwright.convention import cpp
 from opwright.convention.python.bound import TORCH
@@ -19,130 +20,124 @@ from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
 
-def _indented(lines: Iterable[str], indent: str) -> list[str]:
-    return [f"{indent}{line}" if line else line for line in lines]
-
-
-def _without_result(function: NativeFunction) -> list[str]:
+def _without_result(function: NativeFunction, indent: str) -> str:
     """What follows the call of an operator that returns nothing."""
     if function.kind is SchemaKind.inplace and function.name.name.startswith("_foreach_"):
         # In-place operators over lists give Python the list that it passed.
-        return [
-            "PyObject* self_tensorlist = _r.args[0];",
-            "Py_INCREF(self_tensorlist);",
-            "return self_tensorlist;",
-        ]
-    return ["Py_RETURN_NONE;"]
+        return (
+            f"{indent}PyObject* self_tensorlist = _r.args[0];\n"
+            f"{indent}Py_INCREF(self_tensorlist);\n"
+            f"{indent}return self_tensorlist;\n"
+        )
+    return f"{indent}Py_RETURN_NONE;\n"
 
 
-def call_lines(
-    signature: PythonSignature, function: NativeFunction, types: Mapping[str, Struct], rules: Rules
-) -> list[str]:
-    """The statements that call an overload with what the parser gives, and return its result."""
-    called = dispatch_lambda(signature, function)
-    guards_device = rules.devices_initialized_only_for_dispatched_calls
-    prepared, passed, requires_grad = call_arguments(signature, function, called.names, guards_device=guards_device)
-    mark = "[deprecated] " if signature.deprecated else ""
-    schema = signature.schema if signature.deprecated else function.schema
-    name, result = f"dispatch_{cpp.name(function.schema)}", result_type(function)
-    flag = f".set_requires_grad({requires_grad})" if requires_grad is not None else ""
-    call, done = f"{name}({passed}){flag}", f"{called.target}({called.passed});"
-    if result == "void":
-        returned = [f"{call};", *_without_result(function)]
-    else:
-        done = f"return {done}"
-        struct = types.get(struct_key(function)) if types else None
-        returned = [f"return wrap({f'{struct.variable}, ' if struct else ''}{call});"]
-    return [
-        f"// {mark}aten::{schema}",
-        *(prepared or ("",)),
-        f"auto {name} = []({called.parameters}) -> {result} {{",
-        "  pybind11::gil_scoped_release no_gil;",
-        f"  {done}",
-        "};",
-        *returned,
-    ]
+class _Writer:
+    """Writes the calls of one binding; `types` are those of its named results."""
+
+    __slots__ = ("guards_device", "types")
+
+    def __init__(self, types: Mapping[str, Struct], rules: Rules) -> None:
+        self.types: Final = types
+        self.guards_device: Final[bool] = rules.devices_initialized_only_for_dispatched_calls
+
+    def call(self, signature: PythonSignature, function: NativeFunction, indent: str) -> str:
+        """The statements that call an overload with what the parser gives, and return its result."""
+        called = dispatch_lambda(signature, function)
+        prepared, passed, requires_grad = call_arguments(
+            signature, function, called.names, guards_device=self.guards_device
+        )
+        name, result = f"dispatch_{cpp.name(function.schema)}", result_type(function)
+        call, done = f"{name}({passed})", f"{called.target}({called.passed})"
+        if requires_grad is not None:
+            call += f".set_requires_grad({requires_grad})"
+        if result == "void":
+            returned = f"{indent}{call};\n{_without_result(function, indent)}"
+        else:
+            done = f"return {done}"
+            struct = self.types.get(struct_key(function)) if self.types else None
+            returned = f"{indent}return wrap({f'{struct.variable}, ' if struct else ''}{call});\n"
+        schema = f"[deprecated] aten::{signature.schema}" if signature.deprecated else f"aten::{function.schema}"
+        before = "".join([f"{indent}{line}\n" if line else "\n" for line in prepared]) or "\n"
+        return f"""{indent}// {schema}
+{before}{indent}auto {name} = []({called.parameters}) -> {result} {{
+{indent}  pybind11::gil_scoped_release no_gil;
+{indent}  {done};
+{indent}}};
+{returned}"""
+
+    def pair(self, pair: Pair, indent: str) -> str:
+        """The statements for one signature of the parser."""
+        signature = pair.signature
+        if pair.out is None:
+            return self.call(signature, pair.base, indent)
+        inner = f"{indent}  "
+        return f"""{indent}if (_r.isNone({len(signature.inputs) + len(signature.keywords)})) {{
+{self.call(signature, pair.base, inner)}{indent}}} else {{
+{self.call(signature, pair.out, inner)}{indent}}}
+"""
+
+    def choice(self, pairs: Sequence[Pair]) -> str:
+        """The statements for each signature, under the number that the parser gives it."""
+        if len(pairs) == 1:
+            return self.pair(pairs[0], "  ")
+        cases = [f"    case {number}: {{\n{self.pair(pair, '      ')}    }}\n" for number, pair in enumerate(pairs)]
+        return f"  switch (_r.idx) {{\n{''.join(cases)}  }}\n"
 
 
-def _pair_lines(pair: Pair, types: Mapping[str, Struct], rules: Rules) -> list[str]:
-    """The statements for one signature of the parser."""
-    signature = pair.signature
-    lines = call_lines(signature, pair.base, types, rules)
-    if pair.out is None:
-        return lines
-    place = len(signature.inputs) + len(signature.keywords)
-    return [
-        f"if (_r.isNone({place})) {{",
-        *_indented(lines, "  "),
-        "} else {",
-        *_indented(call_lines(signature, pair.out, types, rules), "  "),
-        "}",
-    ]
-
-
-def _torch_function_check(binding: Binding, rules: Rules) -> list[str]:
+def _torch_function_check(binding: Binding, rules: Rules) -> str:
     """The statements that give classes like tensors their say."""
     own = "self_" if binding.is_method else "nullptr"
     if not binding.takes_nothing:
         module = binding.module
         handled = f'_r, {own}, args, kwargs, {module.variable}, "{module.name}"'
-        return ["if(_r.has_torch_function()) {", f"  return handle_torch_function({handled});", "}"]
+        return f"  if(_r.has_torch_function()) {{\n    return handle_torch_function({handled});\n  }}\n"
     if not binding.is_method:
-        return [""]
+        return "\n"
     asked = "if(check_has_torch_function(self_)) {"
     if rules.argumentless_methods_ask_has_torch_function:
         asked = "if (has_torch_function(self_)) {"
-    return [asked, f'  return handle_torch_function(self_, "{binding.name.name}");', "}"]
+    return f'  {asked}\n    return handle_torch_function(self_, "{binding.name.name}");\n  }}\n'
 
 
-def _parsing(binding: Binding, pairs: Sequence[Pair]) -> list[str]:
+def _parsing(binding: Binding) -> str:
     """The statements that parse the arguments."""
     overloads = binding.overloads
     traceable = "true" if all(is_traced(one.function) for one in overloads) else "false"
-    most = max(len(one.signature.parameters) for one in overloads)
-    own = "self_" if binding.is_method else "nullptr"
-    return [
-        "static PythonArgParser parser({",
-        *[f"  {string_literal(pair.signature.text)}," for pair in pairs],
-        f"}}, /*traceable=*/{traceable});",
-        "",
-        f"ParsedArgs<{most}> parsed_args;",
-        f"auto _r = parser.parse({own}, args, kwargs, parsed_args);",
-    ]
+    most = max([len(one.signature.parameters) for one in overloads])
+    signatures = "".join([f"    {string_literal(pair.signature.text)},\n" for pair in binding.pairs])
+    return f"""  static PythonArgParser parser({{
+{signatures}  }}, /*traceable=*/{traceable});
 
-
-def _choice(pairs: Sequence[Pair], types: Mapping[str, Struct], rules: Rules) -> list[str]:
-    """The statements for each signature, under the number that the parser gives it."""
-    if len(pairs) == 1:
-        return _pair_lines(pairs[0], types, rules)
-    lines = ["switch (_r.idx) {"]
-    for number, pair in enumerate(pairs):
-        lines += [f"  case {number}: {{", *_indented(_pair_lines(pair, types, rules), "    "), "  }"]
-    return [*lines, "}"]
+  ParsedArgs<{most}> parsed_args;
+  auto _r = parser.parse({"self_" if binding.is_method else "nullptr"}, args, kwargs, parsed_args);
+"""
 
 
 def implementation(binding: Binding, rules: Rules) -> str:
     """The C++ function of a binding."""
-    pairs = binding.pairs
     types = structs([one.function for one in binding.overloads])
-    lines = ["HANDLE_TH_ERRORS"]
-    lines += [f"static PyTypeObject* {one.variable} = generated::{one.getter}();" for one in types.values()]
+    opening = "".join(
+        [f"  static PyTypeObject* {one.variable} = generated::{one.getter}();\n" for one in types.values()]
+    )
     if binding.is_method:
-        lines.append("const Tensor& self = THPVariable_Unpack(self_);")
-    keywords = ""
+        opening += "  const Tensor& self = THPVariable_Unpack(self_);\n"
+    keywords = closing = ""
     if not binding.takes_nothing:
-        lines += _parsing(binding, pairs)
+        opening += _parsing(binding)
         keywords = ", PyObject* kwargs"
-    lines += _torch_function_check(binding, rules)
-    lines += _choice(pairs, types, rules)
-    if not binding.takes_nothing:
-        lines.append("Py_RETURN_NONE;")
-    lines.append("END_HANDLE_TH_ERRORS")
-    body = "\n".join(_indented(lines, "  "))
+        closing = "  Py_RETURN_NONE;\n"
     # Where there are several signatures, PyTorch's own files have a stray backslash before the function.
-    lead = "\\\n" if len(pairs) > 1 else ""
-    head = f"static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords})"
-    return f"{lead}// {binding.name.name}\n{head}\n{{\n{body}\n}}\n\n"
+    lead = "\\\n" if len(binding.pairs) > 1 else ""
+    return f"""{lead}// {binding.name.name}
+static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords})
+{{
+  HANDLE_TH_ERRORS
+{opening}{_torch_function_check(binding, rules)}{_Writer(types, rules).choice(binding.pairs)}{closing}\
+  END_HANDLE_TH_ERRORS
+}}
+
+"""
 
 
 def forward_declaration(binding: Binding) -> str:
