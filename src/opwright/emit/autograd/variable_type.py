@@ -14,7 +14,7 @@ from opwright.convention import dispatcher, types
 from opwright.cpp import types as cpp
 from opwright.emit.aten.units import no_fragment, no_units
 from opwright.emit.autograd.codes import NEEDS_DISPATCH
-from opwright.emit.autograd.kernels import generated_comment, kernel_name, returned_value
+from opwright.emit.autograd.kernels import generated_comment, kernel_head, kernel_name, returned_value
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import has_kernel
 from opwright.emit.autograd.wrapper_call import SHARED_RESULTS, SHARED_STORAGES, UNCHECKED, call_statements, unpacked
@@ -49,7 +49,7 @@ _RESET: Final = frozenset(("set_", "resize_"))
 
 
 def _block(lines: Sequence[str], indent: str) -> str:
-    """Lines under an indentation; blank ones stay empty, since text without blanks at line ends is quickest to render."""
+    """Lines under an indentation; blank ones stay empty, since text with no blanks at line ends renders quickest."""
     text = "\n".join(lines)
     block = indent + text.replace("\n", f"\n{indent}")
     return block.replace(f"{indent}\n", "\n") if "\n\n" in text else block
@@ -248,7 +248,10 @@ def _body(one: Wrapper, job: Job) -> list[str]:
 
 def definition(one: Wrapper, job: Job) -> str:
     """The wrapper of one function under one dispatch key."""
-    head = dispatcher.signature(one.function).definition(one.name, first="c10::DispatchKeySet ks")
+    if one.key == DEFAULT_KEY:
+        head = kernel_head(one.function)
+    else:
+        head = dispatcher.signature(one.function).definition(one.name, first="c10::DispatchKeySet ks")
     return f"{head} {{\n{_block(_body(one, job), '  ')}\n}}\n"
 
 

@@ -74,12 +74,25 @@ def call_statements(one: Wrapper, parameters: list[Unpacked], job: Job) -> list[
     call = _call(one, parameters)
     if public.name(one.function.schema) in UNCHECKED:
         return [call]
-    before = [text for one in parameters if one.kind for text in _remembered(one, job)]
-    after = [text for one in parameters if one.kind for text in _compared(one)]
-    after += _result_checks(one.function, job)
+    before, after = _checks(tuple(parameters), job.rules.storage_saved_flags_reserved)
+    after = [*after, *_result_checks(one.function, job)]
     if before and after:
         return ["#ifndef NDEBUG", *before, "#endif", call, "#ifndef NDEBUG", *after, "#endif"]
     return [call]
+
+
+_CHECKS: Final[dict[tuple[tuple[Unpacked, ...], bool], tuple[list[str], list[str]]]] = {}
+
+
+def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[list[str], list[str]]:
+    """The statements before and after the call that check parameters; many operators have parameters of one name."""
+    key = (parameters, reserves)
+    found = _CHECKS.get(key)
+    if found is None:
+        checked = [one for one in parameters if one.kind]
+        before = [text for one in checked for text in _remembered(one, reserves)]
+        found = _CHECKS[key] = (before, [text for one in checked for text in _compared(one)])
+    return found
 
 
 def _call(one: Wrapper, parameters: list[Unpacked]) -> str:
@@ -120,7 +133,7 @@ def _decomposed(function: NativeFunction) -> str:
     return f'run_jit_decomposition_with_args_for_jvp<{returned}>("{name}", *opt_op, ks, {names})'
 
 
-def _remembered(one: Unpacked, job: Job) -> tuple[str, str]:
+def _remembered(one: Unpacked, reserves: bool) -> tuple[str, str]:
     """The statements that take down the storage and the implementation of a parameter."""
     name = one.name
     if one.kind == "tensor":
@@ -131,7 +144,7 @@ def _remembered(one: Unpacked, job: Job) -> tuple[str, str]:
             f"if ({name}.defined()) {name}_impl_saved = {name}.getIntrusivePtr();",
         )
     saved = f"std::vector<::std::optional<Storage>> {name}_storage_saved"
-    if job.rules.storage_saved_flags_reserved:
+    if reserves:
         saved, add = f"{saved};\n{name}_storage_saved.reserve({name}.size());", "emplace_back"
     else:
         saved, add = f"{saved}({name}.size());", "push_back"
