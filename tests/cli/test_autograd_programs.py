@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.build.record import STATE_FOLDER
 from opwright.torchgen import gen_annotated_fn_args, gen_autograd_python, generate_code
 
 MINE = """
@@ -50,7 +51,9 @@ def _places(packaged: Path, out: Path) -> list[str]:
 
 
 def _files(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and STATE_FOLDER not in path.parts
+    }
 
 
 def test_python_program_writes_the_bindings(packaged: Path, tmp_path: Path) -> None:

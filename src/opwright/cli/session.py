@@ -49,7 +49,8 @@ def run_of(
 
 
 def _asks_for_installed(arguments: argparse.Namespace) -> bool:
-    return getattr(arguments, "source_path", None) is None and getattr(arguments, "torch", None) in (None, "auto")
+    said = vars(arguments)
+    return "torch" in said and said["torch"] in (None, "auto") and said.get("source_path") is None
 
 
 def _installed_torch() -> str | None:
@@ -128,7 +129,7 @@ def write(
         if prune and record is not None:
             pruning.prune(run, record, load_records(run), outputs, folders)
         if watched is not None:
-            for path in _unkept_headers(outputs, generation.request.folders["aoti"]):
+            for path in _unkept_headers(outputs, generation.request.folders.get("aoti")):
                 watched.files.setdefault(path, None)
             past = Past(token, tool_identity(), outcome.emitters)
             facts: dict[str, str | int] = {
@@ -156,8 +157,10 @@ def _earlier(run: Run, record: Record | None, token: bytes) -> Earlier | None:
     return Earlier(past.emitters, record.intact_outputs())
 
 
-def _unkept_headers(outputs: Iterable[str], folder: str) -> list[str]:
+def _unkept_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
     """The headers of C shims that are not there, so that nothing was compared with them; they may come."""
+    if folder is None:
+        return []
     root = os.path.realpath(folder)
     sources = [path for path in outputs if path.startswith(f"{root}/") and path.endswith(".cpp")]
     headers = [f"{path.removesuffix('.cpp')}.h" for path in sources]

@@ -6,15 +6,18 @@ and no autograd at all."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
-from opwright.cli import console
+from opwright.cli import session
 from opwright.cli.arguments import selection
-from opwright.emit.emitter import Options
-from opwright.generation import Generation, Request
-from opwright.release.inputs import from_files
-from opwright.source.diagnostic import Diagnostics
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
+
+# What does the work is imported when there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.build.record import Run
+    from opwright.source.diagnostic import Diagnostics
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -37,26 +40,39 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
+    from opwright.cli import console
+    from opwright.emit.emitter import Options
+    from opwright.generation import Generation, Request
+    from opwright.release.inputs import from_files
+
     arguments.op_registration_whitelist = None
+    inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
+    chosen: str | None = arguments.op_selection_yaml_path
+    watched = session.watched_inputs(inputs, () if chosen is None else (chosen,))
     request = Request(
-        inputs=from_files(arguments.native_functions, arguments.tags, arguments.autograd),
+        inputs=inputs,
         folders={"autograd": arguments.out},
-        families=("autograd",),
+        families=run.families,
         options=Options(
             autograd_templates=templates_as_named(arguments.autograd), disable_autograd=arguments.disable_autograd
         ),
         selection=selection(arguments, sink),
         tolerant=True,
     )
-    Generation(request, sink).write()
+    session.write(Generation(request, sink), run, watched)
     return console.SUCCESS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse_args(argv)
-    return console.run(lambda sink: _run(arguments, sink))
+    run = session.run_of("gen_autograd", arguments, arguments.out, {"autograd": arguments.out}, ("autograd",))
+    if session.current_record(run) is not None:
+        return 0
+    from opwright.cli import console
+
+    return console.run(lambda sink: _run(arguments, run, sink))
 
 
 if __name__ == "__main__":

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
-from opwright.cli import console
-from opwright.emit.emitter import Options
-from opwright.generation import Generation, Request
-from opwright.release.inputs import from_files
-from opwright.source.diagnostic import Diagnostics
+from opwright.cli import session
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
+# What does the work is imported when there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    from opwright.build.record import Run
+    from opwright.source.diagnostic import Diagnostics
+
+
+def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
+    from opwright.cli import console
+    from opwright.emit.emitter import Options
+    from opwright.generation import Generation, Request
+    from opwright.release.inputs import from_files
+
+    inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
+    watched = session.watched_inputs(inputs)
     request = Request(
-        inputs=from_files(arguments.native_functions, arguments.tags, arguments.autograd),
+        inputs=inputs,
         folders={"autograd": arguments.out},
-        families=("python",),
+        families=run.families,
         options=Options(autograd_templates=templates_as_named(arguments.autograd)),
     )
-    Generation(request, sink).write()
+    session.write(Generation(request, sink), run, watched)
     return console.SUCCESS
 
 
@@ -29,7 +39,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen_autograd_python", description=__doc__)
     add_path_arguments(parser)
     arguments = parser.parse_args(argv)
-    return console.run(lambda sink: _run(arguments, sink))
+    run = session.run_of("gen_autograd_python", arguments, arguments.out, {"autograd": arguments.out}, ("python",))
+    if session.current_record(run) is not None:
+        return 0
+    from opwright.cli import console
+
+    return console.run(lambda sink: _run(arguments, run, sink))
 
 
 if __name__ == "__main__":

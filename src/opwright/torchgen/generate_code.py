@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
-from typing import Final
 
-from opwright.cli import console
+from opwright.cli import session
 from opwright.cli.arguments import selection
-from opwright.emit.emitter import Options
-from opwright.generation import Generation, Request
-from opwright.load.selection import load_operator_names, selection_of_names
-from opwright.model.selection import Selection
-from opwright.release.inputs import from_files
 from opwright.source.codes import Code, register
-from opwright.source.diagnostic import Diagnostics
-from opwright.source.text import SourceFile
 from opwright.torchgen.autograd_paths import templates_as_named
+
+# What does the work is imported when there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
+
+    from opwright.build.record import Run
+    from opwright.model.selection import Selection
+    from opwright.source.diagnostic import Diagnostics
 
 NO_LAZY: Final = register(
     Code(
@@ -96,6 +97,9 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
+    from opwright.load.selection import load_operator_names, selection_of_names
+    from opwright.source.text import SourceFile
+
     path: str | None = arguments.selected_op_list_path
     arguments.op_registration_whitelist = None
     if path is None:
@@ -109,29 +113,47 @@ def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     return selection_of_names(bases, for_training=True)
 
 
-def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
+    subset: str | None = arguments.subset
+    return (*(_SUBSETS.values() if subset is None else (_SUBSETS[subset],)), "view_meta")
+
+
+def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
+    from opwright.cli import console
+    from opwright.emit.emitter import Options
+    from opwright.generation import Generation, Request
+    from opwright.release.inputs import from_files
+
     if arguments.gen_lazy_ts_backend:
         sink.warning(NO_LAZY, "the files of the lazy TorchScript backend are not generated")
     native: str = arguments.native_functions_path
     autograd = autograd_folder(native)
-    subset: str | None = arguments.subset
-    families = tuple(_SUBSETS.values()) if subset is None else (_SUBSETS[subset],)
+    inputs = from_files(native, arguments.tags_path, autograd)
+    chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
+    watched = session.watched_inputs(inputs, chosen)
     request = Request(
-        inputs=from_files(native, arguments.tags_path, autograd),
+        inputs=inputs,
         folders=_folders(arguments),
-        families=(*families, "view_meta"),
+        families=run.families,
         options=Options(autograd_templates=templates_as_named(autograd), disable_autograd=arguments.disable_autograd),
         selection=_selection(arguments, sink),
         tolerant=True,
     )
-    Generation(request, sink).write()
+    session.write(Generation(request, sink), run, watched)
     return console.SUCCESS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse_args(argv)
-    return console.run(lambda sink: _run(arguments, sink))
+    folders = _folders(arguments)
+    # Only one of the output folders holds nothing but generated files, whatever the arguments.
+    run = session.run_of("generate_code", arguments, folders["autograd"], folders, _families(arguments))
+    if session.current_record(run) is not None:
+        return 0
+    from opwright.cli import console
+
+    return console.run(lambda sink: _run(arguments, run, sink))
 
 
 if __name__ == "__main__":
