@@ -204,3 +204,14 @@ def test_explain_prints_the_page_of_a_code(opwright: Program) -> None:
     listed = opwright("explain").stdout
     assert "E0202" in listed
     assert "E0601" in listed
+
+
+def test_the_drop_in_program_says_which_folder_it_cannot_make(tmp_path: Path, reference_inputs: Path) -> None:
+    """A file in the way of an output folder is a diagnostic with status 1."""
+    (tmp_path / "way").write_text("in the way")
+    command = [sys.executable, "-m", "opwright.torchgen.gen", "-s", reference_inputs, "-d", tmp_path / "way" / "aten"]
+    command += ["--aoti-install-dir", tmp_path / "aoti", "--generate", "declarations_yaml"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "error[E0607]" in done.stderr
+    assert "Traceback" not in done.stderr
