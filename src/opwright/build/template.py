@@ -216,7 +216,9 @@ def lines_of(value: str | Sequence[str], indent: str) -> str | None:
     if not kept:
         return None
     text = "\n".join(kept)
-    if not text or text[-1] in " \n" or not text.isascii() or indent.strip(" \t") or _has_uneven_lines(text):
+    # Without indentation, a blank line at the end is one like others.
+    open_end = " \n" if indent else " "
+    if not text or text[-1] in open_end or not text.isascii() or indent.strip(" \t") or _has_uneven_lines(text):
         lines = [line.rstrip() for item in items for line in item.splitlines()]
         return "\n".join([indent + line if line else line for line in lines])
     if not indent:
