@@ -334,6 +334,20 @@ def test_deprecated_signatures_that_are_alike_are_reported_where_they_stand() ->
         assert (one.code, places) == ("E1021", [("deprecated.yaml", 4), ("deprecated.yaml", 2)])
 
 
+def test_deprecated_out_form_is_compared_with_deprecated_signatures() -> None:
+    """Its counterpart is a deprecated signature too."""
+    deprecated = """
+- name: mix(Scalar by, Tensor self) -> Tensor
+  aten: mix(self, by)
+- name: mix(Scalar by, Tensor it, *, Tensor(a!) out) -> Tensor(a!)
+  aten: mix_out(out, it, by)
+"""
+    (diagnostic,) = refusals(MIX, deprecated)
+    assert diagnostic.message == "deprecated `mix.out` has no counterpart without `out`"
+    assert diagnostic.notes == ("deprecated `mix` differs: it has `Tensor self` in place of `Tensor it`",)
+    assert diagnostic.labels[0].span.line == 4
+
+
 def test_all_refusals_are_reported_together() -> None:
     """One run tells of all functions that have no binding, and makes those that have one."""
     entries = """

@@ -29,8 +29,8 @@ __all__ = ["TOKEN_SIZE", "UNSAID", "UnitTokens", "digest", "job_token"]
 TOKEN_SIZE: Final = 8
 
 #: Values whose representation is all that they are. Those of the schema language say their whole text.
-Atom: TypeAlias = "str | DispatchKey | enum.Enum | Argument | OperatorName | Return | Said | Type"
-_ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Said, Type)
+Atom: TypeAlias = "str | DispatchKey | enum.Enum | Argument | OperatorName | Return | Type"
+_ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Type)
 
 #: What a function holds that its token leaves out: where it stands, what is remembered with it, what follows from the
 #: rest, and its groups, which the token covers by their members.
@@ -100,6 +100,8 @@ class UnitTokens:
                 if known is not None:
                     self._infos[unit] = known
             return known
+        if isinstance(unit, Said):
+            return self._row(unit.said)
         if is_dataclass(unit):
             return self._row([getattr(unit, one.name) for one in fields(unit)])
         return None

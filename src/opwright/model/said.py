@@ -1,12 +1,19 @@
-"""Values that say all that they are."""
+"""Units that say what they are made of."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 
-class Said:
-    """A base for values whose representation, with the functions beside them, tells all that fragments may show.
 
-    Files of earlier runs are compared by such representations.
+class Said(ABC):
+    """A base for units of which a part tells all that their fragments may show; the rest follows from it.
+
+    What a unit says is compared between runs, so it is made of functions, texts and the like.
     """
 
     __slots__ = ()
+
+    @property
+    @abstractmethod
+    def said(self) -> tuple[object, ...]:
+        """The telling part."""

@@ -61,7 +61,8 @@ def paired(overloads: Sequence[Overload]) -> list[Pair]:
             raise Repeated(first, overload)
     for text, overload in outs.items():
         if text not in bases or not _takes_same(overload, bases[text]):
-            raise OutAlone(overload, [one for one in bases.values() if not one.signature.deprecated])
+            deprecated = overload.signature.deprecated
+            raise OutAlone(overload, [one for one in bases.values() if one.signature.deprecated is deprecated])
     return [_pair(one, outs.get(text)) for text, one in bases.items()]
 
 

@@ -14,12 +14,11 @@ from opwright.convention.python.parameter import (
     parameter,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.model.said import Said
 from opwright.schema.function import FunctionSchema
 from opwright.source.span import Span
 
 
-class PythonSignature(Said):
+class PythonSignature:
     """What a Python caller passes to a function or a method.
 
     `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is what the
@@ -53,8 +52,7 @@ class PythonSignature(Said):
         self.parameters: Final = given + options if out is None else (*given, out, *options)
 
     def __repr__(self) -> str:
-        # The tensor options follow from the function that the signature belongs to.
-        return f"<Python {'method' if self.method else 'function'} of {self.schema} passing {self.passed}>"
+        return f"<Python signature {self.text}>"
 
     @property
     def deprecated(self) -> bool:

@@ -15,12 +15,13 @@ from opwright.emit.python.codes import UNKNOWN_MODULE
 from opwright.emit.python.refusals import REFUSALS, check_overload, refused
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
+from opwright.model.said import Said
 from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
-class Binding:
+class Binding(Said):
     """A Python function, or a method of tensors: its overloads, the deprecated ones last."""
 
     name: OperatorName
@@ -34,6 +35,14 @@ class Binding:
         Raises Repeated and OutAlone, for which `bindings` has made sure that there is no reason.
         """
         return ordered(paired(self.overloads))
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """The module and the functions, from which the signatures follow, and the deprecated signatures."""
+        deprecated = [
+            f"{one.signature.schema} as {one.signature.passed}" for one in self.overloads if one.signature.deprecated
+        ]
+        return (self.module.name, *[one.function for one in self.overloads], *deprecated)
 
     @property
     def is_method(self) -> bool:
