@@ -8,18 +8,23 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.build.incremental import named_emitters, placed_units
 from opwright.build.pieces import SlotPieces
 from opwright.build.plan import Plan
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
+from opwright.model.derivatives import DifferentiabilityInfo
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
 if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
 
 __all__ = ["FileOrigin", "LineOrigin", "origins"]
+
+
+_MANY: Final = 4
+"""A unit whose functions have more names than this is no unit of one operator; a view and its copies have three."""
 
 
 class LineOrigin(NamedTuple):
@@ -95,8 +100,13 @@ def _origin(first: int, last: int, function: NativeFunction) -> LineOrigin:
 
 
 def _function(unit: object) -> NativeFunction | None:
-    """The function whose entry a unit is made from: the first one that is written, not made."""
+    """The function whose entry a unit is made from: the first one that is written, not made.
+
+    None for a unit of many operators, which points to no entry.
+    """
     functions = list(_functions(unit))
+    if len(functions) > _MANY and len({one.root_name for one in functions}) > _MANY:
+        return None
     written = [one for one in functions if not one.is_synthesized]
     return next(iter(written or functions), None)
 
@@ -106,6 +116,8 @@ def _functions(unit: object) -> Iterator[NativeFunction]:
         yield unit
     elif isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
         yield from unit.functions()
+    elif isinstance(unit, DifferentiabilityInfo):
+        yield unit.function
     elif isinstance(unit, (tuple, list)):
         for item in unit:
             yield from _functions(item)

@@ -11,26 +11,32 @@ from json import loads
 from opwright.build.record import Record, Run
 from opwright.build.writer import STAGING_PREFIX
 
-__all__ = ["prune", "remove_stale_staging"]
+__all__ = ["prune", "remove_stale_staging", "stale_outputs"]
 
 
-def prune(run: Run, earlier: Record, others: Iterable[Record], made: Collection[str], roots: Iterable[str]) -> int:
-    """Removes the files that the earlier run of the same kind made and this one no longer makes, and counts them.
+def stale_outputs(
+    run: Run, earlier: Record, others: Iterable[Record], made: Collection[str], roots: Iterable[str]
+) -> set[str]:
+    """The files that the earlier run of the same kind made and this one does not make.
 
-    A file that a run of another kind made too stays, unless all that such runs make this one makes as well. Nothing
-    outside the run's folders is removed, whatever the record says.
+    A file that a run of another kind made too is none of them, unless all that such runs make this one makes as well.
+    Nothing outside the run's folders is one, whatever the record says.
     """
     gone = earlier.outputs.keys() - set(made)
     for other in others:
         if not _covers(run, other):
             gone -= other.outputs.keys()
     prefixes = tuple(f"{os.path.realpath(root).replace(os.sep, '/')}/" for root in roots)
+    return {path for path in gone if path.startswith(prefixes) and "/../" not in path}
+
+
+def prune(paths: Iterable[str]) -> int:
+    """Removes files, and counts those that were there."""
     removed = 0
-    for path in gone:
-        if path.startswith(prefixes) and "/../" not in path:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-                removed += 1
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            removed += 1
     return removed
 
 

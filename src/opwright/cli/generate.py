@@ -186,8 +186,10 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if not arguments.check:
         extras.print_outputs(generation.plan(), arguments.list_outputs or "lines")
         return console.SUCCESS
-    made = {planned.target for planned in generation.plan().outputs}
-    sound = extras.check_outputs(generation, session.earlier_outputs(_run(arguments)) - made, sink)
+    plan = generation.plan()
+    made = {planned.target for planned in plan.outputs}
+    stale = session.stale_outputs(_run(arguments), made, plan.folders.values())
+    sound = extras.check_outputs(generation, stale, sink)
     return console.SUCCESS if sound else console.FAULTS
 
 

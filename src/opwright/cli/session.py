@@ -15,14 +15,14 @@ from opwright.build.watch import Watched
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from opwright.build.plan import Planned
     from opwright.build.record import Status
     from opwright.generation import Earlier, Generation, Outcome
     from opwright.release.inputs import Inputs
 
-__all__ = ["current_record", "earlier_outputs", "read_besides", "remember", "run_of", "watched_inputs", "write"]
+__all__ = ["current_record", "read_besides", "remember", "run_of", "stale_outputs", "watched_inputs", "write"]
 
 
 #: Arguments that change nothing about what is made.
@@ -83,10 +83,12 @@ def read_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> l
     return files
 
 
-def earlier_outputs(run: Run) -> set[str]:
-    """The outputs of the last run of this kind, where it left a record."""
+def stale_outputs(run: Run, made: Collection[str], folders: Iterable[str]) -> set[str]:
+    """The outputs of the last run of this kind that would be removed, for they are not among those made now."""
+    from opwright.build import prune as pruning
+
     record = load_record(run)
-    return set() if record is None else set(record.outputs)
+    return set() if record is None else pruning.stale_outputs(run, record, load_records(run), made, folders)
 
 
 def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> Watched | None:
@@ -127,7 +129,7 @@ def write(
         outcome = generation.write_after(_earlier(run, record, token), report, processes or usable_processes())
         outputs = {**outcome.statuses, **add(outcome)}
         if prune and record is not None:
-            pruning.prune(run, record, load_records(run), outputs, folders)
+            pruning.prune(pruning.stale_outputs(run, record, load_records(run), outputs, folders))
         if watched is not None:
             for path in _unkept_headers(outputs, generation.request.folders.get("aoti")):
                 watched.files.setdefault(path, None)
