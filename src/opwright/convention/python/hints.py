@@ -2,6 +2,7 @@
 
 The words of types are those that PyTorch's stubs import: `_int`, `_size`, `Number` and their like.
 
+>>> from opwright.convention.python.signature import python_signature
 >>> from opwright.schema import parse_schema
 >>> print(declaration(python_signature(parse_schema("mix(Tensor self, *, Scalar by=1) -> Tensor"))))
 def mix(input: Tensor, *, by: Number | _complex = 1) -> Tensor: ...
@@ -16,11 +17,11 @@ from typing import Final
 from opwright.convention.python.parameter import Parameter
 from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.results import names_of
-from opwright.convention.python.signature import PythonSignature, python_signature
+from opwright.convention.python.signature import PythonSignature
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
-__all__ = ["declaration", "python_signature", "result_class", "spread_declaration"]
+__all__ = ["argument_hint", "declaration", "result_class", "result_hint", "spread_declaration"]
 
 #: Base types as arguments.
 _ARGUMENTS: Final = {
