@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
+import io
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from opwright.cli.arguments import ask_whole_download
 from opwright.cli.main import main
 from opwright.release.inputs import from_version
 from opwright.release.rules import Rules
@@ -211,3 +214,56 @@ def test_a_whole_wheel_is_downloaded_where_that_is_agreed_to(generate: Program, 
     status, printed, _ = generate("--torch", "2.13.0", "--yes")
     assert status == 0
     assert printed.startswith("PyTorch 2.13.0 from")
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (None, "E0504"),
+        (b"<html>not found</html>", "E0504"),
+        (wheel_bytes("2.13.0")[:-40], "E0504"),
+        (wheel_bytes("2.13.0", {"torch/version.py": ""}), "E0505"),
+        (wheel_bytes("2.13.0", record="A" * 43), "E0510"),
+        (wheel_bytes("2.8.0"), "E0512"),
+    ],
+    ids=["missing", "page", "cut short", "without inputs", "altered", "too old"],
+)
+def test_a_wheel_that_cannot_be_used_is_a_diagnostic(
+    generate: Program, tmp_path: Path, content: bytes | None, code: str
+) -> None:
+    """A wheel in a file has the same faults as one at an index."""
+    path = tmp_path / "torch-2.13.0-cp312-cp312-win_amd64.whl"
+    if content is not None:
+        path.write_bytes(content)
+    status, printed, said = generate("--torch", path)
+    assert (status, printed) == (1, "")
+    assert f"error[{code}]" in said
+    assert "Traceback" not in said
+
+
+class Terminal(io.StringIO):
+    """A stream that says that a person sits at it."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("answer", "agreed"), [("y\n", True), ("Yes\n", True), ("\n", False), ("no\n", False), ("", False)]
+)
+def test_a_person_is_asked_before_a_large_download(monkeypatch: pytest.MonkeyPatch, answer: str, agreed: bool) -> None:
+    """The question names the file and its size; anything but a yes is a no."""
+    asked = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", asked)
+    ask = ask_whole_download(argparse.Namespace(yes=False))
+    assert ask("torch-2.13.0.whl", 90_000_000) is agreed
+    assert "torch-2.13.0.whl (90 MB)? [y/N]" in asked.getvalue()
+
+
+def test_nobody_is_asked_where_nobody_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a script the answer is no, unless the flag gave it beforehand."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert not ask_whole_download(argparse.Namespace(yes=False))("torch.whl", None)
+    assert ask_whole_download(argparse.Namespace(yes=True))("torch.whl", None)
