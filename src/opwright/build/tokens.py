@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from opwright.model.derivatives import DifferentiabilityInfo
+from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
 from opwright.model.said import Said
@@ -60,6 +60,8 @@ class UnitTokens:
         """The token of a unit; None when it holds something of which it is not known what a fragment may see."""
         if isinstance(unit, NativeFunction):
             return self._functions.get(unit) or self._function(unit)
+        if isinstance(unit, DifferentiableFunction):
+            return self._differentiable(unit)
         if isinstance(unit, (tuple, list)):
             return self._row(unit)
         if isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
@@ -94,17 +96,33 @@ class UnitTokens:
         if isinstance(unit, frozenset) and all(isinstance(item, str) for item in unit):
             return self._row(sorted(unit))
         if isinstance(unit, DifferentiabilityInfo):
-            known = self._infos.get(unit)
-            if known is None:
-                known = self._row([getattr(unit, name) for name in unit.__slots__])
-                if known is not None:
-                    self._infos[unit] = known
-            return known
+            return self._infos.get(unit) or self._info(unit)
         if isinstance(unit, Said):
             return self._row(unit.said)
         if is_dataclass(unit):
             return self._row([getattr(unit, one.name) for one in fields(unit)])
         return None
+
+    def _info(self, info: DifferentiabilityInfo) -> bytes:
+        """The token of an info: its function's, and all that its entry says; places in files are no part of it."""
+        function = self._functions.get(info.function) or self._function(info.function)
+        token = self._infos[info] = digest(f"{_derivatives_said(info)}|{function.hex()}")
+        return token
+
+    def _differentiable(self, one: DifferentiableFunction) -> bytes:
+        """The token of a function with its derivatives; which forward formulas are its own shows in in-place ones."""
+        if not one.infos:
+            return self._functions.get(one.function) or self._function(one.function)
+        known = self._rows.get(id(one))
+        if known is not None:
+            return known[1]
+        parts = [self._functions.get(one.function) or self._function(one.function)]
+        for key, info in one.infos.items():
+            parts += [key.encode(), self._infos.get(info) or self._info(info)]
+            parts += [forward.formula.encode() for forward in one.forward[key] if forward.from_functional]
+        token = blake2b(b"|".join(parts), digest_size=TOKEN_SIZE).digest()
+        self._rows[id(one)] = one, token
+        return token
 
     def _atom(self, atom: Atom) -> bytes:
         token = self._atoms[atom] = digest(f"{type(atom).__name__} {atom!r}")
@@ -140,8 +158,8 @@ def _said(one: NativeFunction) -> str:
     return (
         f"{one.namespace}::{one.schema}|{kernels}|{loops}|{one.function:d}{one.method:d}{one.structured:d}"
         f"{one.device_guard:d}{one.manual_cpp_binding:d}{one.manual_kernel_registration:d}{one.is_synthesized:d}"
-        f"{one.is_abstract:d}{one.needs_derivative:d}{one.is_view:d}{one.device_check.name}|{one.style:d}|{one.structured_delegate}|"
-        f"{one.structured_inherits}|{one.python_module}|{one.category_override}|{sorted(one.cpp_no_default_args)}|"
+        f"{one.is_abstract:d}{one.needs_derivative:d}{one.is_view:d}{one.device_check.name}|{one.style:d}|"
+        f"{one.structured_delegate}|{one.structured_inherits}|{one.python_module}|{one.category_override}|{sorted(one.cpp_no_default_args)}|"
         f"{sorted(one.tags)}|{[str(name) for name in one.autogen]}|{_precomputed(one.precomputed)}"
     )
 
