@@ -47,29 +47,40 @@ class Run:
     """What identifies a run: the output folder that it is remembered in, its kind, and all that was asked for.
 
     Runs of one kind make the same files, as far as their inputs and options agree: a later one takes the place of an
-    earlier one. `kind` has the folders and what else tells them apart.
+    earlier one. `kind` has the folders and what else tells them apart. What is remembered stands in the output folder,
+    or in the user's cache where nothing but outputs may stand there (`apart`).
     """
 
-    __slots__ = ("families", "home", "kind", "request")
+    __slots__ = ("families", "home", "kind", "request", "state_folder")
 
     def __init__(
-        self, home: str, kind: Mapping[str, object], request: Mapping[str, object], families: Iterable[str] = ()
+        self,
+        home: str,
+        kind: Mapping[str, object],
+        request: Mapping[str, object],
+        families: Iterable[str] = (),
+        *,
+        apart: bool = False,
     ) -> None:
         self.home = home
+        self.state_folder = _state_folder_apart(home) if apart else os.path.join(home, STATE_FOLDER)
         self.families = tuple(families)
         self.kind = dumps({**kind, "families": sorted(self.families)}, sort_keys=True)
         self.request = dumps(request, sort_keys=True)
-
-    @property
-    def state_folder(self) -> str:
-        """Where runs into the same output folder keep what they remember."""
-        return os.path.join(self.home, STATE_FOLDER)
 
     def state_path(self, suffix: str) -> str:
         """The path of something that runs of this kind remember."""
         encoded = self.kind.encode()
         name = f"{zlib.crc32(encoded):08x}{zlib.adler32(encoded):08x}"
         return os.path.join(self.state_folder, name + suffix)
+
+
+def _state_folder_apart(home: str) -> str:
+    """Where the user's cache has what runs into an output folder remember."""
+    from opwright.release.places import cache_folder
+
+    real = os.path.realpath(home).encode("utf-8", "surrogateescape")
+    return os.path.join(cache_folder(), "state", f"{zlib.crc32(real):08x}{zlib.adler32(real):08x}")
 
 
 class Record:
@@ -99,9 +110,10 @@ class Record:
 
     def is_current(self, run: Run) -> bool:
         """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
-        if run.request != self.request or self.tool != tool_identity() or not self.outputs_hold():
+        if run.request != self.request or self.tool != tool_identity() or not self.watched.holds():
             return False
-        if not self.watched.holds():
+        # Last, because there are most of them.
+        if not self.outputs_hold():
             return False
         if self.watched.refreshed:
             write_record(run, self)

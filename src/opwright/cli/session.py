@@ -35,9 +35,15 @@ def run_of(
     home: str,
     folders: Mapping[str, str],
     families: Iterable[str],
+    *,
+    apart: bool = False,
     **kind: object,
 ) -> Run:
-    """The identity of a program's run: what it makes where, and every word of what it was asked for."""
+    """The identity of a program's run: what it makes where, and every word of what it was asked for.
+
+    With `apart` what it remembers stands outside of its output folder: the drop-in programs leave nothing there but
+    what PyTorch's generator would.
+    """
     real = {name: os.path.realpath(path) for name, path in folders.items()}
     request = {
         "program": program,
@@ -45,7 +51,7 @@ def run_of(
         "arguments": {name: value for name, value in vars(arguments).items() if name not in _FORGOTTEN},
         "installed": _installed_torch() if _asks_for_installed(arguments) else None,
     }
-    return Run(home, {"folders": real, **kind}, request, families)
+    return Run(home, {"folders": real, **kind}, request, families, apart=apart)
 
 
 def _asks_for_installed(arguments: argparse.Namespace) -> bool:

@@ -15,10 +15,12 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
+from opwright.release.places import cache_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CachedRelease", "cache_folder", "cached_versions", "load_cached", "write_cached"]
+__all__ = ["CachedRelease", "cached_versions", "load_cached", "write_cached"]
 
 _FORMAT = 2
 _MANIFEST = "manifest.json"
@@ -33,16 +35,6 @@ class CachedRelease(NamedTuple):
     url: str
     wheel_sha256: str | None
     contents: Mapping[str, bytes]
-
-
-def cache_folder() -> str:
-    """The folder of everything that is kept between runs: `OPWRIGHT_CACHE_DIR`, else the user's cache folder."""
-    named = os.environ.get("OPWRIGHT_CACHE_DIR")
-    if named:
-        return os.path.abspath(os.path.expanduser(named))
-    from platformdirs import user_cache_dir
-
-    return user_cache_dir("opwright", appauthor=False)
 
 
 def cached_versions() -> tuple[str, ...]:

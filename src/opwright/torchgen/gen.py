@@ -76,7 +76,7 @@ def _identity(arguments: argparse.Namespace) -> Run | None:
         return None
     home = os.path.dirname(lists) if arguments.dry_run else arguments.install_dir
     kind = {"lists": lists or None, "dry run": arguments.dry_run}
-    return session.run_of("gen", arguments, home, _folders(arguments), _families(arguments), **kind)
+    return session.run_of("gen", arguments, home, _folders(arguments), _families(arguments), apart=True, **kind)
 
 
 def _is_settled(arguments: argparse.Namespace) -> bool:
@@ -105,7 +105,6 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
 
 
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    from opwright.build.depfile import write_dependency_lists
     from opwright.build.writer import make_folder
     from opwright.cli import console
     from opwright.generation import Generation
@@ -116,6 +115,8 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     generation.check_shims(note_missing=True)
     lists = {}
     if arguments.output_dependencies:
+        from opwright.build.depfile import write_dependency_lists
+
         devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
         lists = write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.

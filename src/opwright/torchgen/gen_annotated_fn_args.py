@@ -37,7 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen_annotated_fn_args", description=__doc__)
     add_path_arguments(parser)
     arguments = parser.parse_args(argv)
-    run = session.run_of("gen_annotated_fn_args", arguments, arguments.out, {"testing": arguments.out}, ("annotated",))
+    run = session.run_of(
+        "gen_annotated_fn_args", arguments, arguments.out, {"testing": arguments.out}, ("annotated",), apart=True
+    )
     if session.current_record(run) is not None:
         return 0
     from opwright.cli import console

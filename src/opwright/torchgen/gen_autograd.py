@@ -67,7 +67,9 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse_args(argv)
-    run = session.run_of("gen_autograd", arguments, arguments.out, {"autograd": arguments.out}, ("autograd",))
+    run = session.run_of(
+        "gen_autograd", arguments, arguments.out, {"autograd": arguments.out}, ("autograd",), apart=True
+    )
     if session.current_record(run) is not None:
         return 0
     from opwright.cli import console

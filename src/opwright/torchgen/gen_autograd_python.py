@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen_autograd_python", description=__doc__)
     add_path_arguments(parser)
     arguments = parser.parse_args(argv)
-    run = session.run_of("gen_autograd_python", arguments, arguments.out, {"autograd": arguments.out}, ("python",))
+    run = session.run_of(
+        "gen_autograd_python", arguments, arguments.out, {"autograd": arguments.out}, ("python",), apart=True
+    )
     if session.current_record(run) is not None:
         return 0
     from opwright.cli import console

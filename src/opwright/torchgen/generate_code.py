@@ -148,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     folders = _folders(arguments)
     # Only one of the output folders holds nothing but generated files, whatever the arguments.
-    run = session.run_of("generate_code", arguments, folders["autograd"], folders, _families(arguments))
+    run = session.run_of("generate_code", arguments, folders["autograd"], folders, _families(arguments), apart=True)
     if session.current_record(run) is not None:
         return 0
     from opwright.cli import console
