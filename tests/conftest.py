@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +12,14 @@ from hypothesis import settings
 # A busy machine makes single examples slow; what is slow for good shows in the benchmarks.
 settings.register_profile("opwright", deadline=None)
 settings.load_profile("opwright")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests, and the programs that they start, leave the user's cache alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,13 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from json import loads
 
-from opwright.build.record import Record, Run
+from opwright.build.record import Record, Run, replace_state
 from opwright.build.writer import STAGING_PREFIX
 
-__all__ = ["prune", "remove_stale_staging", "stale_outputs"]
+__all__ = ["forget_gone_folders", "prune", "remove_stale_staging", "stale_outputs"]
+
+_HOME_FILE = "folder"
+"""The file that says whose state it is, in state folders that stand apart from their output folders."""
 
 
 def stale_outputs(
@@ -58,6 +61,24 @@ def remove_stale_staging(folders: Iterable[str]) -> None:
             for entry in entries:
                 if entry.name.startswith(STAGING_PREFIX) and not _is_running(entry):
                     _remove(entry.path)
+
+
+def forget_gone_folders(run: Run) -> None:
+    """Removes from the user's cache what is remembered of output folders that are there no longer.
+
+    For a run whose state stands apart; nothing else would ever remove the state of a deleted build.
+    """
+    if not run.apart:
+        return
+    replace_state(os.path.join(run.state_folder, _HOME_FILE), os.path.realpath(run.home).encode(*_PATH_BYTES))
+    with contextlib.suppress(OSError), os.scandir(os.path.dirname(run.state_folder)) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError), open(os.path.join(entry.path, _HOME_FILE), "rb") as stream:
+                if not os.path.isdir(stream.read().decode(*_PATH_BYTES)):
+                    _remove(entry.path)
+
+
+_PATH_BYTES = ("utf-8", "surrogateescape")
 
 
 def _is_running(entry: os.DirEntry[str]) -> bool:

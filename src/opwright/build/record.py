@@ -51,7 +51,7 @@ class Run:
     or in the user's cache where nothing but outputs may stand there (`apart`).
     """
 
-    __slots__ = ("families", "home", "kind", "request", "state_folder")
+    __slots__ = ("apart", "families", "home", "kind", "request", "state_folder")
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Run:
         apart: bool = False,
     ) -> None:
         self.home = home
+        self.apart = apart
         self.state_folder = _state_folder_apart(home) if apart else os.path.join(home, STATE_FOLDER)
         self.families = tuple(families)
         self.kind = dumps({**kind, "families": sorted(self.families)}, sort_keys=True)

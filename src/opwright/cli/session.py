@@ -149,6 +149,7 @@ def write(
                 "origin": generation.request.inputs.origin,
             }
             remember(generation, run, watched, outputs, facts)
+            pruning.forget_gone_folders(run)
     return outcome
 
 
