@@ -13,7 +13,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check install --quiet $(P
 TOOL := $(VENV)/.opwright-installed
 REFERENCE := $(VENV)/.reference-installed
 
-.PHONY: demo test lint conformance conformance-full conformance-releases bench fuzz clean venv
+.PHONY: demo test compile lint conformance conformance-full conformance-releases bench fuzz clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -34,6 +34,10 @@ demo: $(TOOL)
 
 test: $(REFERENCE)
 	$(VENV)/bin/python -m pytest -m "not network and not slow"
+
+# Generated code against the installed PyTorch: compiled, loaded and called; the sources of PyTorch's own build too.
+compile: $(REFERENCE)
+	$(VENV)/bin/python -m pytest tests/compile
 
 lint: $(REFERENCE)
 	$(VENV)/bin/ruff check src tests bench

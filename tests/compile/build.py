@@ -17,7 +17,7 @@ __all__ = ["HERE", "Generated", "library_inputs", "shared_object"]
 HERE = Path(__file__).parent / "library"
 
 #: The generated headers that PyTorch's own do not replace: of the library's operators, and of what only sources need.
-_HEADERS = ("RedispatchFunctions.h", "FunctionalInverses.h", "ViewMetaClasses.h", "UnboxingFunctions.h")
+_HEADERS = ("FunctionalInverses.h", "RedispatchFunctions.h", "UnboxingFunctions.h", "ViewMetaClasses.h")
 
 
 def _packaged() -> Path:
@@ -70,7 +70,9 @@ class Generated:
         return whole if whole.exists() else self.out / f"{stem}.cpp"
 
 
-def shared_object(generated: Generated, compiler: Compiler, name: str, stems: Sequence[str], own: Sequence[str]) -> Path:
+def shared_object(
+    generated: Generated, compiler: Compiler, name: str, stems: Sequence[str], own: Sequence[str]
+) -> Path:
     """Compiles generated sources and what the author wrote into one shared library."""
     sources = [*map(generated.source, stems), *(HERE / file for file in own)]
     return compiler.library(name, sources)

@@ -74,8 +74,10 @@ class Compiler:
     def object(self, source: Path) -> Path:
         """Compiles a file; beside the object is the list of the headers that were read."""
         target = self.folder / f"{source.stem}.o"
-        prefix = [] if self.prefix is None else ["-include", self._precompiled(self.prefix).with_suffix("")]
-        self._run(*self.flags(), *prefix, "-MD", "-c", source, "-o", target)
+        flags = self.flags()
+        if self.prefix is not None:
+            flags += ["-include", str(self._precompiled(self.prefix).with_suffix(""))]
+        self._run(*flags, "-MD", "-c", source, "-o", target)
         return target
 
     def _precompiled(self, header: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -51,7 +50,7 @@ FILLINGS = ("full_options", "full_faithful", "full_out", "full_operator", "full_
 class Calls:
     """The compiled functions, and where the headers came from."""
 
-    functions: Any
+    functions: ModuleType
     compiler: Compiler
     generated: Path
 
