@@ -154,7 +154,6 @@ def _needs_copy(view: NativeFunction) -> bool:
 
 
 def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport) -> None:
-    also = report.other(view, "the view")
     if signature_key(view.schema) != signature_key(copy.schema, view_form=True):
         message = f"view `{view.name}` is named as a copying form"
         report.error(
@@ -164,9 +163,11 @@ def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport)
         # Two functions of one name and kind are reported as such.
         if copy.kind is not view.kind:
             message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
+            also = report.other(view, "the view")
             report.error(cross_codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
     elif "view_copy" not in copy.tags:
         message = f"`{copy.name}` is the copying form of view `{view.name}` and is not tagged `view_copy`"
+        also = report.other(view, "the view")
         report.error(cross_codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
 
 
