@@ -32,7 +32,7 @@ from opwright.emit.autograd.wrappers import (
     differentiable_outputs,
     wrapper,
 )
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots, per_job
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
@@ -184,10 +184,16 @@ def _hook_statements(one: Wrapper, job: Job) -> list[str]:
     ]
 
 
+@per_job
+def _complex_gradients(job: Job) -> frozenset[str]:
+    """The operators whose formulas hold for complex tensors."""
+    return job.rules.complex_gradients
+
+
 def _complex_statements(one: Wrapper, job: Job) -> list[str]:
     """The statements that refuse complex outputs, where the formulas do not hold for them."""
     name = one.function.root_name
-    if name in job.rules.complex_gradients:
+    if name in _complex_gradients(job):
         return []
     style = one.function.style
     return [
