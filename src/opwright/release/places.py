@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 __all__ = ["cache_folder"]
 
@@ -12,6 +13,10 @@ def cache_folder() -> str:
     named = os.environ.get("OPWRIGHT_CACHE_DIR")
     if named:
         return os.path.abspath(os.path.expanduser(named))
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        # What platformdirs gives here, without the tenth of a short run that its import takes.
+        root = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
+        return os.path.join(root, "opwright")
     from platformdirs import user_cache_dir
 
     return user_cache_dir("opwright", appauthor=False)
