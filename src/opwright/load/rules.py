@@ -30,6 +30,7 @@ _KEYWORDS: Final = frozenset(keyword.kwlist)
 _KEYED_DRAWS: Final = "_philox_"
 
 #: What an argument says of the operator that has it: (is a generator, is named dropout).
+_TELLING_NOTHING: Final[set[Argument]] = set()
 _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
 
 
@@ -125,12 +126,24 @@ def _facts(one: Argument) -> tuple[bool, bool]:
     return found
 
 
+def _tell_nothing(arguments: tuple[Argument, ...]) -> bool:
+    """Whether no argument is a generator or has a telling name; each is looked at once, for all entries."""
+    if _TELLING_NOTHING.issuperset(arguments):
+        return True
+    _TELLING_NOTHING.update([one for one in arguments if not any(_facts(one))])
+    return _TELLING_NOTHING.issuperset(arguments)
+
+
 def _draws_numbers(schema: FunctionSchema) -> bool:
     """Whether the name or the arguments tell that the function draws random numbers."""
     name = schema.name.text
-    if ("rand" in name and _KEYED_DRAWS not in name) or any(_facts(one)[0] for one in schema.arguments.non_out):
+    arguments = schema.arguments
+    plain = _tell_nothing(arguments.all)
+    if "rand" in name and _KEYED_DRAWS not in name:
         return True
-    if "dropout" not in name and not any(_facts(one)[1] for one in schema.arguments.all):
+    if not plain and any(_facts(one)[0] for one in arguments.non_out):
+        return True
+    if "dropout" not in name and (plain or not any(_facts(one)[1] for one in arguments.all)):
         return False
     return "backward" not in name and schema.name.name not in _UNSEEDED_DROPOUT
 
