@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 
@@ -36,6 +35,8 @@ def check_kept_headers(
 
 
 def _report(name: str, kept: SourceFile, text: str, sink: Diagnostics) -> None:
+    import difflib
+
     old, new = kept.text.splitlines(), text.splitlines()
     difference = "\n".join(difflib.unified_diff(old, new, "kept", "generated", lineterm=""))
     differing = (line for line, (before, now) in enumerate(zip(old, new, strict=False)) if before != now)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -76,6 +75,8 @@ class _Worker(Generic[Share]):
         os.waitpid(self.process, 0)
 
     def _received(self) -> Share:
+        import pickle
+
         try:
             kind, value = pickle.load(self._results)
         except (EOFError, pickle.UnpicklingError):
@@ -91,6 +92,8 @@ class _Worker(Generic[Share]):
 
 def _work_apart(work: Callable[[Writer, Iterator[int]], object], tasks: int, send: int, listen: int) -> None:
     """The life of another process. It never returns."""
+    import pickle
+
     try:
         with os.fdopen(send, "wb") as results:
             message: tuple[str, object]
