@@ -135,8 +135,45 @@ def _item_end(text: str, start: int) -> int:
     return found.end() if found is not None else start
 
 
+def _known_arguments(items: list[str]) -> Arguments | None:
+    """The arguments whose texts are given, where all were read before and stand where they may; None where not.
+
+    It finds no fault itself: what is not right, or new, is left to a closer look.
+    """
+    positional: list[Argument] = []
+    keyword_only: list[Argument] = []
+    out: list[Argument] = []
+    names: set[str] = set()
+    star = False
+    for item in items:
+        one = _ARGUMENTS.get(item)
+        if one is None:
+            if item != "*" or star:
+                return None
+            star = True
+            continue
+        names.add(one.name)
+        if not star:
+            if one.default is None and positional and positional[-1].default is not None:
+                return None
+            positional.append(one)
+        elif one.is_write:
+            out.append(one)
+        elif out:
+            return None
+        else:
+            keyword_only.append(one)
+    if len(names) + star != len(items) or (star and not keyword_only and not out):
+        return None
+    return Arguments(tuple(positional), tuple(keyword_only), tuple(out))
+
+
 def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
     """The arguments up to and with the closing parenthesis."""
+    close = text.find(") -> ", start)
+    known = _known_arguments(text[start:close].split(", ")) if close >= 0 else None
+    if known is not None:
+        return known, close + 1
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
     out: list[Argument] = []
