@@ -176,7 +176,12 @@ class _Family:
     @cached_property
     def _filled(self) -> frozenset[str]:
         """The slots that any unit fills."""
-        return frozenset().union(*[self._fragment(place) for place in range(len(self.units))])
+        return frozenset().union(*self._all_fragments)
+
+    @cached_property
+    def _all_fragments(self) -> list[Slots]:
+        """The fragments of all units."""
+        return [self._fragment(place) for place in range(len(self.units))]
 
     def remembered(self) -> EmitterPast:
         """What the next run needs to know."""
@@ -276,7 +281,7 @@ class _Family:
         found = self._chunks.get((slot, indent))
         if found is None:
             chunk = self._template.chunk
-            values = [self._fragment(place).get(slot) for place in range(len(self.units))]
+            values = [fragment.get(slot) for fragment in self._all_fragments]
             found = [None if value is None else chunk(value, indent) for value in values]
             self._chunks[slot, indent] = found
         return found

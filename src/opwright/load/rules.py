@@ -30,8 +30,10 @@ _KEYWORDS: Final = frozenset(keyword.kwlist)
 _KEYED_DRAWS: Final = "_philox_"
 
 #: What an argument says of the operator that has it: (is a generator, is named dropout).
-_TELLING_NOTHING: Final[set[Argument]] = set()
 _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
+
+#: The arguments that say neither.
+_TELLING_NOTHING: Final[set[Argument]] = set()
 
 
 def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]) -> None:
