@@ -212,10 +212,18 @@ def lines_of(value: str | Sequence[str], indent: str) -> str | None:
     True
     """
     items = [value] if isinstance(value, str) else value
-    kept = [item[:-1] if item[-1] == "\n" else item for item in items if item]
-    if not kept:
-        return None
-    text = "\n".join(kept)
+    if len(items) == 1:
+        # Nearly all fragments have one text for a slot.
+        (text,) = items
+        if not text:
+            return None
+        if text[-1] == "\n":
+            text = text[:-1]
+    else:
+        kept = [item[:-1] if item[-1] == "\n" else item for item in items if item]
+        if not kept:
+            return None
+        text = "\n".join(kept)
     # Without indentation, a blank line at the end is one like others.
     open_end = " \n" if indent else " "
     if not text or text[-1] in open_end or not text.isascii() or indent.strip(" \t") or _has_uneven_lines(text):
