@@ -11,6 +11,7 @@ from tests.conformance.jobs import (
     Job,
     annotated,
     aten,
+    flag_jobs,
     generate_code,
     reference_autograd,
     reference_call,
@@ -47,3 +48,37 @@ def release_jobs(release: str) -> list[Job]:
 def all_release_jobs() -> list[Job]:
     """The jobs of every release, oldest first."""
     return [job for release in RELEASES for job in release_jobs(release)]
+
+
+def flag_release_jobs(release: str) -> list[Job]:
+    """The combinations of flags that the installed release is compared under, for another release.
+
+    Left out are those that stand in `release_jobs` already, and those that begin with headers of the installed one.
+    """
+    known = {(*FOLDERS, *flags) for flags in ATEN_JOBS.values()}
+    chosen = [
+        job
+        for job in flag_jobs()
+        if job.name.startswith("flags-") and not job.seeds and job.reference[0][_FLAGS:] not in known
+    ]
+    return [
+        Job(
+            f"{release}-{job.name}",
+            tuple(_known_flags(step, release) for step in job.reference),
+            tuple(_known_flags(step, release) for step in job.opwright),
+            release,
+        )
+        for job in chosen
+    ]
+
+
+# The reference's flags stand after `-m torchgen.gen --source-path {aten}`.
+_FLAGS = 4
+
+
+def _known_flags(step: Command, release: str) -> Command:
+    """A command without the folder of headers for code that does not link to torch, where a release has none."""
+    if rules(release).enum_tag_is_header_only or FOLDERS[4] not in step:
+        return step
+    place = step.index(FOLDERS[4])
+    return step[:place] + step[place + 2 :]

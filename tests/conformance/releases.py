@@ -17,7 +17,7 @@ from tests.conformance.inputs import ROOT
 from tests.conformance.jobs import Job, chosen_jobs
 from tests.conformance.oracle import ReferenceFailed, load_oracle
 from tests.conformance.release_inputs import RELEASES
-from tests.conformance.release_jobs import all_release_jobs
+from tests.conformance.release_jobs import all_release_jobs, flag_release_jobs
 from tests.conformance.report import print_result, table
 from tests.conformance.runner import Result, run_job
 from tests.conformance.shipped import run_shipped, shipped_job
@@ -30,6 +30,7 @@ def arguments() -> argparse.ArgumentParser:
     """The command line of this program."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.releases", description=__doc__)
     parser.add_argument("--only", default="", help="only jobs whose names start with one of these words, as `2.9.1`")
+    parser.add_argument("--full", action="store_true", help="every combination of flags too; takes an hour and more")
     parser.add_argument("--list", action="store_true", help="print the names of the jobs and end")
     parser.add_argument("--write", action="store_true", help="write the table into docs/conformance.md too")
     parser.add_argument("--reference", action="store_true", help="only run the references, and keep what they write")
@@ -37,8 +38,13 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def every_job() -> list[Job]:
-    """All jobs, and for each release that of the headers that its wheel ships."""
+    """All usual jobs, and for each release that of the headers that its wheel ships."""
     return [*all_release_jobs(), *map(shipped_job, RELEASES)]
+
+
+def full_jobs() -> list[Job]:
+    """All jobs, with every combination of flags."""
+    return [*every_job(), *(job for release in RELEASES for job in flag_release_jobs(release))]
 
 
 def results(jobs: Iterable[Job]) -> Iterator[Result]:
@@ -80,7 +86,7 @@ def write_table(figures: str, page: Path = PAGE) -> None:
 def main() -> int:
     """Run the program; the exit status is 1 where any job failed or differs."""
     options = arguments().parse_args()
-    jobs = chosen_jobs(every_job, options.only)
+    jobs = chosen_jobs(full_jobs if options.full else every_job, options.only)
     if options.list:
         print("\n".join(job.name for job in jobs))
         return 0
