@@ -17,7 +17,14 @@ from opwright.emit.autograd.codes import NEEDS_DISPATCH
 from opwright.emit.autograd.kernels import generated_comment, kernel_head, kernel_name, returned_value
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import has_kernel
-from opwright.emit.autograd.wrapper_call import SHARED_RESULTS, SHARED_STORAGES, UNCHECKED, call_statements, unpacked
+from opwright.emit.autograd.wrapper_call import (
+    SHARED_RESULTS,
+    SHARED_STORAGES,
+    UNCHECKED,
+    call_text,
+    indented,
+    unpacked,
+)
 from opwright.emit.autograd.wrapper_forward import (
     flag_statements,
     original_statements,
@@ -48,26 +55,20 @@ SHARD_TEMPLATE: Final = "autograd/shards/VariableType.cpp"
 _RESET: Final = frozenset(("set_", "resize_"))
 
 
-def _block(lines: Sequence[str], indent: str) -> str:
-    """Lines under an indentation; blank ones stay empty, since text with no blanks at line ends renders quickest."""
-    text = "\n".join(lines)
-    block = indent + text.replace("\n", f"\n{indent}")
-    return block.replace(f"{indent}\n", "\n") if "\n\n" in text else block
-
-
 def _names(values: Sequence[str]) -> str:
     return ", ".join(values)
 
 
 def _for_each_node(lines: Sequence[str], job: Job, before: str = "") -> str:
     """A loop over the nodes of the items of a list."""
+    statements = "\n".join(lines)
     bound = "const auto&" if job.rules.foreach_nodes_looped_by_reference else "auto"
     return (
         f"if (!grad_fns.empty()) {{\n{before}\n"
         "    for (const auto& i : c10::irange(grad_fns.size())) {\n"
         f"        {bound} grad_fn = grad_fns[i];\n"
         "        if (grad_fn != nullptr) {\n"
-        f"{_block(lines, '            ')}\n        }}\n    }}\n}}"
+        f"{indented(statements, '            ')}\n        }}\n    }}\n}}"
     )
 
 
@@ -119,7 +120,8 @@ def _node_statements(one: Wrapper, job: Job) -> list[str]:
         ]
         if one.has_formulas:
             setup += [f"grad_fn->{inp.name}_size_ = {inp.name}.size();" for inp in one.differentiated if inp.is_list]
-    return [*refused, declared, f"if (_any_requires_grad) {{\n{_block(setup, '  ')}\n}}"]
+    statements = "\n".join(setup)
+    return [*refused, declared, f"if (_any_requires_grad) {{\n{indented(statements)}\n}}"]
 
 
 def _nodes_of_items(one: Wrapper, job: Job) -> str:
@@ -224,17 +226,14 @@ def _saved_outputs(one: Wrapper, job: Job) -> list[str]:
         return []
     if one.loops:
         return [_for_each_node(saved, job)]
-    return [f"if (grad_fn) {{\n{_block(saved, '  ')}\n}}"]
+    statements = "\n".join(saved)
+    return [f"if (grad_fn) {{\n{indented(statements)}\n}}"]
 
 
-def _body(one: Wrapper, job: Job) -> list[str]:
-    """The statements of a wrapper."""
+def _after_statements(one: Wrapper, job: Job) -> list[str]:
+    """The statements after the call."""
     function = one.function
-    passed = [unpacked(argument, position) for position, argument in enumerate(function.arguments.all)]
-    lines = [statement for _, statement in passed if statement]
-    if one.records:
-        lines += _before_statements(one, job)
-    lines += call_statements(one, [parameter for parameter, _ in passed], job)
+    lines: list[str] = []
     if one.records:
         lines += _history_statements(one, job)
         lines += _complex_statements(one, job)
@@ -258,7 +257,17 @@ def definition(one: Wrapper, job: Job) -> str:
         head = kernel_head(one.function)
     else:
         head = dispatcher.signature(one.function).definition(one.name, first="c10::DispatchKeySet ks")
-    return f"{head} {{\n{_block(_body(one, job), '  ')}\n}}\n"
+    passed = [unpacked(argument, position) for position, argument in enumerate(one.function.arguments.all)]
+    before = [statement for _, statement in passed if statement]
+    if one.records:
+        before += _before_statements(one, job)
+    after = _after_statements(one, job)
+    parts = [indented("\n".join(before))] if before else []
+    parts.append(call_text(one, tuple([parameter for parameter, _ in passed]), job))
+    if after:
+        parts.append(indented("\n".join(after)))
+    body = "\n".join(parts)
+    return f"{head} {{\n{body}\n}}\n"
 
 
 def _falls_back(one: DifferentiableFunction) -> bool:

@@ -69,33 +69,50 @@ def unpacked(one: Argument, position: int) -> tuple[Unpacked, str]:
     return found
 
 
-def call_statements(one: Wrapper, parameters: list[Unpacked], job: Job) -> list[str]:
-    """The statements that call the operator, and check in debug builds that it left tensors what they were."""
-    call = _call(one, parameters)
+#: The indentation of statements in a wrapper.
+INDENT: Final = "  "
+
+
+def indented(text: str, indent: str = INDENT) -> str:
+    """Statements one level deeper; blank lines stay empty, since text without blanks at line ends renders quickest."""
+    deeper = indent + text.replace("\n", f"\n{indent}")
+    return deeper.replace(f"{indent}\n", "\n") if "\n\n" in text else deeper
+
+
+def call_text(one: Wrapper, parameters: tuple[Unpacked, ...], job: Job) -> str:
+    """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
+    call = indented(_call(one, parameters))
     if public.name(one.function.schema) in UNCHECKED:
-        return [call]
-    before, after = _checks(tuple(parameters), job.rules.storage_saved_flags_reserved)
-    after = [*after, *_result_checks(one.function, job)]
-    if before and after:
-        return ["#ifndef NDEBUG", *before, "#endif", call, "#ifndef NDEBUG", *after, "#endif"]
-    return [call]
+        return call
+    before, after = _checks(parameters, job.rules.storage_saved_flags_reserved)
+    results = _result_checks(one.function, job)
+    if not before:
+        return call
+    if results:
+        more = indented("\n".join(results))
+        after = f"{after}\n{more}"
+    return f"{_DEBUG}\n{before}\n{_END}\n{call}\n{_DEBUG}\n{after}\n{_END}"
 
 
-_CHECKS: Final[dict[tuple[tuple[Unpacked, ...], bool], tuple[list[str], list[str]]]] = {}
+_DEBUG: Final = f"{INDENT}#ifndef NDEBUG"
+_END: Final = f"{INDENT}#endif"
+
+_CHECKS: Final[dict[tuple[tuple[Unpacked, ...], bool], tuple[str, str]]] = {}
 
 
-def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[list[str], list[str]]:
-    """The statements before and after the call that check parameters; many operators have parameters of one name."""
+def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[str, str]:
+    """The statements, indented, before and after the call that check parameters; many operators have the same ones."""
     key = (parameters, reserves)
     found = _CHECKS.get(key)
     if found is None:
         checked = [one for one in parameters if one.kind]
-        before = [text for one in checked for text in _remembered(one, reserves)]
-        found = _CHECKS[key] = (before, [text for one in checked for text in _compared(one)])
+        before = "\n".join([text for one in checked for text in _remembered(one, reserves)])
+        after = "\n".join([text for one in checked for text in _compared(one)])
+        found = _CHECKS[key] = (indented(before), indented(after)) if checked else ("", "")
     return found
 
 
-def _call(one: Wrapper, parameters: list[Unpacked]) -> str:
+def _call(one: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     function = one.function
     schema = function.schema
     writes = changes_arguments(function)
