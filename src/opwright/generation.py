@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -152,6 +152,13 @@ def _loaded_deprecated(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_deprecated(inputs.read_text("autograd/deprecated.yaml"), filter(is_bound, catalog.functions), sink)
 
 
+def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
+    """Report kernels that cannot be declared or registered, before anything is written."""
+    from opwright.emit.aten.kernel_checks import check_kernels
+
+    check_kernels(job, families, sink)
+
+
 def _check_bindings(job: Job, sink: Diagnostics) -> None:
     """Report functions that Python cannot have, before anything is written."""
     from opwright.emit.python.units import check_bindings
@@ -253,6 +260,7 @@ class Generation:
             self.sink.raise_if_errors()
         self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot)
         check_emittable(self.job, self.sink)
+        _check_kernels(self.job, request.families, self.sink)
         if "python" in request.families:
             _check_bindings(self.job, self.sink)
         self.sink.raise_if_errors()

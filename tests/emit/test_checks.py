@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from opwright.emit.aten.kernel_checks import check_kernels
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.source.diagnostic import Diagnostics
 from tests.emit.emitting import RULES, job_of
 from tests.emit.entries import COUNT, PARTS, SCALE, TURN, WHOLE
+from tests.emit.test_register import POOL
+from tests.emit.test_ufunc import MIX
 from tests.load.loading import load_text
 
 _WITHOUT_KERNEL = TURN.replace("CompositeExplicitAutogradNonFunctional: turn_copy_symint", "CPU: turn_copy")
@@ -94,3 +97,36 @@ def test_faults_of_loading_do_not_break_the_checks() -> None:
     sink = Diagnostics()
     check_emittable(Job(catalog, RULES, Options()), sink)
     assert not sink.has_errors
+
+
+_LISTS = """
+- func: part(Tensor self) -> Tensor[]
+  structured_delegate: part.out
+- func: part.out(Tensor self, *, Tensor(a!)[] out) -> ()
+  structured: True
+  dispatch:
+    CPU: part_out
+"""
+_SYMBOLIC = "- func: turn(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: turn_symint\n"
+_MADE = POOL.replace("    CUDA: pool_out_cuda\n", "    Meta: pool_meta\n")
+_LOOPS = MIX.replace("    Generic: mix (Floating)\n    ScalarOnly: mix", "    CUDAFunctor: mix")
+
+
+@pytest.mark.parametrize(
+    ("entries", "family", "codes"),
+    [
+        (_SYMBOLIC, "headers", ["E0451"]),
+        (_SYMBOLIC, "python", []),
+        (_SYMBOLIC + _MADE, "sources", ["E0451", "E0452"]),
+        (_LISTS, "sources", ["E0453"]),
+        (_LISTS, "headers", []),
+        (_LOOPS, "sources", ["E0454"]),
+        (_LOOPS, "headers", []),
+        (POOL + MIX, "sources", []),
+    ],
+)
+def test_kernels(entries: str, family: str, codes: list[str]) -> None:
+    """Kernels without a text are all found, each once, in runs that would write them."""
+    sink = Diagnostics()
+    check_kernels(job_of(entries), (family,), sink)
+    assert [one.code for one in sink.sorted()] == codes

@@ -82,7 +82,7 @@ class Backend:
             way = self._way(unit, None)
             return () if way is None else ((unit, way),)
         members = unit.functions()
-        if unit.structured and self._runs_structured(unit):
+        if unit.structured and self.runs_structured(unit):
             if self.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
                 # These wrappers call the out overload, which has to come from the backend.
                 members.remove(unit.out)
@@ -90,7 +90,11 @@ class Backend:
         ways = [(member, self._way(member, unit)) for member in members]
         return tuple([(member, way) for member, way in ways if way is not None])
 
-    def _runs_structured(self, group: NativeFunctionsGroup) -> bool:
+    def runs_structured(self, group: NativeFunctionsGroup) -> bool:
+        """Whether a structured group's wrappers run `meta` and `impl`.
+
+        Raises Fault for a kernel where it is made from the shape function.
+        """
         kernel = self.kernel(group)
         if not self.makes_structured:
             return kernel is not None and kernel.structured

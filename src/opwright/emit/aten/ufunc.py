@@ -28,9 +28,14 @@ def ufunc_groups(job: Job) -> list[NativeFunctionsGroup]:
     """The groups whose kernels are made from a scalar function. Raises Fault where one's cannot be made."""
     groups = [group for group in job.catalog.structured_groups if group.out.ufunc]
     for group in groups:
-        _check_arguments(group)
-        _check_loops(group)
+        check_ufunc(group)
     return groups
+
+
+def check_ufunc(group: NativeFunctionsGroup) -> None:
+    """Raises Fault where the group's kernels cannot be made from its loops."""
+    _check_arguments(group)
+    _check_loops(group)
 
 
 def _check_arguments(group: NativeFunctionsGroup) -> None:

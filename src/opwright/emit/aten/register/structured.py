@@ -263,12 +263,17 @@ def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Giv
     """The outputs, once `meta` has set them; of an out function they may be proxies."""
     form = "op.maybe_get_output({})" if function.kind is SchemaKind.out else "op.outputs_[{}]"
     outs = convention.out_arguments(group)
+    check_tensor_outputs(group)
+    tensor = ctypes.mut_ref(ctypes.TENSOR)
+    return tuple([Given(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
+
+
+def check_tensor_outputs(group: NativeFunctionsGroup) -> None:
+    """Raises Fault where an out argument of a structured group is no tensor, which `meta` could not set."""
     for one in group.out.arguments.out:
         if one.type is not TENSOR:
             message = f"out argument `{one.name}` of structured `{group.out.name}` is no tensor but `{one.type}`"
             raise Fault.at(codes.STRUCTURED_OUTPUT, message, group.out.entry)
-    tensor = ctypes.mut_ref(ctypes.TENSOR)
-    return tuple([Given(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
 
 
 def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> str:
