@@ -125,33 +125,19 @@ def _schema(one: Node) -> str:
     return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
 
 
-def definition(one: Node) -> str:
-    """The functions of a node's class."""
+def _pure_function(one: Node) -> str:
+    """The functions that work out gradients from values alone, given as they are and packed."""
     op, count, parameters = one.name, len(one.inputs), one.parameters
-    ranges = _block(_ranges(one), "  ")
     signature = "".join([f", {type} {name}" for type, name in parameters])
-    passed = "".join([f", {name}" for _, name in parameters])
-    packed = _block(
-        [f"auto {name} = packed_args.unpack<{type.removesuffix('&')}>();" for type, name in parameters], "  "
-    )
-    checks = _block([field.checked for field in one.saved if field.checked], "  ")
-    unpacked = _block([field.unpacked for field in one.saved if field.unpacked], "  ")
-    masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in one.inputs])
-    needs = f"  auto needs_input_grad = std::array<bool, {count}>{{\n{masks}  }};"
-    needs = f"  IndexRangeGenerator gen;\n{ranges}\n{needs}"
-    collected = [
-        f"args.collect({field.visited});"
-        if field.is_output is None
-        else f"args.collect({field.visited}, {'true' if field.is_output else 'false'});"
-        for field in one.saved
-    ]
+    types = [(type.removesuffix("&"), name) for type, name in parameters]
+    unpacked = _block([f"auto {name} = packed_args.unpack<{type}>();" for type, name in types], "  ")
     return f"""\
 static variable_list {op}_apply_functional(
   variable_list&& grads,
   std::array<bool,{count}> needs_input_grad{signature})
 {{
   IndexRangeGenerator gen;
-{ranges}
+{_block(_ranges(one), "  ")}
   variable_list grad_inputs(gen.size());
 {_body(one)}
   return grad_inputs;
@@ -163,21 +149,59 @@ inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, co
 #else
   auto packed_args = PackedArgs(args);
   auto needs_input_grad = packed_args.unpack<std::array<bool, {count}>>();
-{packed}
-  return {op}_apply_functional(variable_list(grads), needs_input_grad{passed});
+{unpacked}
+  return {op}_apply_functional(variable_list(grads), needs_input_grad{_passed(one)});
 #endif
 }}
+"""
 
+
+def _passed(one: Node) -> str:
+    """What the backward function is called with after the gradients and the mask."""
+    return "".join([f", {name}" for _, name in one.parameters])
+
+
+def _unpacked(one: Node) -> str:
+    """The statements that read what is kept, and find out which gradients are wanted."""
+    checks = _block([field.checked for field in one.saved if field.checked], "  ")
+    values = _block([field.unpacked for field in one.saved if field.unpacked], "  ")
+    masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in one.inputs])
+    return f"""\
+{checks}
+{values}
+  IndexRangeGenerator gen;
+{_block(_ranges(one), "  ")}
+  auto needs_input_grad = std::array<bool, {len(one.inputs)}>{{
+{masks}  }};"""
+
+
+def _collected(one: Node) -> str:
+    """The statements that tell compiled autograd what is kept."""
+    return _block(
+        [
+            f"args.collect({field.visited});"
+            if field.is_output is None
+            else f"args.collect({field.visited}, {'true' if field.is_output else 'false'});"
+            for field in one.saved
+        ],
+        "    ",
+    )
+
+
+def definition(one: Node) -> str:
+    """The functions of a node's class."""
+    op = one.name
+    unpacked = _unpacked(one)
+    return f"""\
+{_pure_function(one)}
 variable_list {op}::apply(variable_list&& grads) {{
 {"  " + _LOCK if one.locks else ""}
-{checks}
 {unpacked}
-{needs}
-  return {op}_apply_functional(std::move(grads), needs_input_grad{passed});
+  return {op}_apply_functional(std::move(grads), needs_input_grad{_passed(one)});
 }}
 
 void {op}::compiled_args(CompiledNodeArgs& args) const {{
-{_block(collected, "    ")}
+{_collected(one)}
 }}
 variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) {{
 #ifdef C10_MOBILE
@@ -196,11 +220,9 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
   variable_list output_result;
 
   PackedArgs packed_args;
-{checks}
 {unpacked}
-{needs}
   packed_args.pack(needs_input_grad);
-{_block([f"packed_args.pack({name});" for _, name in parameters], "  ")}
+{_block([f"packed_args.pack({name});" for _, name in one.parameters], "  ")}
 
   output_result = compiled_autograd_apply_functional(packed_args, next_edges(), saved, grads, name());
 
@@ -212,6 +234,7 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
 """
 
 
+#: The slots of the two templates.
 _DECLARATIONS: Final = "autograd_function_declarations"
 _DEFINITIONS: Final = "autograd_function_definitions"
 
