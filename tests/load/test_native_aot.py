@@ -121,6 +121,17 @@ def test_declarations_are_found_beside_the_inputs(tmp_path: Path) -> None:
     assert inputs.with_native_aot(None) is inputs
 
 
+def test_a_folder_that_is_not_there_is_a_warning(tmp_path: Path) -> None:
+    """It is taken for one without kernels, as PyTorch's generator does, but not in silence."""
+    inputs = from_source_path(write_source_tree(tmp_path / "tree"))
+    sink = Diagnostics()
+    assert inputs.with_native_aot(str(tmp_path / "nowhere"), sink).names() == INPUT_NAMES
+    assert [one.code for one in sink] == ["W0503"]
+    inputs.with_native_aot("", sink)
+    inputs.with_native_aot(str(tmp_path), sink)
+    assert len(sink) == 1
+
+
 def test_a_new_declaration_is_a_change(tmp_path: Path) -> None:
     """Where one may come to stand is watched: the folder itself, and a place in each inner folder."""
     tree = write_source_tree(tmp_path / "tree")

@@ -151,7 +151,7 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
     from opwright.generation import Request, Shard, open_inputs
 
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
-    inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
+    inputs = inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
     shard = None if arguments.shard is None else Shard(*map(int, arguments.shard.split("/")))
     return Request(
         inputs=inputs,

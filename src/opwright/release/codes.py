@@ -172,6 +172,14 @@ read it from the index again. `OPWRIGHT_CACHE_DIR` names another folder.
 """,
     letter="W",
 )
+NO_AOT_FOLDER: Final = _code(
+    3,
+    "no folder of kernels compiled ahead of time",
+    """
+`--native-aot-ops-dir` names a folder that is not there, so no such kernel is known. If none is wanted, pass `""`.
+""",
+    letter="W",
+)
 NEWER_RELEASE: Final = _code(
     1,
     "a release newer than those known",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from opwright.release.codes import NO_INPUTS_HERE, NO_TORCHGEN
+from opwright.release.codes import NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from opwright.release.store import Places, Store
+    from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
     AskWhole: TypeAlias = Callable[[str, int | None], bool]
@@ -96,13 +98,15 @@ class Inputs:
         """The paths of such files that begin with `prefix`, sorted."""
         return self._store.member_names(prefix)
 
-    def with_native_aot(self, folder: str | None) -> Inputs:
+    def with_native_aot(self, folder: str | None, sink: Diagnostics | None = None) -> Inputs:
         """The same inputs with the kernels compiled ahead of time that a folder declares; of none if it is empty.
 
-        None leaves those that the release brings.
+        None leaves those that the release brings. A folder that is not there is a warning in the sink (W0503).
         """
         if folder is None:
             return self
+        if folder and sink is not None and not os.path.isdir(folder):
+            sink.warning(NO_AOT_FOLDER, f"there is no folder `{folder}` of kernels compiled ahead of time")
         from opwright.release.aot_folder import AotFolder
 
         return Inputs(AotFolder(self._store, folder), self.origin, self.version_text)

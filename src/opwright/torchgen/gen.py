@@ -92,7 +92,7 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
     from opwright.release.inputs import from_source_path
 
     return Request(
-        inputs=from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir),
+        inputs=from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink),
         folders=_folders(arguments),
         families=_families(arguments),
         options=options(arguments, sink, tolerant=True),
