@@ -9,8 +9,8 @@ from typing import TypeAlias
 from opwright.cpp import namespaces
 from opwright.emit.aten import direct, exports
 from opwright.emit.aten.backend import Backend, Wrapped, backends, has_functions_header, wrapped_units
-from opwright.emit.aten.units import no_fragment, no_units
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
+from opwright.emit.aten.units import whole_file
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
 from opwright.model.native_function import NATIVE_NAMESPACE
 
 Root: TypeAlias = tuple[str, Sequence[Wrapped]]
@@ -70,23 +70,19 @@ def _plain_frame(backend: Backend, job: Job) -> Slots:
 def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
     name, lower = backend.key.name, backend.key.lower
     made: list[AnyEmitter] = [
-        Emitter(
+        whole_file(
+            f"{name}Functions.h",
             name=f"{lower}_functions",
             family="headers",
             template="DispatchKeyFunctions.h",
-            units=no_units,
-            fragment=no_fragment,
             frame=partial(_plain_frame, backend),
-            layout=OneFile(f"{name}Functions.h"),
         ),
-        Emitter(
+        whole_file(
+            f"{name}Functions_inl.h",
             name=f"{lower}_functions_inl",
             family="headers",
             template="DispatchKeyFunctions_inl.h",
-            units=no_units,
-            fragment=no_fragment,
             frame=partial(_all_headers, backend),
-            layout=OneFile(f"{name}Functions_inl.h"),
         ),
     ]
     if job.options.per_operator_headers:

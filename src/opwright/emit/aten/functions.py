@@ -10,7 +10,7 @@ from opwright.convention import cpp, dispatcher
 from opwright.convention.derived import per_function
 from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import operator_headers
-from opwright.emit.aten.units import Root, includes, no_fragment, no_units, overloads, roots
+from opwright.emit.aten.units import Root, includes, overloads, roots, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -94,13 +94,10 @@ def _per_operator() -> list[AnyEmitter]:
             fragment=_root_header,
             layout=FilePerUnit(lambda root: f"{root[0]}.h"),
         ),
-        Emitter(
-            name="Functions.h",
+        whole_file(
+            "Functions.h",
             family="headers",
             template="Functions.h",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("Functions.h"),
             frame=lambda job: {"Functions_includes": includes("", None, job), "Functions_declarations": ()},
         ),
     ]
@@ -110,12 +107,5 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the functions."""
     return [
         *(_per_operator() if job.options.per_operator_headers else _aggregated()),
-        Emitter(
-            name="Functions.cpp",
-            family="sources",
-            template="Functions.cpp",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("Functions.cpp"),
-        ),
+        whole_file("Functions.cpp", family="sources", template="Functions.cpp"),
     ]

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from opwright.convention import structured
 from opwright.emit.aten.backend import units_by_root
-from opwright.emit.aten.units import includes, no_fragment, no_units
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
+from opwright.emit.aten.units import includes, whole_file
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
 
 Root: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
@@ -92,14 +92,12 @@ def _frame(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """The headers of shape functions."""
     made: list[AnyEmitter] = [
-        Emitter(
+        whole_file(
+            "NativeMetaFunctions.h",
             name="native_meta_functions",
             family="headers",
             template="NativeMetaFunctions.h",
-            units=no_units,
-            fragment=no_fragment,
             frame=_frame,
-            layout=OneFile("NativeMetaFunctions.h"),
         )
     ]
     if job.options.per_operator_headers:

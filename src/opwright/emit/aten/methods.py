@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright.convention import cpp, dispatcher
 from opwright.cpp.translation import translate
-from opwright.emit.aten.units import methods, no_fragment, no_units
+from opwright.emit.aten.units import methods, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -39,13 +39,5 @@ def emitters(job: Job) -> list[AnyEmitter]:
             layout=OneFile("TensorBody.h"),
             frame=lambda job: {"tensor_method_declarations": (), "tensor_method_definitions": ()},
         ),
-        Emitter(
-            name="TensorMethods.cpp",
-            family="sources",
-            template="TensorMethods.cpp",
-            folder="core",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("TensorMethods.cpp"),
-        ),
+        whole_file("TensorMethods.cpp", family="sources", template="TensorMethods.cpp", folder="core"),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.emit.aten.units import no_fragment, no_units, overloads
+from opwright.emit.aten.units import overloads, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -46,24 +46,18 @@ def tags(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the three files."""
     return [
-        Emitter(
-            name="aten_interned_strings.h",
+        whole_file(
+            "aten_interned_strings.h",
             family="headers",
             template="aten_interned_strings.h",
             folder="core",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("aten_interned_strings.h"),
             frame=interned_strings,
         ),
-        Emitter(
-            name="enum_tag.h",
+        whole_file(
+            "enum_tag.h",
             family="headers",
             template="enum_tag.h",
             folder="headeronly" if job.rules.enum_tag_is_header_only else "core",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("enum_tag.h"),
             frame=tags,
         ),
         Emitter(

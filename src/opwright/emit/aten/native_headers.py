@@ -10,8 +10,8 @@ from opwright.convention import structured
 from opwright.cpp import namespaces
 from opwright.emit.aten import exports
 from opwright.emit.aten.backend import Unit, kernel_signature, members, units_by_root
-from opwright.emit.aten.units import includes, no_fragment, no_units
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots, per_job
+from opwright.emit.aten.units import includes, whole_file
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.release.rules import Rules
@@ -122,14 +122,8 @@ def _frame(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """The headers of native kernels."""
     made: list[AnyEmitter] = [
-        Emitter(
-            name="native_functions",
-            family="headers",
-            template="NativeFunctions.h",
-            units=no_units,
-            fragment=no_fragment,
-            frame=_frame,
-            layout=OneFile("NativeFunctions.h"),
+        whole_file(
+            "NativeFunctions.h", name="native_functions", family="headers", template="NativeFunctions.h", frame=_frame
         )
     ]
     if job.options.per_operator_headers:

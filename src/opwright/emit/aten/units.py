@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from opwright.emit.emitter import Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 Root: TypeAlias = tuple[str, Sequence[NativeFunction]]
@@ -47,3 +47,25 @@ def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: 
     """
     names = [name for name, group in job.by_root.items() if wanted is None or any(map(wanted, group))]
     return [f"#include <ATen/ops/{name}{ending}.h>" for name in sorted(names)]
+
+
+def whole_file(
+    path: str,
+    *,
+    family: str,
+    template: str | None,
+    folder: str = "aten",
+    name: str | None = None,
+    frame: Callable[[Job], Slots] | None = None,
+) -> AnyEmitter:
+    """The emitter of one file that is made of its frame alone; it is called like the file if no name is given."""
+    return Emitter(
+        name=name or path,
+        family=family,
+        template=template,
+        folder=folder,
+        units=no_units,
+        fragment=no_fragment,
+        layout=OneFile(path),
+        frame=frame,
+    )

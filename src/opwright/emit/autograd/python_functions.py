@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.emit.aten.units import no_fragment, no_units
+from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import Node, file_infos, node_of
 from opwright.emit.autograd.saved import SavedField
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiabilityInfo
 
 #: How a property gets at the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
@@ -229,14 +229,11 @@ def _frame(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the header and of the shards."""
     return [
-        Emitter(
-            name="python_functions.h",
+        whole_file(
+            "python_functions.h",
             family="python",
             template="autograd/python_functions.h",
             folder="autograd",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("python_functions.h"),
             frame=_header_frame,
         ),
         Emitter(

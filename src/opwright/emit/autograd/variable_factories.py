@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from opwright.convention import cpp
 from opwright.convention.cpp import CppSignature
 from opwright.cpp.binding import Binding
-from opwright.emit.aten.units import no_fragment
+from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Job, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import TensorOptions
 
@@ -52,10 +50,6 @@ def definition(function: NativeFunction) -> str:
     return made
 
 
-def _no_units(job: Job) -> Sequence[NativeFunction]:
-    return ()
-
-
 def _frame(job: Job) -> Slots:
     factories = [function for function in job.catalog.functions if is_factory(function)]
     return {
@@ -68,14 +62,11 @@ def _frame(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the factories."""
     return [
-        Emitter(
-            name="variable_factories.h",
+        whole_file(
+            "variable_factories.h",
             family="autograd",
             template="autograd/variable_factories.h",
             folder="autograd",
-            units=_no_units,
-            fragment=no_fragment,
-            layout=OneFile("variable_factories.h"),
             frame=_frame,
         )
     ]

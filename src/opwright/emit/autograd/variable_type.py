@@ -12,7 +12,7 @@ from typing import Final
 from opwright.convention import cpp as public
 from opwright.convention import dispatcher, types
 from opwright.cpp import types as cpp
-from opwright.emit.aten.units import no_fragment, no_units
+from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.codes import NEEDS_DISPATCH
 from opwright.emit.autograd.kernels import generated_comment, kernel_head, kernel_name, returned_value
 from opwright.emit.autograd.units import differentiable_functions
@@ -39,7 +39,7 @@ from opwright.emit.autograd.wrappers import (
     differentiable_outputs,
     wrapper,
 )
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots, per_job
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
@@ -357,24 +357,19 @@ def emitters(job: Job) -> list[AnyEmitter]:
     if job.options.disable_autograd:
         return []
     return [
-        Emitter(
-            name="VariableType.h",
+        whole_file(
+            "VariableType.h",
             family="autograd",
             template="autograd/VariableType.h",
             folder="autograd",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("VariableType.h"),
             frame=lambda job: {"generated_comment": generated_comment("VariableType.h", job)},
         ),
-        Emitter(
+        whole_file(
+            "templates/VariableType.cpp",
             name="VariableType.cpp template",
             family="autograd",
             template=_TEMPLATE,
             folder="autograd",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("templates/VariableType.cpp"),
             frame=lambda job: {"generated_comment": _COMMENT, **_key_slots(job)},
         ),
         Emitter(

@@ -14,11 +14,11 @@ from opwright.cpp import types as cpp
 from opwright.cpp.binding import Binding
 from opwright.cpp.translation import translate
 from opwright.cpp.types import CType
-from opwright.emit.aten.units import no_fragment
+from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment, operator_header
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, has_kernel, view_base
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Job, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
@@ -218,10 +218,6 @@ def _view_funcs(job: Job) -> list[ViewFunc]:
     return [view_func(function) for function in views]
 
 
-def _no_units(job: Job) -> Sequence[NativeFunction]:
-    return ()
-
-
 def _header(job: Job) -> Slots:
     funcs = _view_funcs(job)
     return {
@@ -239,16 +235,7 @@ def _source(job: Job) -> Slots:
 
 
 def _emitter(file: str, frame: Callable[[Job], Slots]) -> AnyEmitter:
-    return Emitter(
-        name=file,
-        family="autograd",
-        template=f"autograd/{file}",
-        folder="autograd",
-        units=_no_units,
-        fragment=no_fragment,
-        layout=OneFile(file),
-        frame=frame,
-    )
+    return whole_file(file, family="autograd", template=f"autograd/{file}", folder="autograd", frame=frame)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

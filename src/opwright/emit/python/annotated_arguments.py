@@ -8,8 +8,8 @@ from typing import Final
 
 from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_METHODS, TORCH, is_in_module
 from opwright.convention.python.parser import NoPythonType, type_name
-from opwright.emit.aten.units import no_fragment
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.aten.units import whole_file
+from opwright.emit.emitter import AnyEmitter, Job, Slots
 from opwright.emit.python.refusals import refused
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
@@ -67,21 +67,14 @@ def _frame(job: Job) -> Slots:
     return {"annotated_args": "\n".join(lines)}
 
 
-def _no_units(job: Job) -> Sequence[NativeFunction]:
-    return ()
-
-
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the file."""
     return [
-        Emitter(
-            name="annotated_fn_args.py",
+        whole_file(
+            "annotated_fn_args.py",
             family="annotated",
             template="autograd/annotated_fn_args.py.in",
             folder="testing",
-            units=_no_units,
-            fragment=no_fragment,
-            layout=OneFile("annotated_fn_args.py"),
             frame=_frame,
         )
     ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from opwright.emit.aten.units import no_fragment
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.emit.aten.units import whole_file
+from opwright.emit.emitter import AnyEmitter, Job, Slots, per_job
 from opwright.emit.python.structs import Struct, structs
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
@@ -65,21 +65,8 @@ def _tags(job: Job) -> Slots:
     return {"enum_of_valid_tags": "".join([f'\n.value("{tag}", at::Tag::{tag})' for tag in sorted(job.catalog.tags)])}
 
 
-def _no_units(job: Job) -> Sequence[Struct]:
-    return ()
-
-
 def _emitter(file: str, frame: Callable[[Job], Slots]) -> AnyEmitter:
-    return Emitter(
-        name=file,
-        family="python",
-        template=f"autograd/{file}",
-        folder="autograd",
-        units=_no_units,
-        fragment=no_fragment,
-        layout=OneFile(file),
-        frame=frame,
-    )
+    return whole_file(file, family="python", template=f"autograd/{file}", folder="autograd", frame=frame)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.emit.aten.units import no_fragment, no_units
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile
+from opwright.emit.aten.units import whole_file
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job
 from opwright.emit.stubs.namespaces import PACKAGE, namespace_path, namespace_text, namespaces
 from opwright.emit.stubs.ops_module import ops_text
 
@@ -23,16 +23,7 @@ _PARTIAL: Final = "partial\n"
 
 def _whole(path: str, text: str) -> AnyEmitter:
     """A file whose text does not depend on operators."""
-    return Emitter(
-        name=path,
-        family="stubs",
-        template=None,
-        folder="stubs",
-        units=no_units,
-        fragment=no_fragment,
-        layout=OneFile(path),
-        frame=lambda job: {"text": text},
-    )
+    return whole_file(path, family="stubs", template=None, folder="stubs", frame=lambda job: {"text": text})
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -40,15 +31,8 @@ def emitters(job: Job) -> list[AnyEmitter]:
     return [
         _whole("torch-stubs/py.typed", _PARTIAL),
         _whole(f"torch-stubs/{PACKAGE}/__init__.pyi", ""),
-        Emitter(
-            name="_ops.pyi",
-            family="stubs",
-            template=None,
-            folder="stubs",
-            units=no_units,
-            fragment=no_fragment,
-            layout=OneFile("torch-stubs/_ops.pyi"),
-            frame=ops_text,
+        whole_file(
+            "torch-stubs/_ops.pyi", name="_ops.pyi", family="stubs", template=None, folder="stubs", frame=ops_text
         ),
         Emitter(
             name="namespaces",
