@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
+import re
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -124,6 +128,33 @@ def test_codes_of_all_modules() -> None:
         assert row.title == row.title.strip().rstrip(".")
         assert "\n" not in row.title
         assert len(row.explanation) > len(row.title), row.code
+
+
+def test_every_page_has_an_example() -> None:
+    """An example is what stands indented on a page."""
+    import_everything()
+    bare = [row.code for row in all_codes() if not re.search(r"^    \S", row.page, re.MULTILINE)]
+    assert bare == []
+
+
+def test_every_code_is_reported() -> None:
+    """Each code has a name in the module that registers it, and somewhere in the package that name is used."""
+    import_everything()
+    used: set[str] = set()
+    for path in Path(opwright.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                used.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                used.add(node.attr)
+    named = {
+        value
+        for name, module in sys.modules.items()
+        if name.startswith("opwright.")
+        for attribute, value in vars(module).items()
+        if isinstance(value, str) and attribute in used
+    }
+    assert [row.code for row in all_codes() if row.code not in named] == []
 
 
 def test_find_code() -> None:

@@ -43,6 +43,10 @@ LEAVES_FOLDER: Final = _code(
     """
 Every output is written below one of the run's output folders. An emitter asked for a path that is absolute, is empty,
 or has a part (`..`, `.`, a backslash, a drive) by which it could leave that folder. Nothing was written.
+
+    error[E0602]: emitter `notes` asks for output path '../notes.h', which is no path below its folder
+
+An operator or an emitter of your own gives the path: name it without such parts.
 """,
 )
 DUPLICATE_OUTPUT: Final = _code(
@@ -51,6 +55,8 @@ DUPLICATE_OUTPUT: Final = _code(
     """
 Two emitters, or one emitter twice, want to write the same file. One of them would be lost without a word, so neither is
 written. Give the output folders different paths, or the two entries that the files are named after different names.
+
+    error[E0603]: emitter `notes` writes `/build/ops/notes.h` twice
 """,
 )
 UNKNOWN_FOLDER: Final = _code(
@@ -58,6 +64,11 @@ UNKNOWN_FOLDER: Final = _code(
     "unknown output folder",
     """
 An emitter names an output folder that this run was given no path for. The folders of a run follow from its options.
+
+    error[E0604]: emitter `notes` writes to output folder `opps`, which this run does not have
+      = help: did you mean `ops`?
+
+Name another folder in the emitter, or give the run a path for it: `build_folders` has those of PyTorch's build.
 """,
 )
 NOT_PERMITTED: Final = _code(
@@ -66,6 +77,8 @@ NOT_PERMITTED: Final = _code(
     """
 The user who runs the command may not create or replace a file in this folder, or the file system is read-only.
 The files that were there before are untouched. Choose another output folder, or change the folder's permissions.
+
+    error[E0605]: cannot write `/usr/include/ATen/Functions.h`: Permission denied
 """,
 )
 NO_SPACE: Final = _code(
@@ -74,6 +87,10 @@ NO_SPACE: Final = _code(
     """
 The disk is full, or the user's quota is used up. The files that were there before are untouched: new contents are
 written completely before the first old file is replaced, so a run needs room for both.
+
+    error[E0606]: cannot write `build/aten/src/ATen/Functions.h`: No space left on device
+
+Make room, or choose an output folder on another disk.
 """,
 )
 NOT_A_FILE: Final = _code(
@@ -82,6 +99,8 @@ NOT_A_FILE: Final = _code(
     """
 Where an output file belongs there is a folder, a device, a pipe, or a symbolic link that leads back to itself; or
 where an output folder belongs there is a file. Nothing is removed to make room: do that by hand, if it is not needed.
+
+    error[E0607]: cannot write `build/aten/src/ATen/Functions.h`: what is there is not a file
 """,
 )
 WRITE_FAILED: Final = _code(
@@ -90,6 +109,10 @@ WRITE_FAILED: Final = _code(
     """
 The system reported an error while a file was written; the message ends with its own words. Whatever was at that path
 before is still there, whole.
+
+    error[E0608]: cannot write `build/aten/src/ATen/Functions.h`: Input/output error
+
+Mend what the system complains of, and run the command again.
 """,
 )
 NO_UTF8: Final = _code(
@@ -98,6 +121,10 @@ NO_UTF8: Final = _code(
     """
 All outputs are UTF-8. A text that an emitter made holds half of a surrogate pair, which comes from an escape such as
 `\\ud800` in an input; no file can hold it.
+
+    error[E0609]: the emitter `Functions.h` gives a text with U+D800, which has no UTF-8 form
+
+Delete the escape, or write the character that is meant itself.
 """,
 )
 OUTPUT_DIFFERS: Final = _code(
@@ -106,6 +133,8 @@ OUTPUT_DIFFERS: Final = _code(
     """
 With `--check` nothing is written: each file that a run would write or remove is a fault. Run the same command without
 `--check`, and put the files where they are kept.
+
+    error[E0610]: `generated/aten/src/ATen/Functions.h` is generated no longer
 """,
 )
 NO_PROVENANCE: Final = _code(
@@ -114,5 +143,8 @@ NO_PROVENANCE: Final = _code(
     """
 `opwright where` looks a line up in what `opwright generate --provenance FILE` wrote. No run that made this file did
 that, or the file is none that a run made. Generate once more with `--provenance`, or name its file.
+
+    opwright generate --out build --provenance build/provenance.json
+    opwright where build/aten/src/ATen/RegisterCPU_0.cpp:1234
 """,
 )

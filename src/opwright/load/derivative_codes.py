@@ -33,6 +33,11 @@ ENTRY_SHAPE: Final = _error(
     """
 An entry is a mapping: `name` with the function's whole schema, perhaps `output_differentiability` and `dispatch`,
 and otherwise arguments and results with their formulas.
+
+    - abs(Tensor self) -> Tensor
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^ an entry is a mapping, not a string
+
+Write `- name: abs(Tensor self) -> Tensor`, and the formulas below it.
 """,
 )
 NO_NAME: Final = _error(
@@ -76,6 +81,9 @@ NAMESPACE: Final = _error(
 Entries name functions without their namespace, and only functions that are loaded can have derivatives. For an
 operator of your own library write the backward formula with `torch.library.register_autograd`, or in C++ with
 `torch::autograd::Function`.
+
+    - name: my::scale(Tensor self) -> Tensor
+            ^^^^^^^^^ of a namespace of which no such function is loaded
 """,
 )
 NO_CANONICAL: Final = _error(
@@ -84,6 +92,9 @@ NO_CANONICAL: Final = _error(
     """
 An `out` overload is never differentiable, and a functional form that PyTorch makes takes its derivatives from the
 function that it is made from. Give the entry the schema of the functional or the in-place function.
+
+    - name: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+            ^^^^^^^ write `abs(Tensor self) -> Tensor`
 """,
 )
 UNKNOWN_ARGUMENT: Final = _error(
@@ -116,6 +127,10 @@ DISPATCH_KEY: Final = _error(
     """
 `dispatch` gives formulas for each of several dispatch keys: `Default`, `AutogradNestedTensor`, and `Autograd` with
 the name of a backend, such as `AutogradCUDA`.
+
+    dispatch:
+      CUDA:
+      ^^^^ write `AutogradCUDA`
 """,
 )
 DISPATCH_SHAPE: Final = _error(
@@ -169,6 +184,11 @@ DIFFERENTIABILITY_INPLACE: Final = _error(
     """
 The output of an in-place function is its `self`, whose version has to go up whenever it is written. That would not
 happen for an output that is not differentiable.
+
+    - name: fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
+      output_differentiability: [False]
+
+Delete the field. An argument without a gradient is said to be `non_differentiable`.
 """,
 )
 RESERVED_ARGUMENT: Final = _error(
@@ -177,6 +197,9 @@ RESERVED_ARGUMENT: Final = _error(
     """
 In formulas `grad_input_mask` says which gradients are needed, and `result` is the function's result. An argument
 cannot have these names; give it another in `native_functions.yaml`.
+
+    - func: scale(Tensor self, Tensor result) -> Tensor
+                                      ^^^^^^ call it `other`
 """,
 )
 BOTH_ARGUMENT_AND_RESULT: Final = _error(
@@ -185,6 +208,9 @@ BOTH_ARGUMENT_AND_RESULT: Final = _error(
     """
 A formula under that name could be the gradient of the argument or the tangent of the result. Rename one of the two in
 `native_functions.yaml`.
+
+    - func: scale(Tensor self, Tensor factor) -> (Tensor scaled, Tensor factor)
+                                      ^^^^^^ the second result has this name too
 """,
 )
 OVERLAP: Final = _error(
@@ -204,6 +230,9 @@ FIXED_SIZES: Final = _error(
     """
 Sizes and strides may be symbolic while a model is traced, so formulas ask for them by `sym_sizes()`, `sym_size(0)` and
 `sym_strides()`. The helper that takes them needs a `_symint` form.
+
+    self: grad.expand(self.sizes())
+                           ^^^^^ write `self.sym_sizes()`
 """,
 )
 STRIDES_OF_OTHER: Final = _error(
@@ -211,6 +240,11 @@ STRIDES_OF_OTHER: Final = _error(
     "strides of another tensor than the one that is differentiated",
     """
 Strides are saved with a check that they are there, which is made only for the tensor whose gradient the formula gives.
+
+    self: scale_backward(grad, other.strides())
+                               ^^^^^^^^^^^^^^^ the formula is that of `self`
+
+Let the formula do without the strides, or take them in the formula of the tensor that they are of.
 """,
 )
 GRADIENT_INDEX: Final = _error(
@@ -230,6 +264,10 @@ MIXED_GRADIENTS: Final = _error(
     """
 `grad` is the gradient of the only differentiable output, `grads` are the gradients of several. All formulas of an entry
 use one of the two: with several write `grads[0]` for `grad`.
+
+    self: grad * other
+    other: grads[1] * self
+           ^^^^^^^^ the formula above has `grad`
 """,
 )
 ONLY_FIRST_GRADIENT: Final = _error(
@@ -238,6 +276,11 @@ ONLY_FIRST_GRADIENT: Final = _error(
     """
 If the first output is the only differentiable one, write `grad`. If not, the formulas leave out the gradients of the
 others, which gives wrong results in silence.
+
+    - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+      output_differentiability: [True, False]
+      self: grads[0] / exponent.exp2()
+            ^^^^^^^^ write `grad`
 """,
 )
 MIXED_NAMED_GRADIENTS: Final = _error(
@@ -246,6 +289,9 @@ MIXED_NAMED_GRADIENTS: Final = _error(
     """
 The gradient of a named output can be taken by its name, as in `grad_values`. All formulas of an entry take gradients in
 one way: by name, by number, or as `grad`.
+
+    self: svd_backward(grad_U, grads[1], grad_V)
+                       ^^^^^^ beside `grads[1]`, write `grads[0]`
 """,
 )
 FORWARD_BASE_NAME: Final = _error(
@@ -265,6 +311,11 @@ ELEMENT_WISE_INPLACE: Final = _error(
     """
 `auto_element_wise` makes the forward formula from the backward one, which reads `self` as it was before the call. Give
 the formula to the functional form of the function; the in-place one takes it over.
+
+    - name: abs_(Tensor(a!) self) -> Tensor(a!)
+      self: grad * self.sgn()
+      result: auto_element_wise
+              ^^^^^^^^^^^^^^^^^ belongs to `abs`
 """,
 )
 ELEMENT_WISE_SHAPE: Final = _error(
@@ -273,6 +324,11 @@ ELEMENT_WISE_SHAPE: Final = _error(
     """
 The Jacobian of a function that works element by element is diagonal, so the backward formula serves in forward mode as
 well: that holds for one differentiable input and one differentiable output.
+
+    self: grad * other
+    other: grad * self
+    result: auto_element_wise
+            ^^^^^^^^^^^^^^^^^ write `self_t * other_p + other_t * self_p`
 """,
 )
 ELEMENT_WISE_ALONE: Final = _error(
@@ -280,6 +336,12 @@ ELEMENT_WISE_ALONE: Final = _error(
     "`auto_element_wise` without a backward formula",
     """
 `auto_element_wise` makes the forward formula from the backward formula of the only input, so there must be one.
+
+    - name: abs(Tensor self) -> Tensor
+      result: auto_element_wise
+              ^^^^^^^^^^^^^^^^^ `self` has no formula
+
+Give the input its formula, or write the forward formula out.
 """,
 )
 LINEAR_SHAPE: Final = _error(
@@ -288,6 +350,12 @@ LINEAR_SHAPE: Final = _error(
     """
 A linear function's tangent is the function called with the tangents of its inputs. `auto_linear` writes that call for
 functions with a single differentiable output.
+
+    - name: halves(Tensor self) -> (Tensor left, Tensor right)
+      left, right: auto_linear
+                   ^^^^^^^^^^^ there are two outputs
+
+Give each output a formula of its own.
 """,
 )
 LINEAR_ALONE: Final = _error(
@@ -296,6 +364,13 @@ LINEAR_ALONE: Final = _error(
     """
 `auto_linear` calls the function with tangents in place of the arguments that have a backward formula, so there must be
 one at least.
+
+    - name: zeros_like(Tensor self) -> Tensor
+      self: non_differentiable
+      result: auto_linear
+              ^^^^^^^^^^^ no argument has a backward formula
+
+Delete the forward formula: a result that hangs on no differentiable input has no tangent.
 """,
 )
 FORWARD_OUTPUT: Final = _error(
@@ -304,6 +379,10 @@ FORWARD_OUTPUT: Final = _error(
     """
 `result` is the only result of a function that returns one value; `result0`, `result1` and so on are those of a
 function that returns several.
+
+    - name: abs(Tensor self) -> Tensor
+      result1: self_t * self_p.sgn()
+      ^^^^^^^ write `result`
 """,
 )
 INPLACE_ORIGINAL: Final = _error(
@@ -312,6 +391,10 @@ INPLACE_ORIGINAL: Final = _error(
     """
 When the formula is evaluated, `self` holds the result already. Write `result` for that, or `original_self_p` for what
 was there before the call, of which a copy is kept then.
+
+    - name: exp_(Tensor(a!) self) -> Tensor(a!)
+      result: self_t * self_p.exp()
+                       ^^^^^^ overwritten: write `self_t * result`
 """,
 )
 INPLACE_OUTPUTS: Final = _error(
@@ -319,6 +402,13 @@ INPLACE_OUTPUTS: Final = _error(
     "an in-place function with several forward formulas",
     """
 An in-place function has one output, its `self`, and so at most one forward formula.
+
+    - name: both_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
+      result0: self_t
+      result1: other_t
+      ^^^^^^^ the second one
+
+Delete all but the formula of `self`.
 """,
 )
 MUTABLE_SELF: Final = _error(
@@ -327,6 +417,11 @@ MUTABLE_SELF: Final = _error(
     """
 The functional form of the function is made by PyTorch's generator and would take over the formulas. They read `self`
 as the mutable function left it, which the functional form does not have.
+
+    self: grad * self
+                 ^^^^ read as the function left it
+
+Write the formula in terms of `result`, or of other arguments.
 """,
 )
 INPLACE_STRIDES: Final = _error(
@@ -334,6 +429,12 @@ INPLACE_STRIDES: Final = _error(
     "strides of `self` in the formula of an in-place function",
     """
 The strides are saved before the call, when the check that they are there would look at the wrong tensor.
+
+    - name: scale_(Tensor(a!) self) -> Tensor(a!)
+      self: scale_backward(grad, self.strides())
+                                 ^^^^^^^^^^^^^^ not in place
+
+Let the formula do without the strides.
 """,
 )
 FOREACH: Final = _error(
@@ -342,6 +443,11 @@ FOREACH: Final = _error(
     """
 The derivatives of a `_foreach_` function are made from those of the function that it repeats, for which all of its
 tensors have to be lists, and the formulas may save no other result than `result`.
+
+    - func: _foreach_scale(Tensor self, Tensor[] by) -> Tensor[]
+                           ^^^^^^^^^^^ a tensor, not a list
+
+Make the tensors lists, or give the function an entry of its own in `derivatives.yaml`.
 """,
 )
 UNKNOWN_NAME: Final = _warning(
@@ -356,7 +462,7 @@ any other name.
       self: grad * slef.sgn()
                    ^^^^ did you mean `self`?
 
-A warning while files are generated, an error with `--strict` and for `opwright check`.
+A warning while files are generated, an error with `--strict`.
 """,
 )
 BAD_EXPRESSION: Final = _warning(
@@ -390,6 +496,11 @@ REPEATED_ENTRY: Final = _warning(
     "two entries for one function",
     """
 Of two entries for the same function the later one counts and the earlier one has no effect, in silence. Join them.
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+    - name: abs(Tensor self) -> Tensor
+            ^^^ takes the place of the first
 """,
 )
 IGNORED_FIELD: Final = _warning(
@@ -398,5 +509,11 @@ IGNORED_FIELD: Final = _warning(
     """
 Where an entry has `dispatch`, its formulas stand below a dispatch key, `Default` for all keys without formulas of their
 own. What stands beside `dispatch` is not read.
+
+    self: grad
+    ^^^^ move it below a dispatch key
+    dispatch:
+      AutogradNestedTensor:
+        self: grad.clone()
 """,
 )

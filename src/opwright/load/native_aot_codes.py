@@ -42,5 +42,9 @@ AOT_TWICE: Final = _code(
     "two native AOT kernels for one operation and key",
     """
 There is one stub for an operation and a dispatch key, and one kernel behind it. Two files declare the same pair.
+
+    error[E0522]: `topk` for CUDA is declared twice
+
+Delete one of the two, or give it another `DISPATCH_KEY`.
 """,
 )

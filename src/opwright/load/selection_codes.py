@@ -56,6 +56,9 @@ SELECTED_ELSEWHERE: Final = _code(
     """
 The selection names operators of namespaces that no loaded file declares, such as `prim::`. They are implemented
 elsewhere, so that nothing is generated for them; this is a note, not a fault.
+
+    operators:
+      prim::device: {}
 """,
     "W",
 )
@@ -65,6 +68,9 @@ UNKNOWN_BACKEND: Final = _code(
     """
 A flag names a dispatch key that no entry of `native_functions.yaml` can have a kernel for, or one that the run leaves
 out: MPS, XPU and MTIA are there with their own flags only.
+
+    opwright generate --static-dispatch-backend CPUU --out build
+                                                ^^^^ did you mean `CPU`?
 """,
 )
 TWO_SELECTIONS: Final = _code(
@@ -72,5 +78,8 @@ TWO_SELECTIONS: Final = _code(
     "two selections at once",
     """
 `--op-registration-whitelist` and `--op-selection-yaml-path` both choose the operators; give one of them.
+
+    opwright generate --op-registration-whitelist aten::add --op-selection-yaml-path selected.yaml --out build
+                                                            ^^^^^^^^^^^^^^^^^^^^^^^^ a second selection
 """,
 )

@@ -36,6 +36,8 @@ The inputs of a PyTorch release come from PyTorch itself, and there are three wa
 - `--torch FILE.whl`, with a wheel of any platform, which is read in place;
 - `--torch auto` with PyTorch installed in the environment that runs the command, or `--torch VERSION` with a package
   index in reach: only some 2 MB are read from the index, and kept for later runs.
+
+    opwright generate --torch 2.13.0 --out build
 """,
 )
 BAD_SPEC: Final = _code(
@@ -44,6 +46,9 @@ BAD_SPEC: Final = _code(
     """
 `--torch` takes `auto` (the PyTorch installed in the running environment), the path of a wheel file that ends in
 `.whl`, or a version such as `2.13.0`. A source tree is named with `--source-path`.
+
+    opwright generate --torch 2.13.0 --out build
+    opwright generate --torch torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl --out build
 """,
 )
 BAD_WHEEL: Final = _code(
@@ -52,6 +57,8 @@ BAD_WHEEL: Final = _code(
     """
 A wheel is a zip archive with a `.dist-info` folder. The file is missing, is not such an archive, or is cut short,
 as an interrupted download is. Fetch it again.
+
+    error[E0504]: `torch-2.13.0.whl` is not a wheel: it has no .dist-info/RECORD
 """,
 )
 NO_TORCHGEN: Final = _code(
@@ -60,6 +67,8 @@ NO_TORCHGEN: Final = _code(
     """
 PyTorch's own wheels carry the inputs of its generator under `torchgen/packaged/`. This one does not: it is the
 wheel of another project, or one that was repacked without them. Name a wheel of PyTorch 2.9 or newer.
+
+    opwright generate --torch torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl --out build
 """,
 )
 UNKNOWN_VERSION: Final = _code(
@@ -69,6 +78,8 @@ UNKNOWN_VERSION: Final = _code(
 No package index that pip would ask has a PyTorch wheel of this version. The help lists versions near it. Versions
 that live on an index of their own (nightly builds, builds for one accelerator) need that index in pip's settings:
 `PIP_EXTRA_INDEX_URL`, or `extra-index-url` in pip's configuration file.
+
+    PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/nightly opwright generate --torch VERSION --out build
 """,
 )
 YANKED_VERSION: Final = _code(
@@ -78,6 +89,8 @@ YANKED_VERSION: Final = _code(
 The index marks all wheels of this version as yanked: whoever released it asks that it is not used. The message gives
 the reason if the index has one. Take a patch release that replaces it; or, if this very version is what you have to
 build for, download its wheel and name the file.
+
+    opwright generate --torch WHEEL.whl --out build
 """,
 )
 INDEX_SILENT: Final = _code(
@@ -87,6 +100,8 @@ INDEX_SILENT: Final = _code(
 The index could not be reached, or answered with an error. Its address, certificates, proxy and time limit come from
 pip's own settings, so `pip download --no-deps torch` meets the same obstacle. Without an index, name a source tree
 (`--source-path`), a wheel file, or install PyTorch.
+
+    opwright generate --source-path ~/pytorch/aten/src/ATen --out build
 """,
 )
 DOWNLOAD_SHORT: Final = _code(
@@ -95,6 +110,10 @@ DOWNLOAD_SHORT: Final = _code(
     """
 The server promised more bytes than it sent, more than once. Nothing of it was kept. Try again; if it stays so,
 something between here and the server ends connections early.
+
+    error[E0509]: https://example.org/torch-2.13.0.whl sent 512 bytes of 65536
+
+A wheel that was fetched by other means serves as well: `--torch WHEEL.whl`.
 """,
 )
 DOWNLOAD_ALTERED: Final = _code(
@@ -104,6 +123,10 @@ DOWNLOAD_ALTERED: Final = _code(
 Every file read out of a wheel is compared with two checksums: the archive's CRC, and the SHA-256 in the wheel's own
 RECORD; a wheel downloaded whole is compared with the SHA-256 that the index gives, too. One of them differs, so the
 bytes are not those that were released. Nothing of it was kept.
+
+    error[E0510]: https://example.org/torch-2.13.0.whl changed while it was read
+
+Try again; if it stays so, the index or something between here and it has altered the wheel.
 """,
 )
 WHOLE_WHEEL_DECLINED: Final = _code(
@@ -113,6 +136,8 @@ WHOLE_WHEEL_DECLINED: Final = _code(
 The inputs are some 2 MB within a wheel of 100 MB or more. Servers send such a part when asked for a range of bytes;
 this one sends only the whole file. The command asks before it downloads that much; without a terminal, `--yes` agrees
 beforehand.
+
+    opwright generate --torch 2.13.0 --yes --out build
 """,
 )
 RELEASE_TOO_OLD: Final = _code(
@@ -121,6 +146,10 @@ RELEASE_TOO_OLD: Final = _code(
     """
 The rules by which code is generated are known from PyTorch 2.9 on. Older releases follow other rules, and output made
 by these would be wrong in places.
+
+    opwright generate --torch 2.9.1 --out build
+
+That is the oldest one. For an older release use the generator that it brings.
 """,
 )
 RELEASE_UNKNOWN: Final = _code(
@@ -129,6 +158,8 @@ RELEASE_UNKNOWN: Final = _code(
     """
 The release is read from a wheel's or an installed package's metadata, from a source tree's `version.txt`, or else
 from marks in the YAML and the templates. None of these was there. `--release 2.13` says it.
+
+    opwright generate --source-path ATen --release 2.13 --out build
 """,
 )
 INPUT_MISSING: Final = _code(
@@ -137,6 +168,10 @@ INPUT_MISSING: Final = _code(
     """
 The file is not among the inputs of this release: it came with a later one, or a source path holds only part of a
 PyTorch tree. Autograd's inputs are read from `tools/autograd` of the same source tree.
+
+    error[E0514]: the release has no `autograd/derivatives.yaml`
+
+Complete the tree, or ask with `--only` for the families of files that need no more than is there.
 """,
 )
 INDEX_UNREADABLE: Final = _code(
@@ -146,6 +181,8 @@ INDEX_UNREADABLE: Final = _code(
 A package index answers with a page of links (PEP 503) or the same as JSON (PEP 691). This answer is neither. A login
 page or the page of a proxy looks like this, and so does an address that is not an index: it ends in `/simple/` for
 most.
+
+    PIP_INDEX_URL=https://pypi.org/simple/ opwright generate --torch 2.13.0 --out build
 """,
 )
 BAD_PIP_SETTINGS: Final = _code(
@@ -154,6 +191,10 @@ BAD_PIP_SETTINGS: Final = _code(
     """
 Package indexes are those that pip asks, and one of pip's configuration files is not in its format. `pip config debug`
 lists them.
+
+    error[E0516]: pip's configuration file `/etc/pip.conf` cannot be read: File contains no section headers
+
+Mend the file, or name another one with `PIP_CONFIG_FILE`.
 """,
 )
 BAD_RELEASE: Final = _code(
@@ -161,6 +202,8 @@ BAD_RELEASE: Final = _code(
     "not a release",
     """
 A release is written as PyTorch's versions are: `2.13`, `2.13.0`, `2.14.0a0+git1234`.
+
+    opwright generate --source-path ATen --release 2.13 --out build
 """,
 )
 CACHE_UNUSABLE: Final = _code(
@@ -169,6 +212,8 @@ CACHE_UNUSABLE: Final = _code(
     """
 What is read from an index is kept in the user's cache folder, and it could not be written there, so the next run will
 read it from the index again. `OPWRIGHT_CACHE_DIR` names another folder.
+
+    OPWRIGHT_CACHE_DIR=/var/tmp/opwright opwright generate --torch 2.13.0 --out build
 """,
     letter="W",
 )
@@ -177,6 +222,8 @@ NO_AOT_FOLDER: Final = _code(
     "no folder of kernels compiled ahead of time",
     """
 `--native-aot-ops-dir` names a folder that is not there, so no such kernel is known. If none is wanted, pass `""`.
+
+    opwright generate --torch 2.15.0 --native-aot-ops-dir "" --out build
 """,
     letter="W",
 )
@@ -186,6 +233,8 @@ NEWER_RELEASE: Final = _code(
     """
 The release is newer than the newest one whose rules are known here, and is treated like that one. Most of the output
 will be right; what changed in the newer release is not. Look for a newer Opwright.
+
+    warning[W0501]: PyTorch 2.99.0 is newer than 2.15, the newest release known, and is treated like it
 """,
     letter="W",
 )

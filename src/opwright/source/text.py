@@ -31,6 +31,8 @@ FILE_UNREADABLE = register(
 The path exists, but cannot be read as a file: it is a folder, or the user who runs the command has no right to
 read it, or the disk reports an error. The message ends with the system's own words.
 
+    error[E0002]: `native` is a folder, not a file
+
 Give the path of a file that can be read.
 """,
     )

@@ -48,6 +48,10 @@ SEVERAL_DOCUMENTS = register(
         """
 A line `---` starts a second document in one file. Opwright's inputs are one document each.
 
+    - tag: core
+    ---
+    ^^^ a second document starts here
+
 Delete the line, or put the second document into a file of its own.
 """,
     )
@@ -57,7 +61,9 @@ FILE_EMPTY = register(
         "E0106",
         "the YAML file has no content",
         """
-The file is empty, or has nothing but comments. An input that is meant to have no entries says so with `[]`.
+The file is empty, or has nothing but comments. An input that is meant to have no entries says so:
+
+    []
 """,
     )
 )

@@ -43,6 +43,10 @@ TAB_INDENTS = register(
         """
 YAML is indented with spaces alone; a tab has no fixed width, so it cannot say how deep a line stands.
 
+    - func: abs(Tensor self) -> Tensor
+    \tvariants: method
+    ^ a tab
+
 Replace each tab by spaces. Most editors have a command and a setting for it.
 """,
     )
@@ -88,6 +92,8 @@ CONTROL_CHARACTER = register(
 YAML allows no control characters but tab and line breaks. They come of binary files, and of text copied out of a
 terminal.
 
+    error[E0108]: the character U+0001 cannot stand in a YAML file
+
 Delete the character. Inside double quotes it can be written as an escape, such as `\\x01`.
 """,
     )
@@ -128,6 +134,9 @@ BAD_ESCAPE = register(
         """
 Inside double quotes a backslash starts an escape: `\\n`, `\\t`, `\\"`, `\\\\`, `\\x41` and some more. This one is not
 among them.
+
+    note: "see C:\\windows"
+                 ^^
 
 Write the backslash twice, or use single quotes: inside them a backslash stands for itself.
 """,

@@ -65,6 +65,10 @@ OUTPUTS_DIFFER: Final = register(
         has to have a value for each of their outputs, and cannot say that the output of an in-place function is not
         differentiable, since the version of what it writes has to go up.
 
+            - name: round(Tensor self) -> Tensor
+              output_differentiability: [False]
+                                         ^^^^^ taken over by `round_`, whose output is its `self`
+
         Give the form an entry of its own in `derivatives.yaml`.
         """,
     )
@@ -93,6 +97,10 @@ FORMULA_IGNORED: Final = register(
         Functions whose outputs are truth values, indices or constants are never differentiated, and neither are those
         without a differentiable output. A backward formula for such a function would have no effect.
 
+            - name: equal(Tensor self, Tensor other) -> bool
+              self: zeros_like(self)
+                    ^^^^^^^^^^^^^^^^ never used
+
         Delete the formulas.
         """,
     )
@@ -118,6 +126,10 @@ NO_TANGENTS: Final = register(
         """
         The tangent of a result follows from the tangents of the inputs (`self_t`), so a forward formula uses at least
         one. Only a function of a single list of tensors may be without, since its helper looks through the list.
+
+            - name: sin(Tensor self) -> Tensor
+              result: self_p.cos()
+                      ^^^^^^^^^^^^ write `self_t * self_p.cos()`
         """,
     )
 )
@@ -128,6 +140,10 @@ LIST_WITHOUT_DERIVATIVES: Final = register(
         """
         An in-place function over lists (`_foreach_add_`) takes the derivatives of the function that it repeats for
         each item. There is none in `derivatives.yaml`, or its arguments are of other types.
+
+            error[E0998]: `_foreach_scale_` has no derivatives to take over from the function that it repeats
+
+        Give the function that is repeated an entry in `derivatives.yaml`, and arguments that fit.
         """,
     )
 )
@@ -139,6 +155,10 @@ NEEDS_DISPATCH: Final = register(
         A function without `dispatch` differentiates through the functions that it calls, so that its own formulas
         would not be used. Give it a `dispatch` section in `native_functions.yaml`, with backends such as `CPU` and
         `CUDA` or with `CompositeExplicitAutograd`, or delete its formulas.
+
+            - func: scale(Tensor self) -> Tensor
+              dispatch:
+                CompositeExplicitAutograd: scale
         """,
     )
 )
