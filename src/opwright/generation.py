@@ -98,6 +98,9 @@ def open_inputs(
     """The inputs that the user names: a source path, else what `torch` says (`auto`, a wheel, a version).
 
     Raises Fault where they cannot be had.
+
+    >>> open_inputs("auto").read_text("native/tags.yaml").text.startswith("#")
+    True
     """
     if source_path is not None:
         return from_source_path(source_path)
@@ -118,6 +121,9 @@ def load(
     `source_path` is a folder `aten/src/ATen` instead. The flags add the dispatch keys of those backends.
 
     Raises FaultsFound with every mistake in the YAML, and Fault where the inputs cannot be had.
+
+    >>> print(load("auto")["relu"].schema)
+    relu(Tensor self) -> Tensor
     """
     sink = Diagnostics()
     inputs = open_inputs(torch, source_path, sink=sink)
@@ -193,6 +199,10 @@ class Request:
     `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
     generator lets pass (operators that are selected but do not exist); `strict` makes errors of what it lets pass in
     derivatives (names and functions that do not exist, what has no effect), where others are warned.
+
+    >>> request = Request(inputs=open_inputs(), folders=build_folders("build"), families=("headers",))
+    >>> request.folders["headeronly"]
+    'build/torch/headeronly/core'
     """
 
     inputs: Inputs
@@ -232,6 +242,10 @@ class Generation:
     """A run whose inputs are loaded: it can be planned, and written.
 
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs.
+
+    >>> request = Request(inputs=open_inputs(), folders=build_folders("build"), families=("declarations_yaml",))
+    >>> [output.path for output in Generation(request).plan().outputs]
+    ['Declarations.yaml']
     """
 
     def __init__(self, request: Request, sink: Diagnostics | None = None) -> None:

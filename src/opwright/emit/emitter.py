@@ -143,6 +143,17 @@ class Emitter(Generic[Unit]):
     `frame` gives the slots that belong to the file and not to a unit; lists of frame and fragments are joined, the
     frame's first. For sharded files the frame is the same in each. `finish`, where given, turns the joined slots of a
     file into those of the template (to order or to de-duplicate what came from several units).
+
+    >>> names = Emitter(
+    ...     name="names",
+    ...     family="notes",
+    ...     template=None,
+    ...     units=lambda job: job.catalog.functions,
+    ...     fragment=lambda function, job: {"text": (f"{function.name}\\n",)},
+    ...     layout=OneFile("names.txt"),
+    ... )
+    >>> names.folder, names.layout.path
+    ('aten', 'names.txt')
     """
 
     name: str

@@ -99,6 +99,14 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     """The emitters of the given families, in the order of the table.
 
     Modules are imported when a family of theirs is asked for: a run that needs only headers starts faster.
+
+    >>> from opwright.emit.emitter import Options
+    >>> from opwright.release.rules import Rules
+    >>> from opwright.release.version import parse_version
+    >>> import opwright
+    >>> job = opwright.Job(opwright.load(), Rules(parse_version("2.13.0")), Options())
+    >>> [emitter.name for emitter in emitters(job, ["declarations_yaml"])]
+    ['Declarations.yaml']
     """
     for family in families:
         for module in FAMILIES[family]:

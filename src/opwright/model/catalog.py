@@ -17,6 +17,13 @@ class Catalog:
     a group where one exists; `view_groups` has every function once too, in a view group where one exists. `keys` are
     the dispatch keys of the run (flags leave some out), in the order of their files. `tags` maps the known tags to
     their descriptions.
+
+    >>> import opwright
+    >>> catalog = opwright.load()
+    >>> print(catalog["relu"].schema)
+    relu(Tensor self) -> Tensor
+    >>> any(function.name.text == "relu" for function in catalog)
+    True
     """
 
     __slots__ = ("_by_name", "functions", "groups", "kernels", "keys", "tags", "view_groups")

@@ -111,6 +111,11 @@ class NativeFunction:
     same with the kernels under keys that the run leaves out: autograd's files are for builds with all of them.
     Attributes set after construction by the linking stage: `group` and `view_group`. `derived` is where conventions
     remember what follows from the function alone.
+
+    >>> import opwright
+    >>> relu = opwright.load()["relu"]
+    >>> {key.name: kernel.name for key, kernel in relu.kernels.items() if key.name in ("CPU", "MkldnnCPU")}
+    {'CPU': 'relu', 'MkldnnCPU': 'mkldnn_relu'}
     """
 
     __slots__ = (
@@ -290,7 +295,13 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
 
 
 class NativeFunctionsGroup:
-    """The overloads of one operation: functional and out always, in-place and mutable where they exist."""
+    """The overloads of one operation: functional and out always, in-place and mutable where they exist.
+
+    >>> import opwright
+    >>> group = opwright.load()["relu"].group
+    >>> group.functional.name.text, group.inplace.name.text, group.out.name.text, group.out.is_synthesized
+    ('relu', 'relu_', 'relu.out', True)
+    """
 
     __slots__ = ("functional", "inplace", "mutable", "out")
 
@@ -323,7 +334,12 @@ class NativeFunctionsGroup:
 
 
 class ViewGroup:
-    """A view with its copying form and its in-place form, where they exist."""
+    """A view with its copying form and its in-place form, where they exist.
+
+    >>> import opwright
+    >>> [one.name.text for one in opwright.load()["t"].view_group.functions()]
+    ['t', 't_', 't_copy']
+    """
 
     __slots__ = ("view", "view_copy", "view_inplace")
 

@@ -66,7 +66,11 @@ def _diagnostic(
 
 
 class Fault(Exception):
-    """One fault that a parser cannot get past. It carries the diagnostic; it is never shown as a traceback."""
+    """One fault that a parser cannot get past. It carries the diagnostic; it is never shown as a traceback.
+
+    >>> Fault.at("E0001", "no such file: `ops.yaml`").diagnostic.message
+    'no such file: `ops.yaml`'
+    """
 
     diagnostic: Diagnostic
 
@@ -96,7 +100,16 @@ class Fault(Exception):
 
 
 class FaultsFound(Exception):
-    """What the gate between two stages raises: all diagnostics of the run so far, sorted, at least one an error."""
+    """What the gate between two stages raises: all diagnostics of the run so far, sorted, at least one an error.
+
+    >>> sink = Diagnostics()
+    >>> sink.error("E0001", "no such file: `ops.yaml`")
+    >>> try:
+    ...     sink.raise_if_errors()
+    ... except FaultsFound as found:
+    ...     print([diagnostic.code for diagnostic in found.diagnostics])
+    ['E0001']
+    """
 
     diagnostics: tuple[Diagnostic, ...]
 
