@@ -1,6 +1,6 @@
 """What a program's run has to do with earlier runs into the same folder: whether it is needed, and what it leaves.
 
-`settled` decides before anything heavy is imported; `write` does the work under the folder's lock.
+`current_record` decides before anything heavy is imported; `write` does the work under the folder's lock.
 """
 
 from __future__ import annotations
@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from opwright.build.record import Status
     from opwright.generation import Earlier, Generation, Outcome
     from opwright.release.inputs import Inputs
+    from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["current_record", "read_besides", "remember", "run_of", "stale_outputs", "watched_inputs", "write"]
+__all__ = [
+    "current_record",
+    "read_besides",
+    "remember",
+    "run_of",
+    "run_unless_current",
+    "stale_outputs",
+    "watched_inputs",
+    "write",
+]
 
 
 #: Arguments that change nothing about what is made.
@@ -77,6 +87,15 @@ def current_record(run: Run) -> Record | None:
         return None
     sys.stderr.write(str(record.facts.get("said", "")))
     return record
+
+
+def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:
+    """A program's exit status: that of its work, which is done only if an earlier run left anything to do."""
+    if current_record(run) is not None:
+        return 0
+    from opwright.cli import console
+
+    return console.run(work)
 
 
 def read_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:

@@ -70,11 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     run = session.run_of(
         "gen_autograd", arguments, arguments.out, {"autograd": arguments.out}, ("autograd",), apart=True
     )
-    if session.current_record(run) is not None:
-        return 0
-    from opwright.cli import console
-
-    return console.run(lambda sink: _run(arguments, run, sink))
+    return session.run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 
 if __name__ == "__main__":

@@ -149,11 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folders = _folders(arguments)
     # Only one of the output folders holds nothing but generated files, whatever the arguments.
     run = session.run_of("generate_code", arguments, folders["autograd"], folders, _families(arguments), apart=True)
-    if session.current_record(run) is not None:
-        return 0
-    from opwright.cli import console
-
-    return console.run(lambda sink: _run(arguments, run, sink))
+    return session.run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 
 if __name__ == "__main__":
