@@ -45,8 +45,11 @@ def main() -> None:
         method: bool = False,
         allow_expensive_conversions: bool = False,
     ) -> list[Expr]:
-        given = [[b.name, *named(b.nctype)] if isinstance(b, Binding) else [b.expr, *named(b.type)] for b in bindings]
-        wanted = [named(g.nctype if isinstance(g, Binding) else g) for g in goals]
+        given = [
+            [one.name, *named(one.nctype)] if isinstance(one, Binding) else [one.expr, *named(one.type)]
+            for one in bindings
+        ]
+        wanted = [named(one.nctype if isinstance(one, Binding) else one) for one in goals]
         solved: list[Expr] = original(
             bindings, goals, method=method, allow_expensive_conversions=allow_expensive_conversions
         )
