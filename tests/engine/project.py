@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -76,9 +77,15 @@ class Project:
         return subprocess.CompletedProcess(done.args, done.returncode, said, faults)
 
     def start(self, *more: object, out: Path | None = None) -> subprocess.Popen[str]:
-        """A run that is under way."""
+        """A run that is under way; Ctrl-C ends it, even where the tests run in the background, which ignores Ctrl-C."""
         command = [sys.executable, "-m", "opwright", *self.words(*more, out=out)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
 
     def edit(self, old: str, new: str) -> None:
         """Replace one piece of the entries' text by another."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
-
 import torch
 from torch import Tensor
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 aten = torch.ops.aten
 x = torch.ones(2, 3)
