@@ -1,7 +1,6 @@
 """All emitters of the program, by family.
 
-A new emitter is a module with `emitters(job)` and a row here; a third party's is named by an entry point of the group
-`opwright.emitters` whose value is such a function.
+A new emitter is a module with `emitters(job)` and a row here.
 """
 
 from __future__ import annotations
