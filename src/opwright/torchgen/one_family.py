@@ -1,0 +1,47 @@
+"""What the programs share that write one family of files from the four usual places."""
+
+from __future__ import annotations
+
+import argparse
+
+from opwright.cli import session
+from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
+
+# What does the work is imported when there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.build.record import Run
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["run_family"]
+
+
+def run_family(
+    program: str, description: str | None, argv: Sequence[str] | None, *, family: str, folder: str, named: bool = False
+) -> int:
+    """Run a program that writes `family` to the output folder of that name, and give its exit status.
+
+    `named` tells that comments in the outputs name the folder of the templates.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m opwright.torchgen.{program}", description=description)
+    add_path_arguments(parser)
+    arguments = parser.parse_args(argv)
+    folders = {folder: arguments.out}
+    run = session.run_of(program, arguments, arguments.out, folders, (family,), apart=True)
+    return session.run_unless_current(run, lambda sink: _written(arguments, run, sink, folders, named))
+
+
+def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:
+    from opwright.cli import console
+    from opwright.emit.emitter import Options
+    from opwright.generation import Generation, Request
+    from opwright.release.inputs import from_files
+
+    inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
+    watched = session.watched_inputs(inputs)
+    options = Options(autograd_templates=templates_as_named(arguments.autograd)) if named else Options()
+    request = Request(inputs=inputs, folders=folders, families=run.families, options=options)
+    session.write(Generation(request, sink), run, watched)
+    return console.SUCCESS
