@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
     from opwright.emit.registry import emitters
-    from opwright.generation import Generation, Request, build_folders, load, open_inputs
+    from opwright.generation import Generation, Request, build_folders, load
     from opwright.model.catalog import Catalog
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+    from opwright.release.inputs import open_inputs
     from opwright.schema import FunctionSchema, parse_schema, parse_type
     from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 
@@ -78,7 +79,7 @@ _HOMES: Final = {
     "ViewGroup": "opwright.model.native_function",
     "build_folders": "opwright.generation",
     "emitters": "opwright.emit.registry",
-    "open_inputs": "opwright.generation",
+    "open_inputs": "opwright.release.inputs",
     "parse_schema": "opwright.schema",
     "parse_type": "opwright.schema",
     "translate": "opwright.cpp.translation",

@@ -17,7 +17,15 @@ from opwright.build.shards import shard_number
 from opwright.convention import cpp
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
-from opwright.emit.registry import DEFAULT_FAMILIES, emitters, template_source
+from opwright.emit.registry import (
+    DEFAULT_FAMILIES,
+    DEPRECATED,
+    DERIVATIVES,
+    emitters,
+    import_emitters,
+    template_source,
+    yaml_names,
+)
 from opwright.load import load_catalog
 from opwright.load.selection import check_selection
 from opwright.model.catalog import Catalog
@@ -26,7 +34,7 @@ from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, key_named
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.selection import EVERYTHING, Selection
-from opwright.release.inputs import Inputs, from_source_path, resolve
+from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
 from opwright.source.diagnostic import Diagnostics
@@ -34,7 +42,6 @@ from opwright.source.diagnostic import Diagnostics
 if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
     from opwright.build.record import Status
-    from opwright.release.inputs import AskWhole
     from opwright.source.text import SourceFile
 
 __all__ = [
@@ -47,7 +54,6 @@ __all__ = [
     "build_folders",
     "ignored_keys",
     "load",
-    "open_inputs",
 ]
 
 #: Flag -> the dispatch keys that a run has only where the flag is given.
@@ -59,9 +65,6 @@ _KEYS_OF_FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
 
 #: The keys that newer releases leave out as well where `--xpu` is not given.
 _XPU_SUB_KEYS: Final = ("SparseXPU", "SparseCsrXPU", "NestedTensorXPU")
-
-#: The families whose files depend on derivatives.
-_WITH_DERIVATIVES: Final = frozenset(("autograd", "python"))
 
 
 def template_path(name: str) -> str:
@@ -86,25 +89,6 @@ def ignored_keys(rules: Rules, *, mps: bool = False, xpu: bool = False, mtia: bo
     if not xpu and rules.xpu_subkeys_need_xpu:
         names += _XPU_SUB_KEYS
     return frozenset(map(key_named, names))
-
-
-def open_inputs(
-    torch: str | None = None,
-    source_path: str | None = None,
-    *,
-    ask_whole: AskWhole | None = None,
-    sink: Diagnostics | None = None,
-) -> Inputs:
-    """The inputs that the user names: a source path, else what `torch` says (`auto`, a wheel, a version).
-
-    Raises Fault where they cannot be had.
-
-    >>> open_inputs("auto").read_text("native/tags.yaml").text.startswith("#")
-    True
-    """
-    if source_path is not None:
-        return from_source_path(source_path)
-    return resolve(torch or "auto", ask_whole=ask_whole, sink=sink)
 
 
 def load(
@@ -143,7 +127,7 @@ def _loaded_derivatives(request: Request, catalog: Catalog, sink: Diagnostics) -
     from opwright.load.derivative_matching import match_derivatives
     from opwright.load.derivatives import load_derivatives
 
-    file = request.inputs.read_text("autograd/derivatives.yaml")
+    file = request.inputs.read_text(DERIVATIVES)
     derivatives = load_derivatives(file, catalog, sink, strict=request.strict)
     sink.raise_if_errors()
     selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
@@ -155,7 +139,7 @@ def _loaded_deprecated(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     from opwright.convention.python.bound import is_bound
     from opwright.load.deprecated import load_deprecated
 
-    return load_deprecated(inputs.read_text("autograd/deprecated.yaml"), filter(is_bound, catalog.functions), sink)
+    return load_deprecated(inputs.read_text(DEPRECATED), filter(is_bound, catalog.functions), sink)
 
 
 def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
@@ -179,6 +163,17 @@ def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
 
     declared = [name for name in inputs.names() if name.startswith(NATIVE_AOT)]
     return load_native_aot(map(inputs.read_text, declared), catalog, sink)
+
+
+def import_modules(families: Iterable[str]) -> None:
+    """Import now what a run of these families imports sooner or later: another process may be at work meanwhile."""
+
+    loaded = yaml_names(families)
+    if DERIVATIVES in loaded:
+        pass
+    if DEPRECATED in loaded:
+        pass
+    import_emitters(families)
 
 
 class Shard(NamedTuple):
@@ -261,11 +256,12 @@ class Generation:
         check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant)
         self.sink.raise_if_errors()
         derivatives = NO_DERIVATIVES
-        if not _WITH_DERIVATIVES.isdisjoint(request.families):
+        loaded = yaml_names(request.families)
+        if DERIVATIVES in loaded:
             derivatives = _loaded_derivatives(request, catalog, self.sink)
             self.sink.raise_if_errors()
         deprecated: tuple[DeprecatedSignature, ...] = ()
-        if "python" in request.families:
+        if DEPRECATED in loaded:
             deprecated = _loaded_deprecated(request.inputs, catalog, self.sink)
             self.sink.raise_if_errors()
         native_aot: tuple[NativeAotKernel, ...] = ()

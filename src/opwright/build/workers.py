@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -21,7 +19,7 @@ from opwright.source.diagnostic import Fault
 if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostic
 
-__all__ = ["MOST_TASKS", "share_work", "usable_processes"]
+__all__ = ["MOST_TASKS", "share_work"]
 
 MOST_TASKS: Final = 256
 """How many tasks there can be: one is a byte in a pipe."""
@@ -29,16 +27,6 @@ MOST_TASKS: Final = 256
 Share = TypeVar("Share")
 
 _COMMIT: Final = b"c"
-
-
-def usable_processes() -> int:
-    """How many processes can work at once: the processors that this one may use, and 1 where it cannot be copied."""
-    if not hasattr(os, "fork") or sys.platform == "darwin" or threading.active_count() > 1:
-        # System libraries of macOS do not survive being copied, and neither do locks that another thread holds.
-        return 1
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Worker(Generic[Share]):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from opwright.build.record import Run
     from opwright.build.watch import Watched
     from opwright.generation import Generation, Outcome, Request
+    from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -147,11 +148,21 @@ def _print_summary(
     )
 
 
-def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
-    from opwright.generation import Request, Shard, open_inputs
+def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
+    from opwright.release.inputs import open_inputs
 
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
-    inputs = inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
+    return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
+
+
+def _loaded(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Generation:
+    families = chosen_families(arguments.only)
+    return session.loaded(inputs, families, lambda: _request(arguments, inputs, sink), sink, arguments.jobs)
+
+
+def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
+    from opwright.generation import Request, Shard
+
     shard = None if arguments.shard is None else Shard(*map(int, arguments.shard.split("/")))
     return Request(
         inputs=inputs,
@@ -179,9 +190,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if not (arguments.dry_run or arguments.list_outputs or arguments.check):
         generate(arguments, sink)
         return console.SUCCESS
-    from opwright.generation import Generation
-
-    generation = Generation(_request(arguments, sink), sink)
+    generation = _loaded(arguments, _inputs(arguments, sink), sink)
     generation.check_shims()
     if not arguments.check:
         extras.print_outputs(generation.plan(), arguments.list_outputs or "lines")
@@ -195,15 +204,14 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, Outcome, Watched | None]:
     """One run that writes files, with its summary printed."""
-    from opwright.build.workers import usable_processes
+    from opwright.build.processes import usable_processes
     from opwright.cli.extras import write_extras, write_stamp
     from opwright.cli.progress import progress
-    from opwright.generation import Generation
 
     started = time.perf_counter()
-    request = _request(arguments, sink)
-    watched = session.watched_inputs(request.inputs, session.read_besides(arguments, request.folders))
-    generation = Generation(request, sink)
+    inputs = _inputs(arguments, sink)
+    watched = session.watched_inputs(inputs, session.read_besides(arguments, build_folders(arguments.out)))
+    generation = _loaded(arguments, inputs, sink)
     generation.check_shims()
     processes = min(usable_processes(), arguments.jobs or usable_processes())
     said = {} if arguments.provenance is None else {"provenance": os.path.abspath(arguments.provenance)}
@@ -220,6 +228,6 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
         )
     write_stamp(arguments.stamp)
     summary, operators = outcome.summary, len(generation.job.catalog)
-    origin = request.inputs.origin
+    origin = inputs.origin
     _print_summary(arguments, generation.version, origin, operators, summary.files, summary.written, started)
     return generation, outcome, watched

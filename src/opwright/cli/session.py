@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
     from opwright.build.plan import Planned
     from opwright.build.record import Status
-    from opwright.generation import Earlier, Generation, Outcome
+    from opwright.generation import Earlier, Generation, Outcome, Request
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
+    from opwright.source.text import SourceFile
 
 __all__ = [
     "current_record",
+    "loaded",
     "read_besides",
     "remember",
     "run_of",
@@ -108,6 +110,42 @@ def read_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> l
     return files
 
 
+def loaded(
+    inputs: Inputs,
+    families: Iterable[str],
+    request: Callable[[], Request],
+    sink: Diagnostics,
+    processes: int | None = None,
+) -> Generation:
+    """The generation of a request, which is made when all that it needs is imported.
+
+    While that goes on, a second process, if there may be one, reads the YAML that these families need.
+    """
+    from opwright.build.processes import usable_processes
+
+    with contextlib.ExitStack() as stack:
+        if (processes or usable_processes()) > 1:
+            from opwright.source.ahead import reading_ahead
+
+            stack.enter_context(reading_ahead(_readable(inputs, families)))
+        from opwright.generation import Generation, import_modules
+
+        import_modules(families)
+        return Generation(request(), sink)
+
+
+def _readable(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:
+    """The YAML that these families need, without what cannot be read: the run itself tells that."""
+    from opwright.emit.registry import yaml_names
+    from opwright.source.diagnostic import Fault
+
+    files = []
+    for name in yaml_names(families):
+        with contextlib.suppress(Fault):
+            files.append(inputs.read_text(name))
+    return files
+
+
 def stale_outputs(run: Run, made: Collection[str], folders: Iterable[str]) -> set[str]:
     """The outputs of the last run of this kind that would be removed, for they are not among those made now."""
     from opwright.build import prune as pruning
@@ -142,8 +180,8 @@ def write(
     from opwright.build import prune as pruning
     from opwright.build.lock import FolderLock
     from opwright.build.past import Past, write_past
+    from opwright.build.processes import usable_processes
     from opwright.build.tokens import job_token
-    from opwright.build.workers import usable_processes
 
     with FolderLock(run.state_folder):
         record = load_record(run)

@@ -56,7 +56,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "autograd.variable_factories",
         "autograd.view_funcs",
     ),
-    "python": ("autograd.python_functions", "python.files", "python.return_types"),
+    "python": ("python.torch_functions", "autograd.python_functions", "python.files", "python.return_types"),
     "annotated": ("python.annotated_arguments",),
     "view_meta": ("aten.view_meta",),
     "unboxing": ("aten.unboxing",),
@@ -67,6 +67,23 @@ DEFAULT_FAMILIES: Final = tuple(family for family in FAMILIES if family != "unbo
 
 #: Families that go with another for whoever asks for that one by name.
 _COMPANIONS: Final = {"python": ("annotated", "view_meta")}
+
+
+#: What every run loads, and what more for the families whose files show derivatives or deprecated signatures.
+_YAML: Final = ("native/tags.yaml", "native/native_functions.yaml")
+DERIVATIVES: Final = "autograd/derivatives.yaml"
+DEPRECATED: Final = "autograd/deprecated.yaml"
+_MORE_YAML: Final = {"autograd": (DERIVATIVES,), "python": (DERIVATIVES, DEPRECATED)}
+
+
+def yaml_names(families: Iterable[str]) -> tuple[str, ...]:
+    """The inputs that a run of these families loads, in the order in which it asks for them.
+
+    >>> yaml_names(["headers", "autograd"])
+    ('native/tags.yaml', 'native/native_functions.yaml', 'autograd/derivatives.yaml')
+    """
+    more = {name for family in families for name in _MORE_YAML.get(family, ())}
+    return *_YAML, *(name for name in (DERIVATIVES, DEPRECATED) if name in more)
 
 
 def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
@@ -92,6 +109,13 @@ def template_source(name: str, job: Job, read: Callable[[str], SourceFile]) -> S
         return read(name)
     made: SourceFile = import_module(f"opwright.emit.{module}").template_source(job, read)
     return made
+
+
+def import_emitters(families: Iterable[str]) -> None:
+    """Import the modules of these families, as `emitters` does when it is their turn."""
+    for family in families:
+        for module in FAMILIES[family]:
+            import_module(f"opwright.emit.{module}")
 
 
 def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[AnyEmitter]:

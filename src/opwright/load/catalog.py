@@ -16,10 +16,10 @@ from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
+from opwright.source.ahead import read_coming, read_tree
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Node, Sequence
 from opwright.source.text import SourceFile
-from opwright.source.yaml import load_yaml
 
 
 def load_catalog(
@@ -38,9 +38,7 @@ def load_catalog(
     tags_root = _root(tags, sink)
     known_tags = {} if tags_root is None else load_tags(tags_root, sink)
     report = CrossReport(sink)
-    root = _root(native, sink)
-    around = Surroundings(frozenset(known_tags), ignored_keys, sink)
-    functions = [] if root is None else without_repetitions(_load_entries(root, around, report), report)
+    functions = without_repetitions(_load_file(native, frozenset(known_tags), ignored_keys, report, sink), report)
     check_names(functions, report)
 
     keyed = [(one, signature_key(one.schema)) for one in functions]
@@ -61,10 +59,24 @@ def load_catalog(
 
 def _root(file: SourceFile, sink: Diagnostics) -> Node | None:
     try:
-        return load_yaml(file)
+        return read_tree(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
+
+
+def _load_file(
+    file: SourceFile, tags: frozenset[str], ignored: frozenset[DispatchKey], report: CrossReport, sink: Diagnostics
+) -> list[NativeFunction]:
+    """The native functions of all sound entries; none where the file is no YAML, which then is the one fault told."""
+    around = Surroundings(tags, ignored, Diagnostics())
+    try:
+        functions = _load_entries(read_coming(file), around, report)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return []
+    sink.extend(around.sink)
+    return functions
 
 
 def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list[NativeFunction]:
@@ -73,7 +85,7 @@ def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list
     if not isinstance(root, Sequence):
         around.sink.error(cross_codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
         return loaded
-    for item in root.items:
+    for item in root:
         if not isinstance(item, Mapping):
             message = f"an entry is a mapping of fields, not {item.described}"
             around.sink.error(codes.ENTRY_SHAPE, message, item.span)

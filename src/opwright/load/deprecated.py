@@ -14,11 +14,11 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import read_schema
 from opwright.schema.types import SCALAR, Type
+from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.text import SourceFile
-from opwright.source.yaml import load_yaml
 
 NAME: Final = "name"
 CALL: Final = "aten"
@@ -37,7 +37,7 @@ def load_deprecated(
     All faults go to `sink`; entries at fault are left out.
     """
     try:
-        root = load_yaml(file)
+        root = read_tree(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return ()

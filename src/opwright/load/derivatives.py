@@ -15,12 +15,12 @@ from opwright.load.formula_checks import FormulaChecker
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import AUTOGRAD_KEYS, DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey
 from opwright.model.native_function import NativeFunction
+from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
-from opwright.source.yaml import load_yaml
 
 NAME: Final = "name"
 DISPATCH: Final = "dispatch"
@@ -38,7 +38,7 @@ def load_derivatives(file: SourceFile, catalog: Catalog, sink: Diagnostics, *, s
     that do not exist, entries without effect) is a warning, with `strict` an error; then every formula is parsed.
     """
     try:
-        root = load_yaml(file)
+        root = read_tree(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return Derivatives({}, frozenset())

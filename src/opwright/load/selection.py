@@ -9,11 +9,11 @@ from opwright.load import selection_codes as codes
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey, key_named
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
+from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.text import SourceFile
-from opwright.source.yaml import load_yaml
 
 __all__ = ["check_selection", "load_backends", "load_operator_names", "load_selection", "selection_of_names"]
 
@@ -38,12 +38,12 @@ def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> S
 
 def load_operator_names(file: SourceFile, sink: Diagnostics) -> tuple[str, ...]:
     """The names that a file lists; faults go to `sink`."""
-    return _texts(load_yaml(file), "the list of operators", sink)
+    return _texts(read_tree(file), "the list of operators", sink)
 
 
 def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
     """The selection that a file describes; faults go to `sink`."""
-    root = load_yaml(file)
+    root = read_tree(file)
     if not isinstance(root, Mapping):
         sink.error(codes.SELECTION_SHAPE, f"a selection is a mapping, this file is {root.described}", root.span)
         return Selection(everything=False)

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from opwright.release.view import AskWhole as AskWhole
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["Inputs", "from_files", "from_installed", "from_source_path", "from_version", "from_wheel", "resolve"]
+__all__ = [
+    "Inputs",
+    "from_files",
+    "from_installed",
+    "from_source_path",
+    "from_version",
+    "from_wheel",
+    "open_inputs",
+    "resolve",
+]
 
 
 def from_version(version: str, *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
@@ -58,3 +67,22 @@ def resolve(spec: str = "auto", *, ask_whole: AskWhole | None = None, sink: Diag
             help="write `auto`, `FILE.whl`, or a version like `2.13.0`",
         )
     return from_version(spec, ask_whole=ask_whole, sink=sink)
+
+
+def open_inputs(
+    torch: str | None = None,
+    source_path: str | None = None,
+    *,
+    ask_whole: AskWhole | None = None,
+    sink: Diagnostics | None = None,
+) -> Inputs:
+    """The inputs that the user names: a source path, else what `torch` says (`auto`, a wheel, a version).
+
+    Raises Fault where they cannot be had.
+
+    >>> open_inputs("auto").read_text("native/tags.yaml").text.startswith("#")
+    True
+    """
+    if source_path is not None:
+        return from_source_path(source_path)
+    return resolve(torch or "auto", ask_whole=ask_whole, sink=sink)

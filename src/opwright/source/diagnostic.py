@@ -156,6 +156,11 @@ class Diagnostics:
         if diagnostic.severity is Severity.ERROR:
             self._has_errors = True
 
+    def extend(self, more: Diagnostics) -> None:
+        """Adds all that another one has."""
+        for diagnostic in more._found:
+            self.add(diagnostic)
+
     def error(
         self,
         code: str,

@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from yaml.constructor import ConstructorError, SafeConstructor
-from yaml.nodes import ScalarNode
-from yaml.resolver import Resolver
-
 from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault, shortened
 from opwright.source.span import SourceText, Span
@@ -46,8 +42,8 @@ _KIND_NAMES: Final = {
     "timestamp": "a date",
     "binary": "binary data",
 }
-# By the first character of a plain scalar: the tags that it may have instead of a string's, each with its form.
-_PLAIN_FORMS = Resolver.yaml_implicit_resolvers
+#: Words that are no text where they stand plain, and what they are; PyYAML knows more.
+_PLAIN_WORDS: Final = {"True": True, "true": True, "False": False, "false": False}
 
 
 class Scalar:
@@ -64,7 +60,14 @@ class Scalar:
     """The tag that the file gives it (`tag:yaml.org,2002:str` for `!!str`), or None."""
 
     def __init__(
-        self, file: SourceText, start: int, end: int, value: str, style: str = "", tag: str | None = None
+        self,
+        file: SourceText,
+        start: int,
+        end: int,
+        value: str,
+        style: str = "",
+        tag: str | None = None,
+        kind: str | None = None,
     ) -> None:
         self.file = file
         self.start = start
@@ -72,7 +75,7 @@ class Scalar:
         self.value = value
         self.style = style
         self.tag = tag
-        self._kind: str | None = None
+        self._kind = kind
 
     def __repr__(self) -> str:
         return f"Scalar({self.value!r}, {self.start}, {self.end})"
@@ -119,6 +122,12 @@ class Scalar:
         kind = self.kind
         if kind == "str":
             return self.value
+        if self.value in _PLAIN_WORDS and self.tag is None:
+            return _PLAIN_WORDS[self.value]
+        # PyYAML takes as long to import as a whole file takes to read, which may have happened in another process.
+        from yaml.constructor import ConstructorError, SafeConstructor
+        from yaml.nodes import ScalarNode
+
         constructor = SafeConstructor()
         try:
             return constructor.construct_object(ScalarNode(_TAG_PREFIX + kind, self.value))
@@ -243,7 +252,9 @@ def _scalar_kind(value: str, style: str, tag: str | None) -> str:
         return tag.removeprefix(_TAG_PREFIX)
     if style or tag is not None:
         return "str"
-    forms = _PLAIN_FORMS.get(value[:1])
+    from yaml.resolver import Resolver
+
+    forms = Resolver.yaml_implicit_resolvers.get(value[:1])
     if forms:
         for form_tag, form in forms:
             if form.match(value):

@@ -7,7 +7,7 @@ nothing beside PyYAML's own loading. The pure Python parser does the same, slowe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 import yaml
@@ -38,6 +38,7 @@ __all__ = [
     "expect_mapping",
     "expect_sequence",
     "expect_string",
+    "load_items",
     "load_yaml",
 ]
 
@@ -157,10 +158,43 @@ def load_yaml(file: SourceText) -> Node:
     >>> tags.items[0].value, str(tags.items[0].span)
     ('core', 'ops.yaml:2:10')
     """
+    builder = _Builder(file)
+    for _ in _items_so_far(builder):
+        pass
+    return builder.root
+
+
+def load_items(file: SourceText, enough: int) -> Iterator[list[Node]]:
+    """The items of a file that is a list, some at a time (`enough` or more), while the rest of it is still to be read.
+
+    Raises Fault as `load_yaml` does, when it comes to the fault, and ValueError for a file that cannot be read so: one
+    that is no list, or has anchors, so that a node may stand in several places.
+
+    >>> [len(items) for items in load_items(SourceText("tags.yaml", "[a, [b], c, [d], e]"), 3)]
+    [4, 1]
+    """
+    builder = _Builder(file)
+    given = 0
+    for items in _items_so_far(builder):
+        if builder.anchors:
+            break
+        if len(items) >= given + enough:
+            yield items[given:]
+            given = len(items)
+    else:
+        if isinstance(builder.root, Sequence) and not builder.anchors:
+            yield builder.root.items[given:]
+            return
+    raise ValueError("only lists without anchors can be read in parts")
+
+
+def _items_so_far(builder: _Builder) -> Iterator[list[Node]]:
+    """Builds, and gives the items of the outermost list whenever there is one more that is a collection."""
+    file = builder.file
     try:
         parser = _Parser(file.text)
         try:
-            return _Builder(file).build(parser.get_event)
+            yield from builder.build(parser.get_event)
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
@@ -169,10 +203,17 @@ def load_yaml(file: SourceText) -> Node:
         raise encoding_fault(file) from None
 
 
+def _is_list_start(event: object) -> bool:
+    return type(event) is SequenceStartEvent
+
+
 class _Builder:
     """Makes the tree from a parser's events, without recursion: a file may nest deeper than Python's stack."""
 
-    __slots__ = ("alias_end", "anchors", "file", "open_anchors")
+    __slots__ = ("alias_end", "anchors", "file", "open_anchors", "root")
+
+    root: Node
+    """The root node of the only document, once all is built."""
 
     def __init__(self, file: SourceText) -> None:
         self.file = file
@@ -180,8 +221,8 @@ class _Builder:
         self.anchors: dict[str, Node] = {}
         self.open_anchors: dict[str, int] = {}
 
-    def build(self, next_event: Callable[[], _Event]) -> Node:
-        """The root node of the only document."""
+    def build(self, next_event: Callable[[], _Event]) -> Iterator[list[Node]]:
+        """Builds the root node, and gives the items of a list that is the root as soon as there are more."""
         file = self.file
         # The nodes read so far of the collection that is open; a mapping's are its keys and values in turn.
         nodes: list[Node] = []
@@ -199,6 +240,8 @@ class _Builder:
                 children = nodes
                 nodes, opening = outer.pop()
                 nodes.append(self._collection(opening, event, children))
+                if len(outer) == 1 and _is_list_start(outer[0][1]):
+                    yield nodes
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 if event.anchor is not None or event.tag is not None:
                     self._open_collection(event)
@@ -210,7 +253,8 @@ class _Builder:
                 if nodes:
                     self._refuse_second_document(event)
             elif kind is StreamEndEvent:
-                return self._root(nodes)
+                self.root = self._root(nodes)
+                return
 
     def _root(self, nodes: list[Node]) -> Node:
         if nodes:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from opwright.build.record import Run
     from opwright.generation import Request
+    from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 #: What `--generate` may name, which are families of emitters.
@@ -87,12 +88,11 @@ def _is_settled(arguments: argparse.Namespace) -> bool:
     return session.current_record(run) is not None
 
 
-def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
+def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
     from opwright.generation import Request
-    from opwright.release.inputs import from_source_path
 
     return Request(
-        inputs=from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink),
+        inputs=inputs,
         folders=_folders(arguments),
         families=_families(arguments),
         options=options(arguments, sink, tolerant=True),
@@ -107,11 +107,12 @@ def _request(arguments: argparse.Namespace, sink: Diagnostics) -> Request:
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.build.writer import make_folder
     from opwright.cli import console
-    from opwright.generation import Generation
+    from opwright.release.inputs import from_source_path
 
-    request = _request(arguments, sink)
-    watched = session.watched_inputs(request.inputs, session.read_besides(arguments, request.folders))
-    generation = Generation(request, sink)
+    inputs = from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink)
+    watched = session.watched_inputs(inputs, session.read_besides(arguments, _folders(arguments)))
+    families = _families(arguments)
+    generation = session.loaded(inputs, families, lambda: _request(arguments, inputs, sink), sink)
     generation.check_shims(note_missing=True)
     lists = {}
     if arguments.output_dependencies:
@@ -120,7 +121,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
         lists = write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.
-    for folder in request.folders.values():
+    for folder in generation.request.folders.values():
         make_folder(folder)
     run = _identity(arguments)
     if run is not None and not arguments.dry_run:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.build.record import Run
+    from opwright.generation import Request
+    from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -42,15 +44,22 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     from opwright.cli import console
-    from opwright.emit.emitter import Options
-    from opwright.generation import Generation, Request
     from opwright.release.inputs import from_files
 
     arguments.op_registration_whitelist = None
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     chosen: str | None = arguments.op_selection_yaml_path
     watched = session.watched_inputs(inputs, () if chosen is None else (chosen,))
-    request = Request(
+    generation = session.loaded(inputs, run.families, lambda: _request(arguments, inputs, run, sink), sink)
+    session.write(generation, run, watched)
+    return console.SUCCESS
+
+
+def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, sink: Diagnostics) -> Request:
+    from opwright.emit.emitter import Options
+    from opwright.generation import Request
+
+    return Request(
         inputs=inputs,
         folders={"autograd": arguments.out},
         families=run.families,
@@ -60,8 +69,6 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
         selection=selection(arguments, sink),
         tolerant=True,
     )
-    session.write(Generation(request, sink), run, watched)
-    return console.SUCCESS
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.build.record import Run
+    from opwright.generation import Request
     from opwright.model.selection import Selection
+    from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 NO_LAZY: Final = register(
@@ -120,8 +122,6 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     from opwright.cli import console
-    from opwright.emit.emitter import Options
-    from opwright.generation import Generation, Request
     from opwright.release.inputs import from_files
 
     if arguments.gen_lazy_ts_backend:
@@ -131,16 +131,24 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     inputs = from_files(native, arguments.tags_path, autograd)
     chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
     watched = session.watched_inputs(inputs, chosen)
-    request = Request(
+    templates = templates_as_named(autograd)
+    generation = session.loaded(inputs, run.families, lambda: _request(arguments, inputs, run, templates, sink), sink)
+    session.write(generation, run, watched)
+    return console.SUCCESS
+
+
+def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, templates: str, sink: Diagnostics) -> Request:
+    from opwright.emit.emitter import Options
+    from opwright.generation import Request
+
+    return Request(
         inputs=inputs,
         folders=_folders(arguments),
         families=run.families,
-        options=Options(autograd_templates=templates_as_named(autograd), disable_autograd=arguments.disable_autograd),
+        options=Options(autograd_templates=templates, disable_autograd=arguments.disable_autograd),
         selection=_selection(arguments, sink),
         tolerant=True,
     )
-    session.write(Generation(request, sink), run, watched)
-    return console.SUCCESS
 
 
 def main(argv: Sequence[str] | None = None) -> int:

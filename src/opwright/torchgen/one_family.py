@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.build.record import Run
+    from opwright.generation import Request
+    from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["run_family"]
@@ -35,13 +37,19 @@ def run_family(
 
 def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:
     from opwright.cli import console
-    from opwright.emit.emitter import Options
-    from opwright.generation import Generation, Request
     from opwright.release.inputs import from_files
 
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     watched = session.watched_inputs(inputs)
-    options = Options(autograd_templates=templates_as_named(arguments.autograd)) if named else Options()
-    request = Request(inputs=inputs, folders=folders, families=run.families, options=options)
-    session.write(Generation(request, sink), run, watched)
+    templates = templates_as_named(arguments.autograd) if named else None
+    generation = session.loaded(inputs, run.families, lambda: _request(inputs, run, folders, templates), sink)
+    session.write(generation, run, watched)
     return console.SUCCESS
+
+
+def _request(inputs: Inputs, run: Run, folders: dict[str, str], templates: str | None) -> Request:
+    from opwright.emit.emitter import Options
+    from opwright.generation import Request
+
+    options = Options() if templates is None else Options(autograd_templates=templates)
+    return Request(inputs=inputs, folders=folders, families=run.families, options=options)

@@ -1,4 +1,4 @@
-"""`python_torch_functions_N.cpp`, `python_variable_methods.cpp` and the files of the other modules."""
+"""`python_variable_methods.cpp` and the files of the other modules that have one file each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from opwright.convention.python.bound import (
     SPARSE,
     SPECIAL,
     TENSOR_METHODS,
-    TORCH,
     PythonModule,
 )
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import Binding, bindings, by_name
 
@@ -33,10 +32,9 @@ _FILES: Final = {
     "python_special_functions.cpp": SPECIAL,
 }
 
-_SHARDED: Final = "python_torch_functions.cpp"
 
-
-def _fragment(binding: Binding, job: Job) -> Slots:
+def binding_fragment(binding: Binding, job: Job) -> Slots:
+    """The texts of a binding."""
     return {
         "ops_headers": (f"#include <ATen/ops/{binding.name.base}.h>",),
         "py_forwards": () if binding.is_method else (forward_declaration(binding),),
@@ -45,7 +43,9 @@ def _fragment(binding: Binding, job: Job) -> Slots:
     }
 
 
-def _frame(file: str) -> Callable[[Job], Slots]:
+def binding_frame(file: str) -> Callable[[Job], Slots]:
+    """What fills the slots of a file besides the bindings."""
+
     def frame(job: Job) -> Slots:
         slots: dict[str, str | Sequence[str]] = {"generated_comment": generated_comment(file, job)}
         slots.update(dict.fromkeys(("ops_headers", "py_forwards", "py_methods", "py_method_defs"), ()))
@@ -65,24 +65,12 @@ def _whole(file: str, module: PythonModule) -> AnyEmitter:
         template=f"autograd/{file}",
         folder="autograd",
         units=partial(_sorted_bindings, module),
-        fragment=_fragment,
+        fragment=binding_fragment,
         layout=OneFile(file),
-        frame=_frame(file),
+        frame=binding_frame(file),
     )
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of functions and methods."""
-    return [
-        *[_whole(file, module) for file, module in _FILES.items()],
-        Emitter(
-            name=_SHARDED,
-            family="python",
-            template=f"autograd/{_SHARDED}",
-            folder="autograd",
-            units=lambda job: bindings(job, TORCH),
-            fragment=_fragment,
-            layout=Sharded(_SHARDED, job.rules.torch_functions_shards, lambda binding: binding.name.base),
-            frame=_frame(_SHARDED),
-        ),
-    ]
+    return [_whole(file, module) for file, module in _FILES.items()]
