@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -187,8 +186,7 @@ class Shard(NamedTuple):
         return shard_number(f"{output.folder}/{output.path}", self.parts) == self.number
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What a run is asked for: inputs, output folders by name, families of emitters, flags.
 
     `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
@@ -203,7 +201,7 @@ class Request:
     inputs: Inputs
     folders: Mapping[str, str]
     families: tuple[str, ...] = DEFAULT_FAMILIES
-    options: Options = field(default_factory=Options)
+    options: Options = Options()
     selection: Selection = EVERYTHING
     tolerant: bool = False
     strict: bool = False

@@ -6,7 +6,7 @@ import pytest
 
 from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
 from opwright.emit.emitter import Job, Options
-from opwright.emit.python import annotated_arguments, files, return_types
+from opwright.emit.python import annotated_arguments, files, return_types, torch_functions
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import Binding, bindings, check_bindings
 from opwright.load.deprecated import load_deprecated
@@ -249,7 +249,8 @@ def test_tags_are_an_enumeration() -> None:
 def test_files_follow_the_modules() -> None:
     """Functions of `torch` are sharded; each other module, and the methods, have one file."""
     job = job_of(MIX + "- func: fft_mix(Tensor self) -> Tensor\n  python_module: fft\n")
-    assert set(paths_of(files.emitters(job), job)) == {
+    emitters = [*files.emitters(job), *torch_functions.emitters(job)]
+    assert set(paths_of(emitters, job)) == {
         f"autograd/python_{name}.cpp"
         for name in (
             *("variable_methods", "nn_functions", "fft_functions", "linalg_functions", "nested_functions"),

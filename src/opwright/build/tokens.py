@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -99,8 +98,6 @@ class UnitTokens:
             return self._infos.get(unit) or self._info(unit)
         if isinstance(unit, Said):
             return self._row(unit.said)
-        if is_dataclass(unit):
-            return self._row([getattr(unit, one.name) for one in fields(unit)])
         return None
 
     def _info(self, info: DifferentiabilityInfo) -> bytes:
@@ -216,7 +213,7 @@ def job_token(job: Job, families: Iterable[str]) -> bytes:
     catalog, options = job.catalog, job.options
     chosen = [
         (name, sorted(map(str, value)) if isinstance(value, frozenset) else value)
-        for name, value in ((name, getattr(options, name)) for name in sorted(options.__slots__))
+        for name, value in ((name, getattr(options, name)) for name in sorted(options._fields))
     ]
     used = dict.fromkeys([key.name for function in catalog.functions for key in function.kernels])
     keys = [key.name for key in catalog.keys]

@@ -241,7 +241,9 @@ def remember(
     facts: Mapping[str, str | int],
 ) -> None:
     """Leave a record of a run."""
-    from opwright.source.render import render_terminal
+    said = ""
+    if len(generation.sink):
+        from opwright.source.render import render_terminal
 
-    said = render_terminal(generation.sink.sorted(), color=False) if len(generation.sink) else ""
+        said = render_terminal(generation.sink.sorted(), color=False)
     write_record(run, Record(run.kind, run.request, tool_identity(), watched, outputs, {**facts, "said": said}))

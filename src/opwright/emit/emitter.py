@@ -7,8 +7,7 @@ and writes. Emitters read and write nothing themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
@@ -26,8 +25,7 @@ Unit = TypeVar("Unit")
 Fact = TypeVar("Fact")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the flags of a run choose, as far as it changes the text of files.
 
     `backends` are the dispatch keys whose registrations are wanted (`--backend-whitelist`), None for all.
@@ -108,33 +106,35 @@ def per_job(make: Callable[[Job], Fact]) -> Callable[[Job], Fact]:
     return look_up
 
 
-@dataclass(frozen=True, slots=True)
-class OneFile:
+class OneFile(NamedTuple):
     """All fragments in one file."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
 class FilePerUnit(Generic[Unit]):
     """A file for each unit, at the path that the function names."""
 
-    path: Callable[[Unit], str]
+    __slots__ = ("path",)
+
+    def __init__(self, path: Callable[[Unit], str]) -> None:
+        self.path: Final = path
 
 
-@dataclass(frozen=True, slots=True)
 class Sharded(Generic[Unit]):
     """`shards` files (`Name_0.cpp` ...) by a stable hash of each unit's key, and all of it in `NameEverything.cpp`.
 
     `path` is the name without either; `key` gives the text that is hashed.
     """
 
-    path: str
-    shards: int
-    key: Callable[[Unit], str]
+    __slots__ = ("key", "path", "shards")
+
+    def __init__(self, path: str, shards: int, key: Callable[[Unit], str]) -> None:
+        self.path: Final = path
+        self.shards: Final = shards
+        self.key: Final = key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Emitter(Generic[Unit]):
     """One file, or one family of files of the same template.
 
@@ -156,15 +156,30 @@ class Emitter(Generic[Unit]):
     ('aten', 'names.txt')
     """
 
-    name: str
-    family: str
-    template: str | None
-    folder: str = "aten"
-    units: Callable[[Job], Sequence[Unit]]
-    fragment: Callable[[Unit, Job], Slots]
-    layout: OneFile | FilePerUnit[Unit] | Sharded[Unit]
-    frame: Callable[[Job], Slots] | None = None
-    finish: Callable[[dict[str, str | list[str]], Job], Slots] | None = None
+    __slots__ = ("family", "finish", "folder", "fragment", "frame", "layout", "name", "template", "units")
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        family: str,
+        template: str | None,
+        folder: str = "aten",
+        units: Callable[[Job], Sequence[Unit]],
+        fragment: Callable[[Unit, Job], Slots],
+        layout: OneFile | FilePerUnit[Unit] | Sharded[Unit],
+        frame: Callable[[Job], Slots] | None = None,
+        finish: Callable[[dict[str, str | list[str]], Job], Slots] | None = None,
+    ) -> None:
+        self.name: Final = name
+        self.family: Final = family
+        self.template: Final = template
+        self.folder: Final = folder
+        self.units: Final = units
+        self.fragment: Final = fragment
+        self.layout: Final = layout
+        self.frame: Final = frame
+        self.finish: Final = finish
 
 
 #: An emitter of whatever units; the engine hands units back only to the emitter that they came from.

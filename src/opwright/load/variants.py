@@ -7,7 +7,6 @@ emitters of composite functions.
 
 from __future__ import annotations
 
-import string
 from typing import Final
 
 from opwright.load import cross_codes
@@ -38,6 +37,8 @@ _WITHOUT_OUT: Final = frozenset((
     "is_coalesced", "is_pinned", "is_same_size", "is_set_to", "q_per_channel_axis", "q_scale", "q_zero_point",
     "qscheme", "record_stream", "sparse_dim", "sym_constrain_range", "sym_constrain_range_for_size",
 ))  # fmt: skip
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 #: Tags that a synthesized overload takes over from the one it is made from.
 _INHERITED_TAGS: Final = frozenset(("nondeterministic_seeded", "view_copy", "pt2_compliant_tag"))
@@ -185,7 +186,7 @@ def _free_letters(schema: FunctionSchema) -> list[str]:
     used = [name for one in schema.arguments.all if one.annotation is not None for name in one.annotation.before]
     free: list[str] = []
     position = 0
-    for letter in string.ascii_lowercase:
+    for letter in _LETTERS:
         if letter in used[position:]:
             position = used.index(letter, position) + 1
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from opwright.model.native_function import NativeFunction
 from opwright.source.span import Span
@@ -17,8 +17,7 @@ def qualified_name(function: NativeFunction) -> str:
     return f"{function.namespace}::{function.name.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedOperator:
+class SelectedOperator(NamedTuple):
     """One operator that is kept.
 
     `name` is `namespace::name`, with `.overload` or without; `is_root` tells that models call it (others are kept
@@ -37,8 +36,7 @@ class SelectedOperator:
 _NOT_SELECTED: Final = SelectedOperator("", is_root=False, for_training=False, all_overloads=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """What a selective build keeps.
 
     `everything` keeps all operators. `kernel_dtypes` maps kernels to the dtypes they are wanted for,
@@ -52,9 +50,9 @@ class Selection:
 
     everything: bool = True
     everything_else: bool = False
-    operators: Mapping[str, SelectedOperator] = field(default_factory=dict)
-    kernel_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    edge_kernels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    operators: Mapping[str, SelectedOperator] = MappingProxyType({})
+    kernel_dtypes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    edge_kernels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     custom_classes: frozenset[str] = frozenset()
     build_features: frozenset[str] = frozenset()
     debug_info: tuple[str, ...] = ()
@@ -131,8 +129,7 @@ def _merged_operators(
 
 
 def _merged_operator(one: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
-    return replace(
-        one,
+    return one._replace(
         is_root=one.is_root or other.is_root,
         for_training=one.for_training or other.for_training,
         all_overloads=one.all_overloads or other.all_overloads,

@@ -31,7 +31,7 @@ class Flattening:
     >>> flattening = Flattening()
     >>> flattening.add(load_yaml(SourceText("ops.yaml", "[a, 1]")))
     >>> flattening.taken()
-    ([1, 4], [2, 5], ['a', '1'], ['', ''], [None, None], ['str', 'int'], [2, 0, 2, 0, 6])
+    ([1, 4], [2, 5], ['a', '1'], ['', ''], [None, None], ['str', 'int'], [2, False, 2, 0, 6])
     """
 
     def __init__(self) -> None:

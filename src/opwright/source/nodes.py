@@ -102,8 +102,12 @@ class Scalar:
         """Where the characters `value[start:end]` stand in the file, exactly, whatever the style.
 
         A part that folding or an escape wrote differently is covered as it is written. Where start equals end, the
-        span is the point before that character. Costs a scan of the scalar, so ask for it when there is a fault.
+        span is the point before that character. Unless the value stands in the file as it is, it costs a scan of the
+        scalar, so ask for it when there is a fault.
         """
+        if self.end - self.start == len(self.value) and self.file.text.startswith(self.value, self.start):
+            start = min(max(start, 0), len(self.value))
+            return Span(self.file, self.start + start, self.start + min(max(end, start), len(self.value)))
         from opwright.source.scalars import raw_offsets  # Only a run that has a fault needs it.
 
         offsets = raw_offsets(self.file.text, self.start, self.end, self.style, self.value)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from opwright.convention import dispatcher, native
@@ -49,7 +48,6 @@ Wrapped: TypeAlias = tuple[Unit, tuple[tuple[NativeFunction, Way], ...]]
 """A unit with those of its overloads that get a wrapper, and how each one works."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Backend:
     """The kernels under one dispatch key, with what decides how they are wrapped.
 
@@ -58,13 +56,26 @@ class Backend:
     `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
     """
 
-    key: DispatchKey
-    kernels: Mapping[NativeFunction, Kernel]
-    out_is_primary: bool = True
-    external: bool = False
-    device_guard: bool = False
-    symint: bool = True
-    class_name: str | None = None
+    __slots__ = ("class_name", "device_guard", "external", "kernels", "key", "out_is_primary", "symint")
+
+    def __init__(
+        self,
+        key: DispatchKey,
+        kernels: Mapping[NativeFunction, Kernel],
+        *,
+        out_is_primary: bool = True,
+        external: bool = False,
+        device_guard: bool = False,
+        symint: bool = True,
+        class_name: str | None = None,
+    ) -> None:
+        self.key: Final = key
+        self.kernels: Final = kernels
+        self.out_is_primary: Final = out_is_primary
+        self.external: Final = external
+        self.device_guard: Final = device_guard
+        self.symint: Final = symint
+        self.class_name: Final = class_name
 
     def primary(self, unit: Unit) -> NativeFunction:
         """The overload whose kernel stands for the whole unit."""

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from opwright.convention.functionalization import (
     BASE,
@@ -33,8 +32,7 @@ from opwright.release.rules import Rules
 _NAMESPACE: Final = "at::functionalization::"
 
 
-@dataclass(frozen=True, slots=True)
-class ViewMeta:
+class ViewMeta(NamedTuple):
     """The class of one view: the view itself or its in-place form, and the group that it stands in.
 
     `single_output` tells that of several outputs only the wanted one is made anew, where the table has a way.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -20,13 +19,13 @@ from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 
 
-@dataclass(frozen=True, eq=False)
 class Binding(Said):
     """A Python function, or a method of tensors: its overloads, the deprecated ones last."""
 
-    name: OperatorName
-    module: PythonModule
-    overloads: tuple[Overload, ...]
+    def __init__(self, name: OperatorName, module: PythonModule, overloads: tuple[Overload, ...]) -> None:
+        self.name: Final = name
+        self.module: Final = module
+        self.overloads: Final = overloads
 
     @cached_property
     def pairs(self) -> list[Pair]:

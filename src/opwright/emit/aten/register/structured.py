@@ -8,8 +8,7 @@ there is no `impl`; under `CompositeExplicitAutogradNonFunctional` the out overl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from opwright.convention import cpp, native
 from opwright.convention import structured as convention
@@ -30,8 +29,7 @@ from opwright.schema.types import TENSOR
 from opwright.source.diagnostic import Fault
 
 
-@dataclass(frozen=True, slots=True)
-class OutputClass:
+class OutputClass(NamedTuple):
     """The class that provides the outputs of one overload.
 
     `inherits` tells that `meta` relies on a parent's own bookkeeping of outputs, which is then called too; `guard` is
@@ -216,8 +214,7 @@ def _names(arguments: Sequence[Argument]) -> str:
     return ", ".join([one.name for one in arguments])
 
 
-@dataclass(frozen=True, slots=True)
-class _Calls:
+class _Calls(NamedTuple):
     """The arguments that one overload passes on to `meta`, to `impl`, and to the public out function."""
 
     meta: str

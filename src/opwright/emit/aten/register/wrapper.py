@@ -6,8 +6,7 @@ convention that the kernel has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from opwright.convention import cpp, dispatcher
 from opwright.cpp.signature import Signature
@@ -18,8 +17,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """What a wrapper is called and takes, and how it gets its result."""
 
     function: NativeFunction
