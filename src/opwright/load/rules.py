@@ -10,7 +10,7 @@ from opwright.load.draft import Draft, argument_span, dispatch_key_span, item_sp
 from opwright.load.type_rules import check_types
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel
-from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.function import Argument, Arguments, FunctionSchema
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Scalar, Sequence
 
@@ -32,6 +32,8 @@ _KEYED_DRAWS: Final = "_philox_"
 #: What an argument says of the operator that has it: (is a generator, is named dropout).
 _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
 
+_KEYWORDS_OF: Final[dict[Arguments, tuple[Argument, ...]]] = {}
+
 #: The arguments that say neither.
 _TELLING_NOTHING: Final[set[Argument]] = set()
 
@@ -48,8 +50,8 @@ def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey,
         draft.fault(codes.INHERITS, message, draft.key_span("structured_inherits"))
     if draft.precomputed is not None:
         _check_precomputed(draft, schema)
-    for one in schema.arguments.all:
-        if one.name in _KEYWORDS and (schema.name.text, one.name) not in _KEYWORD_ARGUMENTS:
+    for one in _keywords(schema.arguments):
+        if (schema.name.text, one.name) not in _KEYWORD_ARGUMENTS:
             message = f"argument is named `{one.name}`, a keyword of Python"
             draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, one.text))
     if draft.manual_kernel_registration and draft.kernels is not None:
@@ -119,6 +121,14 @@ def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
     for name in sorted(draft.cpp_no_default_args - defaulted):
         message = f"the schema has no argument `{name}` with a default"
         draft.fault(codes.NO_DEFAULT, message, item_span(draft.node, "cpp_no_default_args", name))
+
+
+def _keywords(arguments: Arguments) -> tuple[Argument, ...]:
+    """The arguments that are named like keywords of Python; each list is looked at once, for all entries."""
+    found = _KEYWORDS_OF.get(arguments)
+    if found is None:
+        found = _KEYWORDS_OF[arguments] = tuple([one for one in arguments.all if one.name in _KEYWORDS])
+    return found
 
 
 def _facts(one: Argument) -> tuple[bool, bool]:

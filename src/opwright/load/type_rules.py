@@ -6,11 +6,14 @@ from typing import Final
 
 from opwright.load import codes
 from opwright.load.draft import Draft, argument_span, item_span, return_span
-from opwright.schema.function import FunctionSchema
+from opwright.schema.function import Arguments, FunctionSchema
 from opwright.schema.types import SYMINT, BaseType, ClassType, ListType, OptionalType, Type
 
 _ARGUMENTS: Final[dict[Type, bool]] = {}
 _RETURNS: Final[dict[Type, bool]] = {}
+
+#: Lists of arguments that all have a form in C++.
+_SOUND: Final[set[Arguments]] = set()
 
 
 def is_argument_type(type: Type) -> bool:
@@ -41,10 +44,8 @@ def is_return_type(type: Type) -> bool:
 
 def check_types(draft: Draft, schema: FunctionSchema) -> None:
     """Reports each argument and return that C++ has no type for, and methods that cannot be called on a tensor."""
-    for one in schema.arguments.all:
-        if not is_argument_type(one.type):
-            message = f"`{one.type}` of argument `{one.name}` has no form in C++"
-            draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, one.text))
+    if schema.arguments not in _SOUND:
+        _check_arguments(draft, schema.arguments)
     for place, returned in enumerate(schema.returns):
         if not is_return_type(returned.type):
             at = return_span(draft.node, [one.text for one in schema.returns], place)
@@ -55,6 +56,16 @@ def check_types(draft: Draft, schema: FunctionSchema) -> None:
         message = f"`{schema.name}` cannot be a method: {reason}"
         at = item_span(draft.node, "variants", "method")
         draft.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
+
+
+def _check_arguments(draft: Draft, arguments: Arguments) -> None:
+    """Reports each argument that C++ has no type for; lists without such are looked at once for all overloads."""
+    wrong = [one for one in arguments.all if not is_argument_type(one.type)]
+    for one in wrong:
+        message = f"`{one.type}` of argument `{one.name}` has no form in C++"
+        draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, one.text))
+    if not wrong:
+        _SOUND.add(arguments)
 
 
 def _has_form(type: Type) -> bool:

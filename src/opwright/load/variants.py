@@ -15,7 +15,7 @@ from opwright.load.report import CrossReport
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
 from opwright.model.native_function import NATIVE_NAMESPACE, DeviceCheck, Kernel, NativeFunction
 from opwright.schema.annotation import annotation
-from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, SchemaKind, argument, returned
+from opwright.schema.function import Argument, FunctionSchema, Return, SchemaKind, argument, argument_list, returned
 from opwright.schema.names import OperatorName, operator_name
 from opwright.schema.signature import plain_argument, signature, signature_key
 from opwright.schema.types import TENSOR
@@ -147,7 +147,9 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     assert self_arg is not None, "an in-place schema has self"
     positional = tuple(plain_argument(one) if one is self_arg else one for one in arguments.positional)
     out = argument("out", self_arg.type, None, self_arg.annotation)
-    return FunctionSchema(_out_name(schema.name), Arguments(positional, arguments.keyword_only, (out,)), schema.returns)
+    return FunctionSchema(
+        _out_name(schema.name), argument_list(positional, arguments.keyword_only, (out,)), schema.returns
+    )
 
 
 def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annotations: bool) -> FunctionSchema:
@@ -158,7 +160,7 @@ def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annota
         positional = tuple(plain_argument(one) for one in positional)
         keyword_only = tuple(plain_argument(one) for one in arguments.pre_options + arguments.post_options)
     outs, returns = _outs(schema, letters)
-    return FunctionSchema(_out_name(schema.name), Arguments(positional, keyword_only, outs), returns)
+    return FunctionSchema(_out_name(schema.name), argument_list(positional, keyword_only, outs), returns)
 
 
 def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:

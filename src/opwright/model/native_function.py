@@ -287,11 +287,12 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
     It is where a return aliases an argument without writing it, where an argument joins the wildcard set, and where
     it is tagged as an in-place view.
     """
-    if any(one.annotation is not None and not one.annotation.is_write for one in schema.returns):
-        return True
+    for one in schema.returns:
+        if one.annotation is not None and not one.is_write:
+            return True
     if "inplace_view" in tags and schema.name.text not in _RESIZES:
         return True
-    return any(one.annotation is not None and "*" in one.annotation.after for one in schema.arguments.all)
+    return schema.arguments.joins_wildcard
 
 
 class NativeFunctionsGroup:

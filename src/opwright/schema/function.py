@@ -130,11 +130,16 @@ class Arguments:
     `options` + `post_options`; `out` are the keyword-only arguments that are written to. `non_out` is `positional`
     + `keyword_only`, `all` adds `out`: the order of the schema. Without a `self`, all of `positional` is
     `post_self`.
+
+    Interned: `argument_list` gives the same object for the same arguments, and half of all overloads share theirs.
+    `has_symint` tells of symbolic integers, `writes` whether any argument is written to, `writes_after_self` and
+    `writes_before_self` of those; `joins_wildcard` whether any joins the alias set `*`.
     """
 
     __slots__ = (
-        "all", "keyword_only", "non_out", "options", "out", "positional", "post_options", "post_self", "pre_options",
-        "pre_self", "self_arg",
+        "all", "has_symint", "joins_wildcard", "keyword_only", "non_out", "options", "out", "positional",
+        "post_options", "post_self", "pre_options", "pre_self", "self_arg", "writes", "writes_after_self",
+        "writes_before_self",
     )  # fmt: skip
 
     def __init__(
@@ -161,6 +166,12 @@ class Arguments:
             self.pre_options = keyword_only[:start]
             self.options = TensorOptions(*keyword_only[start : start + 4])
             self.post_options = keyword_only[start + 4 :]
+        self.has_symint: Final = any(one.type.is_symint_like for one in self.all)
+        self.writes: Final = any(one.is_write for one in self.all)
+        self.writes_before_self: Final = any(one.is_write for one in self.pre_self)
+        self.writes_after_self: Final = any(one.is_write for one in self.post_self)
+        annotations = [one.annotation for one in self.all if one.annotation is not None]
+        self.joins_wildcard: Final = any("*" in annotation.after for annotation in annotations)
 
     def __str__(self) -> str:
         shown = [argument.text for argument in self.positional]
@@ -171,8 +182,25 @@ class Arguments:
         return ", ".join(shown)
 
 
+_ALL_ARGUMENTS: Final[dict[tuple[tuple[Argument, ...], ...], Arguments]] = {}
+
+
+def argument_list(
+    positional: tuple[Argument, ...], keyword_only: tuple[Argument, ...] = (), out: tuple[Argument, ...] = ()
+) -> Arguments:
+    """The arguments of a schema that has these."""
+    key = (positional, keyword_only, out)
+    found = _ALL_ARGUMENTS.get(key)
+    if found is None:
+        found = _ALL_ARGUMENTS.setdefault(key, Arguments(positional, keyword_only, out))
+    return found
+
+
 class SchemaKind(enum.Enum):
     """What a function does with its arguments; exactly one holds for each schema."""
+
+    # Kinds are keys of many small tables; an enumeration's own hash is that of the name, worked out in Python.
+    __hash__ = object.__hash__
 
     functional = enum.auto()
     inplace = enum.auto()
@@ -198,7 +226,7 @@ class FunctionSchema:
         self.returns: Final = returns
         self.kind: Final = _kind(name, arguments)
         self._text: str | None = None
-        self.has_symint: Final = any(argument.type.is_symint_like for argument in arguments.all)
+        self.has_symint: Final = arguments.has_symint
 
     @property
     def is_out(self) -> bool:
@@ -224,6 +252,4 @@ def _kind(name: OperatorName, arguments: Arguments) -> SchemaKind:
     if arguments.out:
         scratch = any(argument.name.startswith("_scratch_") for argument in arguments.out)
         return SchemaKind.scratch if scratch else SchemaKind.out
-    if any(argument.is_write for argument in arguments.post_self):
-        return SchemaKind.mutable
-    return SchemaKind.functional
+    return SchemaKind.mutable if arguments.writes_after_self else SchemaKind.functional

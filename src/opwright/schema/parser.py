@@ -13,7 +13,7 @@ from opwright.schema import codes
 from opwright.schema.annotation import Annotation, annotation
 from opwright.schema.defaults import check_default
 from opwright.schema.fault import SchemaFault
-from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, returned
+from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, argument_list, returned
 from opwright.schema.names import OperatorName, parsed_operator_name
 from opwright.schema.rules import KEYWORDS, check_schema
 from opwright.schema.types import BASE_TYPES, CLASS_PREFIX, ListType, Type, base, class_type, list_of, optional
@@ -31,6 +31,7 @@ _BASE_NAMES: Final = frozenset(BASE_TYPES)
 
 _TYPES: Final[dict[str, Type]] = {}
 _ARGUMENTS: Final[dict[str, Argument]] = {}
+_LISTS: Final[dict[str, Arguments]] = {}
 _RETURNS: Final[dict[str, Return]] = {}
 
 
@@ -165,14 +166,17 @@ def _known_arguments(items: list[str]) -> Arguments | None:
             keyword_only.append(one)
     if len(names) + star != len(items) or (star and not keyword_only and not out):
         return None
-    return Arguments(tuple(positional), tuple(keyword_only), tuple(out))
+    return argument_list(tuple(positional), tuple(keyword_only), tuple(out))
 
 
 def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
     """The arguments up to and with the closing parenthesis."""
     close = text.find(") -> ", start)
-    known = _known_arguments(text[start:close].split(", ")) if close >= 0 else None
+    # Whole lists are repeated too: in a release's file every second one.
+    listed = text[start:close]
+    known = _LISTS.get(listed) or (_known_arguments(listed.split(", ")) if close >= 0 else None)
     if known is not None:
+        _LISTS[listed] = known
         return known, close + 1
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
@@ -197,7 +201,7 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
         position = _next_item(text, end)
     if star and not keyword_only and not out:
         raise SchemaFault(codes.STAR, "no argument follows `*`", position - 1, position)
-    return Arguments(tuple(positional), tuple(keyword_only), tuple(out)), position + 1
+    return argument_list(tuple(positional), tuple(keyword_only), tuple(out)), position + 1
 
 
 def _next_item(text: str, end: int) -> int:

@@ -49,7 +49,7 @@ class _Places:
 def check_schema(schema: FunctionSchema, text: str, start: int) -> None:
     """SchemaFault for the first rule that `schema`, which stands in `text` from `start`, breaks."""
     if schema.kind is SchemaKind.functional:
-        if any(one.is_write for one in schema.returns) or any(one.is_write for one in schema.arguments.pre_self):
+        if schema.arguments.writes_before_self or True in [one.is_write for one in schema.returns]:
             _check_written(schema, _Places(text, start))
         _check_self(schema, text, start)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, returned
+from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, argument_list, returned
 from opwright.schema.names import operator_name
 
 #: The base names of views and of their copying and inverse forms: `x_copy` goes with `x`, `x_scatter` with `x_inverse`.
@@ -86,7 +86,7 @@ def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
     if schema.name.text == "bernoulli.p":
         # The one overload whose default had to be dropped to keep the call unambiguous; its variants still have it.
         positional = tuple(argument(one.name, one.type, "0.5") if one.name == "p" else one for one in positional)
-    return Arguments(positional, tuple(plain_argument(one, strip_default=strip_default) for one in kept), ())
+    return argument_list(positional, tuple(plain_argument(one, strip_default=strip_default) for one in kept))
 
 
 SignatureKey = tuple[object, ...]
@@ -95,16 +95,28 @@ SignatureKey = tuple[object, ...]
 def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_form: bool = False) -> SignatureKey:
     """A value that is equal exactly where `signature` with the same options is; cheaper to make and to hash."""
     name, arguments = schema.name, schema.arguments
-    if schema.name.text == "bernoulli.p":
+    if name.text == "bernoulli.p":
         arguments, strip_default = _plain_arguments(schema, strip_default), False
+    keys = _STRIPPED_KEYS if strip_default else _PLAIN_KEYS
+    listed = keys.get(arguments)
+    if listed is None:
+        listed = keys[arguments] = _arguments_key(arguments, strip_default)
+    types = [one.type for one in schema.returns]
+    if arguments.writes:
+        types += [one.type for one in unreturned_writes(schema)]
+    return (view_base_name(name.base) if view_form else name.base, name.dunder, listed, *types)
+
+
+#: What a key has of the arguments, which many schemas share.
+_PLAIN_KEYS: Final[dict[Arguments, SignatureKey]] = {}
+_STRIPPED_KEYS: Final[dict[Arguments, SignatureKey]] = {}
+
+
+def _arguments_key(arguments: Arguments, strip_default: bool) -> SignatureKey:
     pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
+    kept = arguments.pre_options + arguments.post_options
     return (
-        view_base_name(name.base) if view_form else name.base,
-        name.dunder,
         pre_self,
         tuple([plain_argument(one, strip_default=strip_default) for one in arguments.positional]),
-        tuple(
-            [plain_argument(one, strip_default=strip_default) for one in arguments.pre_options + arguments.post_options]
-        ),
-        tuple([one.type for one in schema.returns] + [one.type for one in unreturned_writes(schema)]),
+        tuple([plain_argument(one, strip_default=strip_default) for one in kept]),
     )
