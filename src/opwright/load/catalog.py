@@ -94,6 +94,5 @@ def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list
         if function is None:
             report.leave_out(item)
         else:
-            report.add(function, item)
             loaded.append(function)
     return loaded

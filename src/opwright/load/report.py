@@ -11,7 +11,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.names import parsed_operator_name
 from opwright.schema.signature import view_base_name
 from opwright.source.diagnostic import Diagnostics, Label
-from opwright.source.nodes import Mapping, Scalar
+from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.span import Span
 
 _OPERATOR: Final = re.compile(r"\s*(?:\w+::)*(\w+)")
@@ -20,24 +20,17 @@ _OPERATOR: Final = re.compile(r"\s*(?:\w+::)*(\w+)")
 class CrossReport:
     """The sink of a file with what places need: the node of each function's entry.
 
-    It also knows which entries are left out since they have a fault of their own, so that what follows from their
-    absence is not reported: whoever mends the one fault would find the other gone.
+    The nodes are not kept while a file is loaded, for few runs have such a fault: then the file is read again. It also
+    knows which entries are left out since they have a fault of their own, so that what follows from their absence is
+    not reported: whoever mends the one fault would find the other gone.
     """
 
-    __slots__ = ("_absent", "_nodes", "_sink")
+    __slots__ = ("_absent", "_entries", "_sink")
 
     def __init__(self, sink: Diagnostics) -> None:
         self._sink: Final = sink
-        self._nodes: Final[dict[NativeFunction, Mapping]] = {}
+        self._entries: dict[int, Mapping] | None = None
         self._absent: Final[set[str]] = set()
-
-    def add(self, function: NativeFunction, node: Mapping) -> None:
-        """Takes down where a function's entry stands."""
-        self._nodes[function] = node
-
-    def add_synthesized(self, function: NativeFunction, base: NativeFunction) -> None:
-        """Takes down that a function was made from another."""
-        self._nodes[function] = self._nodes[base]
 
     def leave_out(self, node: Mapping) -> None:
         """Takes down that an entry has a fault and is not loaded."""
@@ -54,31 +47,41 @@ class CrossReport:
         """Whether an entry that is left out has that base name, or is a copying form of it."""
         return bool(self._absent) and view_base_name(base) in self._absent
 
+    def _entry(self, function: NativeFunction) -> Mapping:
+        """The node of a function's entry."""
+        if self._entries is None:
+            from opwright.source.yaml import load_yaml
+
+            root = load_yaml(function.entry.file)
+            items = root.items if isinstance(root, Sequence) else []
+            self._entries = {item.start: item for item in items if isinstance(item, Mapping)}
+        return self._entries[function.entry.start]
+
     def name(self, function: NativeFunction) -> Span:
         """Where the name of a function stands."""
-        return name_span(self._nodes[function])
+        return name_span(self._entry(function))
 
     def key(self, function: NativeFunction, field: str) -> Span:
         """Where the name of a field stands, or the function's own where the field is not given."""
-        found = self._nodes[function].entry(field)
+        found = self._entry(function).entry(field)
         return self.name(function) if found is None else found[0].span
 
     def value(self, function: NativeFunction, field: str) -> Span:
         """Where the value of a field stands, or the function's name where the field is not given."""
-        found = self._nodes[function].get(field)
+        found = self._entry(function).get(field)
         return self.name(function) if found is None else found.span
 
     def word(self, function: NativeFunction, field: str, word: str) -> Span:
         """Where a word stands in the value of a field that is text or a list of texts."""
-        return item_span(self._nodes[function], field, word)
+        return item_span(self._entry(function), field, word)
 
     def dispatch_key(self, function: NativeFunction, name: str) -> Span:
         """Where the dispatch table of a function names a key."""
-        return dispatch_key_span(self._nodes[function], name)
+        return dispatch_key_span(self._entry(function), name)
 
     def kernel(self, function: NativeFunction, name: str) -> Span:
         """Where the dispatch table of a function spells a kernel."""
-        table = self._nodes[function].get("dispatch")
+        table = self._entry(function).get("dispatch")
         for _, value in table.entries if isinstance(table, Mapping) else ():
             if isinstance(value, Scalar) and value.value == name:
                 return value.span
@@ -86,7 +89,7 @@ class CrossReport:
 
     def returns(self, function: NativeFunction) -> Span:
         """Where a function's returns stand."""
-        func = self._nodes[function].get("func")
+        func = self._entry(function).get("func")
         if not isinstance(func, Scalar):
             return self.name(function)
         arrow = func.value.rfind(") -> ")
@@ -94,7 +97,7 @@ class CrossReport:
 
     def argument(self, function: NativeFunction, text: str) -> Span:
         """Where an argument of a function stands."""
-        return argument_span(self._nodes[function], text)
+        return argument_span(self._entry(function), text)
 
     def error(
         self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()

@@ -69,7 +69,6 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
         made.append(_synthesized(base, _functional_schema(base.schema), False))
     for function in made:
         members[function.kind] = function
-        report.add_synthesized(function, base)
         if signature_key(function.schema) != operation.key:
             _report_misfit(base, f"its signature would be `{function.schema}`", report)
     return made

@@ -38,10 +38,7 @@ def read_tree(file: SourceText) -> Node:
     Raises Fault as `load_yaml` does.
     """
     root = read_coming(file)
-    if isinstance(root, _Coming):
-        for _ in root:
-            pass
-    return root
+    return Sequence(file, root.start, root.end, list(root)) if isinstance(root, _Coming) else root
 
 
 def read_coming(file: SourceText) -> Node:
@@ -52,7 +49,7 @@ def read_coming(file: SourceText) -> Node:
 
 
 class _Coming(Sequence):
-    """A list of which another process gives the items; iterating over it fills `items`."""
+    """A list of which another process gives the items. None of them is kept, so that their memory is used again."""
 
     __slots__ = ("_stream",)
 
@@ -61,19 +58,19 @@ class _Coming(Sequence):
         self._stream = stream
 
     def __iter__(self) -> Iterator[Node]:
-        yield from self.items
-        with self._stream:
-            while more := self._next():
-                self.items += more
-                yield from more
-
-    def _next(self) -> list[Node]:
-        """The next items; those that the other process does not give are read here, all at once."""
-        more = _received(self.file, self._stream)
-        if more is None:
+        given = 0
+        some: list[Node] | None = self.items
+        self.items = []
+        while some:
+            given += len(some)
+            yield from some
+            some = None
+            some = _received(self.file, self._stream)
+        self._stream.close()
+        if some is None:
+            # What the other process does not give is read here.
             root = _loaded(self.file)
-            return root.items[len(self.items) :] if isinstance(root, Sequence) else []
-        return more
+            yield from root.items[given:] if isinstance(root, Sequence) else ()
 
 
 def _received(file: SourceText, stream: IO[bytes]) -> list[Node] | None:
