@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.build.engine import Engine, Summary
@@ -164,14 +165,19 @@ def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_native_aot(map(inputs.read_text, declared), catalog, sink)
 
 
+#: Modules that are imported where they are needed, by the runs that need them: all that write files, or load a file.
+_MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers", "emit.aten.kernel_checks")
+_MODULES_FOR: Final = {
+    DERIVATIVES: ("load.derivatives", "load.derivative_matching"),
+    DEPRECATED: ("load.deprecated", "emit.python.units"),
+}
+
+
 def import_modules(families: Iterable[str]) -> None:
     """Import now what a run of these families imports sooner or later: another process may be at work meanwhile."""
-
     loaded = yaml_names(families)
-    if DERIVATIVES in loaded:
-        pass
-    if DEPRECATED in loaded:
-        pass
+    for name in (*_MODULES, *(module for file in loaded for module in _MODULES_FOR.get(file, ()))):
+        import_module(f"opwright.{name}")
     import_emitters(families)
 
 
