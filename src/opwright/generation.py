@@ -149,11 +149,13 @@ def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> No
     check_kernels(job, families, sink)
 
 
-def _check_bindings(job: Job, sink: Diagnostics) -> None:
-    """Report functions that Python cannot have, before anything is written."""
-    from opwright.emit.python.units import check_bindings
+def _check_bindings(job: Job, sink: Diagnostics, *, later: bool) -> None:
+    """Report functions that Python cannot have, before anything is written; `later` leaves that to their emitters."""
+    from opwright.emit.python.units import check_bindings, check_modules
 
-    check_bindings(job, sink)
+    check_modules(job, sink)
+    if not later:
+        check_bindings(job, sink)
 
 
 def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
@@ -240,14 +242,15 @@ class Outcome(NamedTuple):
 class Generation:
     """A run whose inputs are loaded: it can be planned, and written.
 
-    `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs.
+    `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs; with
+    `later`, what Python cannot have is found when its files are made, by as many processes as make them.
 
     >>> request = Request(inputs=open_inputs(), folders=build_folders("build"), families=("declarations_yaml",))
     >>> [output.path for output in Generation(request).plan().outputs]
     ['Declarations.yaml']
     """
 
-    def __init__(self, request: Request, sink: Diagnostics | None = None) -> None:
+    def __init__(self, request: Request, sink: Diagnostics | None = None, *, later: bool = False) -> None:
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
@@ -276,7 +279,7 @@ class Generation:
         check_emittable(self.job, self.sink)
         _check_kernels(self.job, request.families, self.sink)
         if "python" in request.families:
-            _check_bindings(self.job, self.sink)
+            _check_bindings(self.job, self.sink, later=later)
         self.sink.raise_if_errors()
         inputs = request.inputs
 

@@ -8,11 +8,11 @@ from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
 from opwright.emit.emitter import Job, Options
 from opwright.emit.python import annotated_arguments, files, return_types, torch_functions
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
-from opwright.emit.python.units import Binding, bindings, check_bindings
+from opwright.emit.python.units import Binding, bindings, check_bindings, check_modules
 from opwright.load.deprecated import load_deprecated
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from opwright.source.diagnostic import Diagnostic, Diagnostics
+from opwright.source.diagnostic import Diagnostic, Diagnostics, FaultsFound
 from opwright.source.text import SourceFile
 from tests.emit.emitting import RULES, job_of, paths_of, slots_of
 
@@ -59,7 +59,9 @@ def with_deprecated(job: Job, text: str) -> Job:
 def refusals(entries: str, deprecated: str = "") -> tuple[Diagnostic, ...]:
     """What is reported of functions that have no binding."""
     sink = Diagnostics()
-    check_bindings(with_deprecated(job_of(entries), deprecated), sink)
+    job = with_deprecated(job_of(entries), deprecated)
+    check_modules(job, sink)
+    check_bindings(job, sink)
     return sink.sorted()
 
 
@@ -350,14 +352,16 @@ def test_deprecated_out_form_is_compared_with_deprecated_signatures() -> None:
 
 
 def test_all_refusals_are_reported_together() -> None:
-    """One run tells of all functions that have no binding, and makes those that have one."""
+    """One run tells of all functions that have no binding, and so does whoever asks for the bindings."""
     entries = """
 - func: mix(Tensor self, SymBool by) -> Tensor
 - func: tell(Tensor self) -> (bool, Tensor)
 - func: still(Tensor self) -> Tensor
 """
     assert [one.code for one in refusals(entries)] == ["E1024", "E1025"]
-    assert binding_of(entries, "still").takes_nothing is False
+    with pytest.raises(FaultsFound) as found:
+        binding_of(entries, "still")
+    assert [one.code for one in found.value.diagnostics] == ["E1024", "E1025"]
 
 
 def test_module_that_is_not_there_is_a_warning() -> None:

@@ -276,8 +276,8 @@ class Engine:
                 return output.make(target)
             slots = output.slots
             return self.renderer.render(output.template, slots() if callable(slots) else slots)
-        except Fault as fault:
-            found.add(fault.diagnostic)
+        except (Fault, FaultsFound) as fault:
+            found.take(fault)
             return None
 
 
@@ -292,5 +292,5 @@ def _placed(emitted: Iterable[Emitted], plan: Plan, found: Diagnostics) -> Itera
                     found.add(fault.diagnostic)
                 else:
                     yield planned, output
-        except Fault as fault:
-            found.add(fault.diagnostic)
+        except (Fault, FaultsFound) as fault:
+            found.take(fault)

@@ -131,7 +131,7 @@ def loaded(
         from opwright.generation import Generation, import_modules
 
         import_modules(families)
-        return Generation(request(), sink)
+        return Generation(request(), sink, later=True)
 
 
 def _readable(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:

@@ -75,7 +75,7 @@ def _load_file(
     except Fault as fault:
         sink.add(fault.diagnostic)
         return []
-    sink.extend(around.sink)
+    sink.extend(around.sink.since(0))
     return functions
 
 

@@ -10,6 +10,7 @@ import contextlib
 import marshal
 import os
 
+from opwright.source.diagnostic import Fault
 from opwright.source.flat import Flattening, unflattened
 from opwright.source.nodes import Sequence
 
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Row
     from typing import IO, NoReturn
 
+    from opwright.source.flat import Flat
     from opwright.source.nodes import Node
     from opwright.source.span import SourceText
 
 __all__ = ["read_coming", "read_tree", "reading_ahead"]
 
-_LENGTH_BYTES = 8
+_NUMBER_BYTES = 4
 _AT_ONCE = 150
 """How many items of a list pass from one process to the other at once."""
 
-#: What comes of each file that is read ahead, by the identity of the file.
-_streams: dict[int, IO[bytes]] = {}
+#: The process that reads it, for each file that is read ahead and was not asked for.
+_readings: dict[SourceText, _Reading] = {}
 
 
 def read_tree(file: SourceText) -> Node:
@@ -43,19 +45,19 @@ def read_tree(file: SourceText) -> Node:
 
 def read_coming(file: SourceText) -> Node:
     """The same, but the items of a list may still be to come: iterate over it, once, which may raise the Fault."""
-    stream = _streams.pop(id(file), None)
-    first = None if stream is None else _received(file, stream)
-    return _loaded(file) if stream is None or not first else _Coming(file, first, stream)
+    reading = _readings.pop(file, None)
+    first = None if reading is None else reading.next_items(file)
+    return _loaded(file) if reading is None or not first else _Coming(file, first, reading)
 
 
 class _Coming(Sequence):
     """A list of which another process gives the items. None of them is kept, so that their memory is used again."""
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_reading",)
 
-    def __init__(self, file: SourceText, first: list[Node], stream: IO[bytes]) -> None:
+    def __init__(self, file: SourceText, first: list[Node], reading: _Reading) -> None:
         super().__init__(file, first[0].start, len(file.text), first)
-        self._stream = stream
+        self._reading = reading
 
     def __iter__(self) -> Iterator[Node]:
         given = 0
@@ -65,19 +67,11 @@ class _Coming(Sequence):
             given += len(some)
             yield from some
             some = None
-            some = _received(self.file, self._stream)
-        self._stream.close()
+            some = self._reading.next_items(self.file)
         if some is None:
             # What the other process does not give is read here.
             root = _loaded(self.file)
             yield from root.items[given:] if isinstance(root, Sequence) else ()
-
-
-def _received(file: SourceText, stream: IO[bytes]) -> list[Node] | None:
-    """The next items of a file, none where there are no more; None where the other process gave up on it."""
-    length = stream.read(_LENGTH_BYTES)
-    data = stream.read(int.from_bytes(length, "little"))
-    return unflattened(file, marshal.loads(data)) if data else None
 
 
 def _loaded(file: SourceText) -> Node:
@@ -89,58 +83,84 @@ def _loaded(file: SourceText) -> Node:
 
 @contextlib.contextmanager
 def reading_ahead(files: Row[SourceText]) -> Iterator[None]:
-    """Within the context, another process reads these files, and `read_tree` takes what it gives.
+    """Within the context, another process reads these files, in this order, and `read_tree` takes what it gives.
 
-    They are read in this order, and had better be asked for in it. The caller knows that this process can be copied.
+    The caller knows that this process can be copied.
     """
-    pipes = [os.pipe() for _ in files]
-    process = os.fork()
-    if not process:
-        _read_apart(files, pipes)
-    streams = []
-    for file, (results, send) in zip(files, pipes, strict=True):
-        os.close(send)
-        _streams[id(file)] = stream = os.fdopen(results, "rb")
-        streams.append(stream)
+    reading = _Reading(files)
+    _readings.update(dict.fromkeys(files, reading))
     try:
         yield
     finally:
-        for file, stream in zip(files, streams, strict=True):
-            _streams.pop(id(file), None)
-            # The other process ends where nobody listens.
-            stream.close()
-        os.waitpid(process, 0)
+        for file in files:
+            _readings.pop(file, None)
+        reading.end()
 
 
-def _read_apart(files: Row[SourceText], pipes: Row[tuple[int, int]]) -> NoReturn:
+class _Reading:
+    """A process that reads files, and what came of it so far.
+
+    A message is the number of a file, a length, and so many bytes: items of the file, or nothing where it ends.
+    """
+
+    def __init__(self, files: Row[SourceText]) -> None:
+        results, send = os.pipe()
+        self._process = os.fork()
+        if not self._process:
+            os.close(results)
+            _read_apart(files, send)
+        os.close(send)
+        self._results: IO[bytes] = os.fdopen(results, "rb")
+        self._files = list(files)
+        self._came: dict[SourceText, list[bytes]] = {file: [] for file in files}
+
+    def next_items(self, file: SourceText) -> list[Node] | None:
+        """The next items of a file, none where there are no more; None where the process gave up on it."""
+        came = self._came[file]
+        while not came:
+            number = self._results.read(_NUMBER_BYTES)
+            if not number:
+                return None
+            length = int.from_bytes(self._results.read(_NUMBER_BYTES), "little")
+            self._came[self._files[int.from_bytes(number, "little")]].append(self._results.read(length))
+        items = marshal.loads(came.pop(0))
+        return None if items is None else unflattened(file, items)
+
+    def end(self) -> None:
+        """Wait for the process, which ends when nobody listens."""
+        self._results.close()
+        os.waitpid(self._process, 0)
+
+
+def _read_apart(files: Row[SourceText], send: int) -> NoReturn:
     """The life of the other process."""
     import gc
 
     gc.disable()
     try:
-        for results, _ in pipes:
-            os.close(results)
-        for file, (_, send) in zip(files, pipes, strict=True):
-            # What fails here, a fault of the file among it, leaves the file to the first process.
-            with os.fdopen(send, "wb") as stream, contextlib.suppress(Exception):
-                _send_items(file, stream)
+        with os.fdopen(send, "wb") as results:
+            for number, file in enumerate(files):
+                for flat in _parts(file):
+                    data = marshal.dumps(flat)
+                    results.write(number.to_bytes(_NUMBER_BYTES, "little"))
+                    results.write(len(data).to_bytes(_NUMBER_BYTES, "little"))
+                    results.write(data)
+                    results.flush()
     finally:
         # This copy must not go on with what the first process is about to do.
         os._exit(0)
 
 
-def _send_items(file: SourceText, stream: IO[bytes]) -> None:
+def _parts(file: SourceText) -> Iterator[Flat | None]:
+    """The items of a file, some at a time, and then none; None where the rest is left to the first process."""
     from opwright.source.yaml import load_items
 
     flattening = Flattening()
-    for items in load_items(file, _AT_ONCE):
-        for item in items:
-            flattening.add(item)
-        _send(marshal.dumps(flattening.taken()), stream)
-    _send(marshal.dumps(flattening.taken()), stream)
-
-
-def _send(data: bytes, stream: IO[bytes]) -> None:
-    stream.write(len(data).to_bytes(_LENGTH_BYTES, "little"))
-    stream.write(data)
-    stream.flush()
+    try:
+        for items in load_items(file, _AT_ONCE):
+            for item in items:
+                flattening.add(item)
+            yield flattening.taken()
+        yield flattening.taken()
+    except (Fault, ValueError, RecursionError):
+        yield None

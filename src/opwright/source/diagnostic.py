@@ -156,10 +156,18 @@ class Diagnostics:
         if diagnostic.severity is Severity.ERROR:
             self._has_errors = True
 
-    def extend(self, more: Diagnostics) -> None:
-        """Adds all that another one has."""
-        for diagnostic in more._found:
+    def extend(self, more: Iterable[Diagnostic]) -> None:
+        """Adds several diagnostics."""
+        for diagnostic in more:
             self.add(diagnostic)
+
+    def take(self, raised: Fault | FaultsFound) -> None:
+        """Adds what was raised."""
+        self.extend(raised.diagnostics if isinstance(raised, FaultsFound) else [raised.diagnostic])
+
+    def since(self, count: int) -> list[Diagnostic]:
+        """What was added after the first so many."""
+        return self._found[count:]
 
     def error(
         self,

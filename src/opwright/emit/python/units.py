@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
 from opwright.convention.python.overloads import Overload, Pair, ordered, paired
@@ -16,7 +16,7 @@ from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
 from opwright.model.said import Said
 from opwright.schema.names import OperatorName
-from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
 
 
 class Binding(Said):
@@ -59,13 +59,6 @@ class Binding(Said):
         return f"THPVariable_{self.name.name}"
 
 
-class _Bindings(NamedTuple):
-    """The bindings of a job by module, and what keeps others from being made."""
-
-    by_module: Mapping[PythonModule, list[Binding]]
-    faults: list[Fault]
-
-
 @per_job
 def bound_functions(job: Job) -> list[NativeFunction]:
     """The overloads that get a binding."""
@@ -84,79 +77,94 @@ def _modules(function: NativeFunction) -> list[PythonModule]:
     return [*modules, TENSOR_METHODS] if function.method else modules
 
 
-class _Collector:
-    """Puts overloads into groups, and groups into bindings; notes what is refused."""
+@per_job
+def _functions_by_module(job: Job) -> dict[PythonModule, list[NativeFunction]]:
+    """The overloads of each module."""
+    found: dict[PythonModule, list[NativeFunction]] = {module: [] for module in MODULES}
+    for function in bound_functions(job):
+        for module in _modules(function):
+            found[module].append(function)
+    return found
 
-    def __init__(self) -> None:
-        self.faults: Final[list[Fault]] = []
-        self._groups: Final[dict[PythonModule, dict[str, list[Overload]]]] = {module: {} for module in MODULES}
-        self._refused: Final[set[tuple[PythonModule, str]]] = set()
+
+class _Collector:
+    """Puts the overloads of a module into groups, and groups into bindings; notes what is refused."""
+
+    def __init__(self, module: PythonModule) -> None:
+        self.faults: Final[list[Diagnostic]] = []
+        self._module: Final = module
+        self._method: Final = module is TENSOR_METHODS
+        self._groups: Final[dict[str, list[Overload]]] = {}
+        self._refused: Final[set[str]] = set()
 
     def add(self, function: NativeFunction) -> None:
-        """Adds an overload to its modules."""
-        for module in _modules(function):
-            name = function.name.name
-            try:
-                overload = Overload(function_signature(function, method=module is TENSOR_METHODS), function)
-                check_overload(overload)
-            except REFUSALS as refusal:
-                self._refuse(module, name, refused(function, refusal))
-            else:
-                self._groups[module].setdefault(name, []).append(overload)
+        """Adds an overload of the module."""
+        name = function.name.name
+        try:
+            overload = Overload(function_signature(function, method=self._method), function)
+            check_overload(overload)
+        except REFUSALS as refusal:
+            self._refuse(name, refused(function, refusal))
+        else:
+            self._groups.setdefault(name, []).append(overload)
 
     def add_deprecated(self, one: DeprecatedSignature) -> None:
-        """Adds a deprecated signature where its function has a binding."""
-        for module in _modules(one.function):
-            name = one.function.name.name
-            group = self._groups[module].get(name)
-            if group is None:
-                continue
-            category, method = one.function.category_override, module is TENSOR_METHODS
-            try:
-                signature = python_signature(
-                    one.schema, category=category, method=method, passed=one.passed, place=one.place
-                )
-                overload = Overload(signature, one.function)
-                check_overload(overload)
-            except REFUSALS as refusal:
-                self._refuse(module, name, refused(one.function, refusal, one.place))
-            else:
-                group.append(overload)
+        """Adds a deprecated signature if its function has a binding in the module."""
+        name = one.function.name.name
+        group = self._groups.get(name)
+        if group is None or self._module not in _modules(one.function):
+            return
+        category = one.function.category_override
+        try:
+            signature = python_signature(
+                one.schema, category=category, method=self._method, passed=one.passed, place=one.place
+            )
+            overload = Overload(signature, one.function)
+            check_overload(overload)
+        except REFUSALS as refusal:
+            self._refuse(name, refused(one.function, refusal, one.place))
+        else:
+            group.append(overload)
 
-    def _refuse(self, module: PythonModule, name: str, fault: Fault) -> None:
+    def _refuse(self, name: str, fault: Fault) -> None:
         # What follows from the fault of another overload of the name would be gone with it.
-        self._refused.add((module, name))
-        self.faults.append(fault)
+        self._refused.add(name)
+        self.faults.append(fault.diagnostic)
 
-    def bindings(self, module: PythonModule) -> list[Binding]:
-        """The bindings of a module, in the order in which their names first occur."""
+    def bindings(self) -> list[Binding]:
+        """The bindings of the module, in the order in which their names first occur. Raises FaultsFound."""
         made = []
-        for name, group in self._groups[module].items():
-            if (module, name) not in self._refused:
-                binding = Binding(group[0].function.name, module, tuple(group))
+        for name, group in self._groups.items():
+            if name not in self._refused:
+                binding = Binding(group[0].function.name, self._module, tuple(group))
                 try:
                     _ = binding.pairs
                 except REFUSALS as refusal:
-                    self.faults.append(refused(group[0].function, refusal))
+                    self._refuse(name, refused(group[0].function, refusal))
                 else:
                     made.append(binding)
+        if self.faults:
+            raise FaultsFound(self.faults)
         return made
 
 
 @per_job
-def _bindings(job: Job) -> _Bindings:
-    collector = _Collector()
-    for function in bound_functions(job):
+def _by_module(job: Job) -> dict[PythonModule, list[Binding]]:
+    """The bindings that were asked for."""
+    return {}
+
+
+def _bindings(job: Job, module: PythonModule) -> list[Binding]:
+    collector = _Collector(module)
+    for function in _functions_by_module(job)[module]:
         collector.add(function)
     for one in job.deprecated:
         collector.add_deprecated(one)
-    return _Bindings({module: collector.bindings(module) for module in MODULES}, collector.faults)
+    return collector.bindings()
 
 
-def check_bindings(job: Job, sink: Diagnostics) -> None:
-    """Reports what keeps functions from getting their binding."""
-    for fault in _bindings(job).faults:
-        sink.add(fault.diagnostic)
+def check_modules(job: Job, sink: Diagnostics) -> None:
+    """Warns of functions of modules that there are not."""
     for function in bound_functions(job):
         name = function.python_module
         if name is not None and name not in _BY_KEY:
@@ -164,9 +172,24 @@ def check_bindings(job: Job, sink: Diagnostics) -> None:
             sink.warning(UNKNOWN_MODULE, message, function.entry, help=did_you_mean(name, _BY_KEY))
 
 
+def check_bindings(job: Job, sink: Diagnostics) -> None:
+    """Reports what keeps functions from getting their binding."""
+    for module in MODULES:
+        try:
+            bindings(job, module)
+        except FaultsFound as found:
+            sink.take(found)
+
+
 def bindings(job: Job, module: PythonModule) -> list[Binding]:
-    """The functions of a module, or the methods, in the order in which their names first occur."""
-    return _bindings(job).by_module[module]
+    """The functions of a module, or the methods, in the order in which their names first occur.
+
+    Raises FaultsFound with what keeps any of them from being made.
+    """
+    known = _by_module(job)
+    if module not in known:
+        known[module] = _bindings(job, module)
+    return known[module]
 
 
 def by_name(found: Iterable[Binding]) -> Sequence[Binding]:

@@ -1,0 +1,140 @@
+"""What another process reads of a YAML file is what this one would read, and its failures make no difference."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from opwright.source import ahead
+from opwright.source.ahead import read_coming, read_tree, reading_ahead
+from opwright.source.diagnostic import Fault
+from opwright.source.flat import Flattening
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_items, load_yaml
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+
+ENTRIES = "".join(
+    f"- func: f{number}(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: f{number}\n  tags: [core, 'view']\n"
+    for number in range(500)
+)
+FILES = {
+    "many": ENTRIES,
+    "styles": "- 'a'\n- \"b\\n\"\n- |\n  c\n\n- >\n  d\n- !!str 1\n- 2\n- yes\n-\n- {}\n- []\n- [[x], {y: z}]\n# end\n",
+    "breaks": "- a: 1\r\n  b: two\r\n- c\r\n",
+    "flow": "[a, {b: c}, [d]]\n",
+    "mapping": "a: 1\nb: [2]\n",
+    "word": "word\n",
+    "anchors": ENTRIES + "- &x {a: 1}\n- *x\n- <<: *x\n  b: 2\n",
+    "deep": "- " + "[" * 400 + "]" * 400 + "\n",
+}
+FAULTS = {
+    "late": ENTRIES + "- [unclosed\n",
+    "early": "- 'unclosed\n",
+    "empty": "# nothing\n",
+    "alias": ENTRIES + "- *nowhere\n",
+    "two": "- a\n---\n- b\n",
+}
+
+
+def shape(node: Node) -> object:
+    """All that a node says, to be compared."""
+    if isinstance(node, Scalar):
+        return node.start, node.end, node.value, node.style, node.tag, node.kind
+    if isinstance(node, Mapping):
+        return "mapping", node.start, node.end, [(shape(key), shape(value)) for key, value in node.entries]
+    return "list", node.start, node.end, [shape(item) for item in node.items]
+
+
+def items_shape(node: Node) -> object:
+    """The same; of a list at the root, which need not know where it stands, only the items."""
+    return [shape(item) for item in node.items] if isinstance(node, Sequence) else shape(node)
+
+
+def list_of(node: Node) -> Sequence:
+    """A list at the root."""
+    assert isinstance(node, Sequence)
+    return node
+
+
+def source(name: str) -> SourceFile:
+    """A file of the table."""
+    return SourceFile(f"{name}.yaml", {**FILES, **FAULTS}[name])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nodes_are_those_of_the_file(name: str) -> None:
+    """Values, styles, tags, types and places, however the items came."""
+    file = source(name)
+    with reading_ahead([file]):
+        assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
+
+
+@pytest.mark.parametrize("name", ["many", "styles", "breaks", "flow"])
+def test_plain_lists_are_not_read_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process reads nothing of a file that the other one can give."""
+    file = source(name)
+    monkeypatch.setattr(ahead, "_loaded", lambda _: pytest.fail("the file was read here too"))
+    with reading_ahead([file]):
+        assert isinstance(read_tree(file), Sequence)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_those_of_the_file(name: str) -> None:
+    """A fault that the other process meets is raised here, wherever it stands."""
+    file = source(name)
+    with pytest.raises(Fault) as expected:
+        load_yaml(file)
+    with reading_ahead([file]), pytest.raises(Fault) as found:
+        read_tree(file)
+    assert found.value.diagnostic == expected.value.diagnostic
+
+
+def test_items_come_before_the_fault() -> None:
+    """Whoever takes the items as they come gets those before the fault first."""
+    file = source("late")
+    taken: list[Node] = []
+    with reading_ahead([file]), pytest.raises(Fault):
+        for item in list_of(read_coming(file)):
+            assert isinstance(item, Mapping)
+            taken.append(item)
+    assert len(taken) >= 150
+    assert [shape(item) for item in taken] == [shape(item) for item in list_of(load_yaml(source("many"))).items][
+        : len(taken)
+    ]
+
+
+def test_several_files_in_any_order() -> None:
+    """A file that is never asked for, or late, holds up nothing; one that was not to be read ahead is read here."""
+    files = [source(name) for name in ("many", "anchors", "breaks", "flow")]
+    with reading_ahead(files[:3]):
+        for file in (files[2], files[3], files[0]):
+            assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
+    assert items_shape(read_tree(files[1])) == items_shape(load_yaml(files[1]))
+
+
+def test_a_process_that_dies_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What had come is kept, the rest is read here."""
+    file = source("many")
+    first, taken = os.getpid(), Flattening.taken
+    told: list[Flattening] = []
+
+    def die_after_one(self: Flattening) -> object:
+        if os.getpid() != first and told:
+            os._exit(9)
+        told.append(self)
+        return taken(self)
+
+    monkeypatch.setattr(Flattening, "taken", die_after_one)
+    with reading_ahead([file]):
+        assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
+
+
+def test_parts_are_all_items() -> None:
+    """The parts of a list are its items, none twice, none missing."""
+    file = source("many")
+    parts = list(load_items(file, 7))
+    assert len(parts) > 50
+    assert [shape(item) for part in parts for item in part] == items_shape(load_yaml(file))
