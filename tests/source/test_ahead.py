@@ -95,15 +95,13 @@ def test_faults_are_those_of_the_file(name: str) -> None:
 def test_items_come_before_the_fault() -> None:
     """Whoever takes the items as they come gets those before the fault first."""
     file = source("late")
-    taken: list[Node] = []
-    with reading_ahead([file]), pytest.raises(Fault):
-        for item in list_of(read_coming(file)):
-            assert isinstance(item, Mapping)
-            taken.append(item)
-    assert len(taken) >= 150
-    assert [shape(item) for item in taken] == [shape(item) for item in list_of(load_yaml(source("many"))).items][
-        : len(taken)
-    ]
+    with reading_ahead([file]):
+        coming = iter(list_of(read_coming(file)))
+        taken = [next(coming) for _ in range(150)]
+        with pytest.raises(Fault):
+            list(coming)
+    sound = list_of(load_yaml(source("many"))).items
+    assert [shape(item) for item in taken if not isinstance(item, tuple)] == [shape(item) for item in sound[:150]]
 
 
 def test_several_files_in_any_order() -> None:
