@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.cli.main import main
+from opwright.cli.main import program
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    program()

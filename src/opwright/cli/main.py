@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from importlib import import_module
 
 import opwright
 from opwright import __version__
-from opwright.cli.streams import settle_streams
+from opwright.cli.parser import Parser
+from opwright.cli.streams import leave, settle_streams
 
 # A run with nothing to do takes little longer than its imports, so none is made for types alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
     from types import ModuleType
-    from typing import Final
+    from typing import Final, NoReturn
 
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
 #: and `run(arguments, sink)`, imported only when it is the one that runs. Where it has `is_settled(arguments)`, that
@@ -44,11 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     words = list(sys.argv[1:] if argv is None else argv)
     command = words[0] if words and words[0] in COMMANDS else None
-    parser = argparse.ArgumentParser(
-        prog="opwright",
-        description=_DESCRIPTION.format(commands="\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    commands = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
+    parser = Parser("opwright", _DESCRIPTION.format(commands=commands))
     parser.add_argument("--version", action="version", version=f"opwright {__version__}")
     parser.add_argument(
         "--cmake-dir",
@@ -61,11 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.parse_args(words)
         raise AssertionError("the parser accepts no command that is not in the table")
     module = import_module(f"opwright.cli.{command}")
-    own = argparse.ArgumentParser(
-        prog=f"opwright {command}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    own = Parser(f"opwright {command}", module.__doc__)
     module.add_arguments(own)
     arguments = own.parse_args(words[1:])
     settle_streams()
@@ -74,6 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     from opwright.cli import console
 
     return console.run(lambda sink: int(module.run(arguments, sink)))
+
+
+def program() -> NoReturn:
+    """Run the program as a process, which it ends."""
+    leave(main())
 
 
 def _is_settled(module: ModuleType, arguments: argparse.Namespace) -> bool:
@@ -86,4 +85,4 @@ def _is_settled(module: ModuleType, arguments: argparse.Namespace) -> bool:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    program()

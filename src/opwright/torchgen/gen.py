@@ -13,6 +13,8 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
+from opwright.cli.parser import Parser
+from opwright.cli.streams import leave
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
@@ -30,7 +32,7 @@ _FAMILIES: Final = ("headers", "sources", "declarations_yaml")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen", description=__doc__)
+    parser = Parser("python -m opwright.torchgen.gen", __doc__)
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
     add("-o", "--output-dependencies", metavar="FILE", help="write lists of the output files, for CMake")
@@ -142,4 +144,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(main())

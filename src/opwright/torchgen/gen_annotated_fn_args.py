@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opwright.cli.streams import leave
 from opwright.torchgen.one_family import run_family
 
 TYPE_CHECKING = False
@@ -15,4 +16,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(main())

@@ -9,6 +9,8 @@ import argparse
 
 from opwright.cli import session
 from opwright.cli.arguments import selection
+from opwright.cli.parser import Parser
+from opwright.cli.streams import leave
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
 # What does the work is imported when there is work.
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen_autograd", description=__doc__)
+    parser = Parser("python -m opwright.torchgen.gen_autograd", __doc__)
     add_path_arguments(parser)
     add = parser.add_argument
     add(
@@ -81,4 +83,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(main())

@@ -10,6 +10,8 @@ from opwright.build.depfile import cmake_list, dependency_lists
 from opwright.build.writer import Writer
 from opwright.cli import console
 from opwright.cli.arguments import selection
+from opwright.cli.parser import Parser
+from opwright.cli.streams import leave
 from opwright.generation import Generation, Request
 from opwright.load.selection import load_operator_names
 from opwright.release.inputs import from_source_path
@@ -18,7 +20,7 @@ from opwright.source.text import SourceFile
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.gen_unboxing", description=__doc__)
+    parser = Parser("python -m opwright.torchgen.gen_unboxing", __doc__)
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
     add("-d", "--install-dir", "--install_dir", default="build/aten/src/ATen", metavar="DIR", help="output folder")
@@ -83,4 +85,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(main())

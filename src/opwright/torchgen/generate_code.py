@@ -11,6 +11,8 @@ import os
 
 from opwright.cli import session
 from opwright.cli.arguments import selection
+from opwright.cli.parser import Parser
+from opwright.cli.streams import leave
 from opwright.source.codes import Code, register
 from opwright.torchgen.autograd_paths import templates_as_named
 
@@ -47,7 +49,7 @@ _TAGS: Final = "aten/src/ATen/native/tags.yaml"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m opwright.torchgen.generate_code", description=__doc__)
+    parser = Parser("python -m opwright.torchgen.generate_code", __doc__)
     add = parser.add_argument
     add("--native-functions-path", metavar="FILE", default=_NATIVE, help="the path of native_functions.yaml")
     add("--tags-path", metavar="FILE", default=_TAGS, help="the path of tags.yaml")
@@ -161,4 +163,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(main())

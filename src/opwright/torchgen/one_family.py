@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from opwright.cli import session
+from opwright.cli.parser import Parser
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
 # What does the work is imported when there is work.
@@ -27,7 +28,7 @@ def run_family(
 
     `named` tells that comments in the outputs name the folder of the templates.
     """
-    parser = argparse.ArgumentParser(prog=f"python -m opwright.torchgen.{program}", description=description)
+    parser = Parser(f"python -m opwright.torchgen.{program}", description)
     add_path_arguments(parser)
     arguments = parser.parse_args(argv)
     folders = {folder: arguments.out}
