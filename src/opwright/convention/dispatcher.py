@@ -14,7 +14,7 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.signature import Signature
 from opwright.cpp.types import CType
 from opwright.model.native_function import NativeFunction, TypeStyle
-from opwright.schema.function import Argument, FunctionSchema, Return
+from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 
 
 def name(schema: FunctionSchema) -> str:
@@ -28,6 +28,9 @@ def argument_type(one: Argument, *, symint: bool = True, style: TypeStyle = Type
 
 
 _BINDINGS: Final[dict[tuple[bool, int], Bindings]] = {}
+
+#: The parameters for each list of arguments, which many overloads have in common.
+_PARAMETERS: Final[dict[tuple[Arguments, bool, int], tuple[Binding, ...]]] = {}
 
 
 def _bindings(symint: bool, style: TypeStyle) -> Bindings:
@@ -51,8 +54,12 @@ def arguments(
     schema: FunctionSchema, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN
 ) -> tuple[Binding, ...]:
     """The parameters for all arguments."""
-    bound = _bindings(symint, style)
-    return tuple([bound[one] for one in schema.arguments.all])
+    key = (schema.arguments, symint, int(style))
+    found = _PARAMETERS.get(key)
+    if found is None:
+        bound = _bindings(symint, style)
+        found = _PARAMETERS[key] = tuple([bound[one] for one in schema.arguments.all])
+    return found
 
 
 @per_function

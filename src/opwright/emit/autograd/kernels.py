@@ -12,7 +12,7 @@ from opwright.convention import cpp, dispatcher
 from opwright.convention.derived import per_function
 from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import SchemaKind
+from opwright.schema.function import Arguments, SchemaKind
 
 #: The operators whose kernels for Autograd and Tracer are written and registered by hand, by C++ name.
 HAND_WRITTEN: Final = frozenset(
@@ -31,9 +31,14 @@ def generated_comment(file: str, job: Job) -> str:
     return "@" + f"generated from {job.options.autograd_templates}/{file}"
 
 
+@per_function
+def _public_name(function: NativeFunction) -> str:
+    return cpp.name(function.schema)
+
+
 def is_hand_written(function: NativeFunction) -> bool:
     """Whether the kernel of the overload is written by hand."""
-    return cpp.name(function.schema) in HAND_WRITTEN
+    return _public_name(function) in HAND_WRITTEN
 
 
 def operator_header(function: NativeFunction) -> str:
@@ -41,9 +46,10 @@ def operator_header(function: NativeFunction) -> str:
     return f"#include <ATen/ops/{function.root_name}_ops.h>"
 
 
+@per_function
 def kernel_name(function: NativeFunction) -> str:
     """The C++ name of the overload's kernel, such as `add_out_out`."""
-    name, overload = cpp.name(function.schema), function.name.overload
+    name, overload = _public_name(function), function.name.overload
     return f"{name}_{overload}" if overload else name
 
 
@@ -60,8 +66,19 @@ def registration(function: NativeFunction, namespace: str) -> str:
 
 def redispatch(function: NativeFunction, keys: str) -> str:
     """The call of the operator for some dispatch keys, with the kernel's own parameters."""
-    names = [keys, *[one.name for one in function.arguments.all]]
-    return f"at::_ops::{function.name.unambiguous}::redispatch({', '.join(names)})"
+    names = _passed(function.arguments)
+    return f"at::_ops::{function.name.unambiguous}::redispatch({keys}{names})"
+
+
+_PASSED: Final[dict[Arguments, str]] = {}
+
+
+def _passed(arguments: Arguments) -> str:
+    """The names of arguments, to be passed on after another; many overloads have the same."""
+    found = _PASSED.get(arguments)
+    if found is None:
+        found = _PASSED[arguments] = "".join([f", {one.name}" for one in arguments.all])
+    return found
 
 
 def declared_results(function: NativeFunction) -> str:

@@ -23,7 +23,7 @@ from opwright.emit.autograd.kernels import (
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import Argument, SchemaKind
+from opwright.schema.function import Argument, Arguments, SchemaKind
 
 _KEYS: Final = "ks & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Tracer)"
 
@@ -98,14 +98,19 @@ def _name_lines(function: NativeFunction) -> list[str]:
     return ["", *_choice("tracer_state->force_outplace", [f"      {functional}"], [f"      {itself}"])]
 
 
-_INPUTS: Final[dict[str, str]] = {}
-
-
 def _input(name: str) -> str:
     """The line that records an argument."""
-    found = _INPUTS.get(name)
+    return f'    jit::tracer::addInputs(node, "{name}", {name});'
+
+
+_INPUTS: Final[dict[Arguments, str]] = {}
+
+
+def _inputs(arguments: Arguments) -> str:
+    """The lines that record all arguments but outs; many overloads have the same."""
+    found = _INPUTS.get(arguments)
     if found is None:
-        found = _INPUTS[name] = f'    jit::tracer::addInputs(node, "{name}", {name});'
+        found = _INPUTS[arguments] = "\n".join([_input(one.name) for one in arguments.non_out])
     return found
 
 
@@ -120,7 +125,7 @@ def _is_factory(function: NativeFunction) -> bool:
 def _input_lines(function: NativeFunction) -> list[str]:
     """The lines that record the arguments."""
     arguments = function.arguments
-    lines = [_input(one.name) for one in arguments.non_out]
+    lines = [_inputs(arguments)] if arguments.non_out else []
     if arguments.out:
         functional = _OPTIONS_OF_OUT if _is_factory(function) else ()
         lines.append("")
