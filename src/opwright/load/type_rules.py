@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.load import codes
 from opwright.load.draft import Draft, argument_span, item_span, return_span
-from opwright.schema.function import Arguments, FunctionSchema
+from opwright.schema.function import Arguments, FunctionSchema, Return
 from opwright.schema.types import SYMINT, BaseType, ClassType, ListType, OptionalType, Type
 
 _ARGUMENTS: Final[dict[Type, bool]] = {}
@@ -14,6 +14,9 @@ _RETURNS: Final[dict[Type, bool]] = {}
 
 #: Lists of arguments that all have a form in C++.
 _SOUND: Final[set[Arguments]] = set()
+
+#: Returns that all can be returned in C++.
+_SOUND_RETURNS: Final[set[tuple[Return, ...]]] = set()
 
 
 def is_argument_type(type: Type) -> bool:
@@ -46,10 +49,8 @@ def check_types(draft: Draft, schema: FunctionSchema) -> None:
     """Reports each argument and return that C++ has no type for, and methods that cannot be called on a tensor."""
     if schema.arguments not in _SOUND:
         _check_arguments(draft, schema.arguments)
-    for place, returned in enumerate(schema.returns):
-        if not is_return_type(returned.type):
-            at = return_span(draft.node, [one.text for one in schema.returns], place)
-            draft.fault(codes.RETURN_TYPE, f"`{returned.type}` cannot be returned in C++", at)
+    if schema.returns not in _SOUND_RETURNS:
+        _check_returns(draft, schema.returns)
     own = schema.arguments.self_arg
     if draft.method and (own is None or own.type.text != "Tensor"):
         reason = "it has no argument `self`" if own is None else f"its `self` is a `{own.type}`"
@@ -66,6 +67,16 @@ def _check_arguments(draft: Draft, arguments: Arguments) -> None:
         draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, one.text))
     if not wrong:
         _SOUND.add(arguments)
+
+
+def _check_returns(draft: Draft, returns: tuple[Return, ...]) -> None:
+    """The same for returns."""
+    wrong = [place for place, one in enumerate(returns) if not is_return_type(one.type)]
+    for place in wrong:
+        at = return_span(draft.node, [one.text for one in returns], place)
+        draft.fault(codes.RETURN_TYPE, f"`{returns[place].type}` cannot be returned in C++", at)
+    if not wrong:
+        _SOUND_RETURNS.add(returns)
 
 
 def _has_form(type: Type) -> bool:

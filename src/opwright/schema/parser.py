@@ -32,6 +32,7 @@ _BASE_NAMES: Final = frozenset(BASE_TYPES)
 _TYPES: Final[dict[str, Type]] = {}
 _ARGUMENTS: Final[dict[str, Argument]] = {}
 _LISTS: Final[dict[str, Arguments]] = {}
+_RETURN_LISTS: Final[dict[str, tuple[Return, ...]]] = {}
 _RETURNS: Final[dict[str, Return]] = {}
 
 
@@ -64,7 +65,7 @@ def parse_type(text: str) -> Type:
 
 def read_namespace(text: str) -> tuple[str, int]:
     """The namespace before `::` in front of a schema (empty without one) and where the schema starts."""
-    found = _IDENTIFIER.match(text)
+    found = _IDENTIFIER.match(text) if "::" in text else None
     if found is not None and text.startswith("::", found.end()):
         return found.group(), found.end() + 2
     return "", 0
@@ -250,6 +251,18 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
 
 
 def _read_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
+    """The returns from `start` on, and where they end."""
+    listed = text[start:]
+    known = _RETURN_LISTS.get(listed)
+    if known is None:
+        known, end = _read_new_returns(text, start)
+        if end != len(text):
+            return known, end
+        _RETURN_LISTS[listed] = known
+    return known, len(text)
+
+
+def _read_new_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
     if not text.startswith("(", start):
         end = _item_end(text, start)
         return (_read_return(text, start, end),), end
