@@ -80,6 +80,8 @@ class _Matcher:
 
     def matched(self, function: NativeFunction) -> DifferentiableFunction:
         """A function with its derivatives."""
+        if function.root_name not in self._roots and not function.root_name.startswith(FOREACH):
+            return DifferentiableFunction(function, {}, {})
         match = self._match(function)
         infos = match.infos
         if not infos:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.load import derivative_codes as codes
@@ -21,6 +22,7 @@ _FIXED_SIZE: Final = re.compile(r"(?:\.|->)size\(-?\d+\)")
 _SYM_SIZE: Final = re.compile(r"\.sym_size\((-?\w+)\)")
 
 
+@cache
 def words_of(formula: str) -> frozenset[str]:
     """The words of a formula.
 

@@ -69,17 +69,19 @@ class Selection(NamedTuple):
 
     def selects_for_training(self, function: NativeFunction) -> bool:
         """Whether the overload is kept together with its derivative."""
+        if self.everything:
+            return True
         name = qualified_name(function)
-        if self.everything or not self.names(name):
-            return self.everything
+        if not self.names(name):
+            return False
         base = self._base(name)
         return self._own(name).for_training or (base.all_overloads and base.for_training)
 
     def is_root(self, function: NativeFunction) -> bool:
         """Whether models call the overload themselves."""
-        name = qualified_name(function)
         if self.everything:
             return True
+        name = qualified_name(function)
         if name in self.operators:
             return self.operators[name].is_root
         base = self._base(name)
