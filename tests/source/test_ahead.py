@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
-from opwright.source import ahead
+from opwright.source import ahead, flattening
 from opwright.source.ahead import read_coming, read_tree, reading_ahead
 from opwright.source.diagnostic import Fault
-from opwright.source.flat import Flattening
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.text import SourceFile
-from opwright.source.yaml import load_items, load_yaml
+from opwright.source.yaml import load_yaml
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
@@ -28,6 +28,9 @@ FILES = {
     "mapping": "a: 1\nb: [2]\n",
     "word": "word\n",
     "anchors": ENTRIES + "- &x {a: 1}\n- *x\n- <<: *x\n  b: 2\n",
+    "keys": "- ? c\n  : d\n- [{e: {f: [g]}}, h: i]\n",
+    "merges": "- a: 1\n- <<: {b: 2}\n",
+    "plain": "# here\n- 'a'\n- \"b\\n\"\n- 2\n- yes\n-\n- {}\n- []\n- [[x], {y: z}, ]\n- - deep\n  - {}\n# end\n",
     "deep": "- " + "[" * 400 + "]" * 400 + "\n",
 }
 FAULTS = {
@@ -36,6 +39,8 @@ FAULTS = {
     "empty": "# nothing\n",
     "alias": ENTRIES + "- *nowhere\n",
     "two": "- a\n---\n- b\n",
+    "two lists": "[]\n---\n[a]\n",
+    "key": ENTRIES + "- {[a]: b}\n",
 }
 
 
@@ -72,7 +77,7 @@ def test_nodes_are_those_of_the_file(name: str) -> None:
         assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
 
 
-@pytest.mark.parametrize("name", ["many", "styles", "breaks", "flow"])
+@pytest.mark.parametrize("name", ["many", "breaks", "flow", "plain"])
 def test_plain_lists_are_not_read_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """This process reads nothing of a file that the other one can give."""
     file = source(name)
@@ -116,23 +121,20 @@ def test_several_files_in_any_order() -> None:
 def test_a_process_that_dies_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """What had come is kept, the rest is read here."""
     file = source("many")
-    first, taken = os.getpid(), Flattening.taken
-    told: list[Flattening] = []
+    first, flattened = os.getpid(), flattening.flattened
 
-    def die_after_one(self: Flattening) -> object:
-        if os.getpid() != first and told:
+    def die_after_one(file: SourceFile, at_once: int) -> Iterator[object]:
+        parts = flattened(file, at_once)
+        yield next(parts)
+        if os.getpid() != first:
             os._exit(9)
-        told.append(self)
-        return taken(self)
+        yield from parts
 
-    monkeypatch.setattr(Flattening, "taken", die_after_one)
+    monkeypatch.setattr(flattening, "flattened", die_after_one)
     with reading_ahead([file]):
         assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
 
 
-def test_parts_are_all_items() -> None:
-    """The parts of a list are its items, none twice, none missing."""
-    file = source("many")
-    parts = list(load_items(file, 7))
-    assert len(parts) > 50
-    assert [shape(item) for part in parts for item in part] == items_shape(load_yaml(file))
+def test_a_list_comes_in_parts() -> None:
+    """Whoever waits for the first entries need not wait for the last ones."""
+    assert len(list(flattening.flattened(source("many"), 100))) > 20

@@ -11,7 +11,7 @@ import marshal
 import os
 
 from opwright.source.diagnostic import Fault
-from opwright.source.flat import Flattening, unflattened
+from opwright.source.flat import unflattened
 from opwright.source.nodes import Sequence
 
 TYPE_CHECKING = False
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["read_coming", "read_tree", "reading_ahead"]
 
 _NUMBER_BYTES = 4
-_AT_ONCE = 150
-"""How many items of a list pass from one process to the other at once."""
+_AT_ONCE = 1500
+"""How many scalars pass from one process to the other at once."""
 
 #: The process that reads it, for each file that is read ahead and was not asked for.
 _readings: dict[SourceText, _Reading] = {}
@@ -153,14 +153,9 @@ def _read_apart(files: Row[SourceText], send: int) -> NoReturn:
 
 def _parts(file: SourceText) -> Iterator[Flat | None]:
     """The items of a file, some at a time, and then none; None where the rest is left to the first process."""
-    from opwright.source.yaml import load_items
+    from opwright.source.flattening import flattened
 
-    flattening = Flattening()
     try:
-        for items in load_items(file, _AT_ONCE):
-            for item in items:
-                flattening.add(item)
-            yield flattening.taken()
-        yield flattening.taken()
-    except (Fault, ValueError, RecursionError):
+        yield from flattened(file, _AT_ONCE)
+    except (Fault, ValueError):
         yield None

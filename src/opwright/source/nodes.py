@@ -14,7 +14,7 @@ from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault, shortened
 from opwright.source.span import SourceText, Span
 
-__all__ = ["Mapping", "Node", "Scalar", "Sequence"]
+__all__ = ["Mapping", "Node", "Scalar", "Sequence", "scalar_kind"]
 
 VALUE_UNREADABLE = register(
     Code(
@@ -90,7 +90,7 @@ class Scalar:
         """The type by YAML 1.1: `str`, `bool`, `int`, `float`, `null`, `timestamp`, or the name of another tag."""
         kind = self._kind
         if kind is None:
-            kind = self._kind = _scalar_kind(self.value, self.style, self.tag)
+            kind = self._kind = scalar_kind(self.value, self.style, self.tag)
         return kind
 
     @property
@@ -251,7 +251,8 @@ class Mapping:
 Node: TypeAlias = "Scalar | Sequence | Mapping"
 
 
-def _scalar_kind(value: str, style: str, tag: str | None) -> str:
+def scalar_kind(value: str, style: str, tag: str | None = None) -> str:
+    """The type of a scalar by YAML 1.1; see `Scalar.kind`."""
     if tag is not None and tag != "!":
         return tag.removeprefix(_TAG_PREFIX)
     if style or tag is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 import yaml
@@ -30,6 +31,8 @@ from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import ALIAS_WRONG, encoding_fault, syntax_fault
 
 __all__ = [
+    "BLOCK_STYLES",
+    "Event",
     "Mapping",
     "Node",
     "Scalar",
@@ -38,8 +41,8 @@ __all__ = [
     "expect_mapping",
     "expect_sequence",
     "expect_string",
-    "load_items",
     "load_yaml",
+    "parsing",
 ]
 
 SEVERAL_DOCUMENTS = register(
@@ -118,7 +121,7 @@ _SCALAR_TAGS: Final = frozenset(
 )
 _SEQUENCE_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "seq"])
 _MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map"])
-_BLOCK_STYLES: Final = frozenset("|>")
+BLOCK_STYLES: Final = frozenset("|>")
 _PROPERTY: Final = re.compile(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
 _Parser: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -128,23 +131,43 @@ class _Mark(Protocol):
     def index(self) -> int: ...
 
 
-class _Event(Protocol):
+class Event(Protocol):
     """An event as both parsers make it; which of the attributes it has goes by its class."""
 
     @property
-    def start_mark(self) -> _Mark: ...
+    def start_mark(self) -> _Mark:
+        """Where it starts."""
+        ...
+
     @property
-    def end_mark(self) -> _Mark: ...
+    def end_mark(self) -> _Mark:
+        """Where it ends."""
+        ...
+
     @property
-    def anchor(self) -> str | None: ...
+    def anchor(self) -> str | None:
+        """Its anchor, without `&`, or that of an alias."""
+        ...
+
     @property
-    def tag(self) -> str | None: ...
+    def tag(self) -> str | None:
+        """Its tag, written out."""
+        ...
+
     @property
-    def value(self) -> str: ...
+    def value(self) -> str:
+        """The value of a scalar."""
+        ...
+
     @property
-    def style(self) -> str | None: ...
+    def style(self) -> str | None:
+        """How a scalar is written."""
+        ...
+
     @property
-    def flow_style(self) -> bool: ...
+    def flow_style(self) -> bool:
+        """Whether a collection stands in brackets or braces."""
+        ...
 
 
 def load_yaml(file: SourceText) -> Node:
@@ -158,43 +181,17 @@ def load_yaml(file: SourceText) -> Node:
     >>> tags.items[0].value, str(tags.items[0].span)
     ('core', 'ops.yaml:2:10')
     """
-    builder = _Builder(file)
-    for _ in _items_so_far(builder):
-        pass
-    return builder.root
+    with parsing(file) as next_event:
+        return _Builder(file).build(next_event)
 
 
-def load_items(file: SourceText, enough: int) -> Iterator[list[Node]]:
-    """The items of a file that is a list, some at a time (`enough` or more), while the rest of it is still to be read.
-
-    Raises Fault as `load_yaml` does, when it comes to the fault, and ValueError for a file that cannot be read so: one
-    that is no list, or has anchors, so that a node may stand in several places.
-
-    >>> [len(items) for items in load_items(SourceText("tags.yaml", "[a, [b], c, [d], e]"), 3)]
-    [4, 1]
-    """
-    builder = _Builder(file)
-    given = 0
-    for items in _items_so_far(builder):
-        if builder.anchors:
-            break
-        if len(items) >= given + enough:
-            yield items[given:]
-            given = len(items)
-    else:
-        if isinstance(builder.root, Sequence) and not builder.anchors:
-            yield builder.root.items[given:]
-            return
-    raise ValueError("only lists without anchors can be read in parts")
-
-
-def _items_so_far(builder: _Builder) -> Iterator[list[Node]]:
-    """Builds, and gives the items of the outermost list whenever there is one more that is a collection."""
-    file = builder.file
+@contextmanager
+def parsing(file: SourceText) -> Iterator[Callable[[], Event]]:
+    """What gives the events of a file, one with each call, and raises Fault as `load_yaml` does."""
     try:
         parser = _Parser(file.text)
         try:
-            yield from builder.build(parser.get_event)
+            yield parser.get_event
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
@@ -203,17 +200,10 @@ def _items_so_far(builder: _Builder) -> Iterator[list[Node]]:
         raise encoding_fault(file) from None
 
 
-def _is_list_start(event: object) -> bool:
-    return type(event) is SequenceStartEvent
-
-
 class _Builder:
     """Makes the tree from a parser's events, without recursion: a file may nest deeper than Python's stack."""
 
-    __slots__ = ("alias_end", "anchors", "file", "open_anchors", "root")
-
-    root: Node
-    """The root node of the only document, once all is built."""
+    __slots__ = ("alias_end", "anchors", "file", "open_anchors")
 
     def __init__(self, file: SourceText) -> None:
         self.file = file
@@ -221,17 +211,17 @@ class _Builder:
         self.anchors: dict[str, Node] = {}
         self.open_anchors: dict[str, int] = {}
 
-    def build(self, next_event: Callable[[], _Event]) -> Iterator[list[Node]]:
-        """Builds the root node, and gives the items of a list that is the root as soon as there are more."""
+    def build(self, next_event: Callable[[], Event]) -> Node:
+        """The root node of the only document."""
         file = self.file
         # The nodes read so far of the collection that is open; a mapping's are its keys and values in turn.
         nodes: list[Node] = []
-        outer: list[tuple[list[Node], _Event]] = []
+        outer: list[tuple[list[Node], Event]] = []
         while True:
             event = next_event()
             kind: type[object] = type(event)
             if kind is ScalarEvent:
-                if event.anchor is None and event.tag is None and (style := event.style or "") not in _BLOCK_STYLES:
+                if event.anchor is None and event.tag is None and (style := event.style or "") not in BLOCK_STYLES:
                     start = event.start_mark.index
                     nodes.append(Scalar(file, start, event.end_mark.index, event.value, style))
                 else:
@@ -240,8 +230,6 @@ class _Builder:
                 children = nodes
                 nodes, opening = outer.pop()
                 nodes.append(self._collection(opening, event, children))
-                if len(outer) == 1 and _is_list_start(outer[0][1]):
-                    yield nodes
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 if event.anchor is not None or event.tag is not None:
                     self._open_collection(event)
@@ -253,8 +241,7 @@ class _Builder:
                 if nodes:
                     self._refuse_second_document(event)
             elif kind is StreamEndEvent:
-                self.root = self._root(nodes)
-                return
+                return self._root(nodes)
 
     def _root(self, nodes: list[Node]) -> Node:
         if nodes:
@@ -266,7 +253,7 @@ class _Builder:
             help="write `[]` for a list without items, `{}` for a mapping without keys",
         )
 
-    def _refuse_second_document(self, event: _Event) -> None:
+    def _refuse_second_document(self, event: Event) -> None:
         raise Fault.at(
             SEVERAL_DOCUMENTS,
             "the file has several YAML documents",
@@ -275,15 +262,15 @@ class _Builder:
             help="keep one document in a file",
         )
 
-    def _span(self, event: _Event) -> Span:
+    def _span(self, event: Event) -> Span:
         return Span(self.file, event.start_mark.index, event.end_mark.index)
 
-    def _marked_scalar(self, event: _Event) -> Scalar:
+    def _marked_scalar(self, event: Event) -> Scalar:
         """A scalar that has an anchor, a tag, or a block of lines of its own."""
         self._check_tag(event, _SCALAR_TAGS)
         style = event.style or ""
         start, end = event.start_mark.index, event.end_mark.index
-        if style in _BLOCK_STYLES:
+        if style in BLOCK_STYLES:
             # The parser counts the blank lines that follow to a block scalar; a reader of diagnostics does not.
             end = start + len(self.file.text[start:end].rstrip())
         scalar = Scalar(self.file, start, end, event.value, style, event.tag)
@@ -292,14 +279,14 @@ class _Builder:
             self.anchors[event.anchor] = scalar
         return scalar
 
-    def _open_collection(self, event: _Event) -> None:
+    def _open_collection(self, event: Event) -> None:
         kind: type[object] = type(event)
         self._check_tag(event, _MAPPING_TAGS if kind is MappingStartEvent else _SEQUENCE_TAGS)
         if event.anchor is not None:
             self._check_anchor(event.anchor, event)
             self.open_anchors[event.anchor] = event.start_mark.index
 
-    def _collection(self, start: _Event, end: _Event, children: list[Node]) -> Node:
+    def _collection(self, start: Event, end: Event, children: list[Node]) -> Node:
         offset = start.start_mark.index
         # A block collection ends for the parser where the next thing starts, so its last child says its end. An alias
         # among its children has the place of its anchor, so the last alias is asked too.
@@ -356,7 +343,7 @@ class _Builder:
             found.extend(part.entries)
         return found
 
-    def _alias(self, event: _Event) -> Node:
+    def _alias(self, event: Event) -> Node:
         name = event.anchor or ""
         self.alias_end = event.end_mark.index
         known = self.anchors.get(name)
@@ -377,7 +364,7 @@ class _Builder:
             help=did_you_mean(name, self.anchors) or "put it in quotes if it is text",
         )
 
-    def _check_anchor(self, name: str, event: _Event) -> None:
+    def _check_anchor(self, name: str, event: Event) -> None:
         if name in self.anchors or name in self.open_anchors:
             raise Fault.at(
                 ALIAS_WRONG,
@@ -386,7 +373,7 @@ class _Builder:
                 label="the second one",
             )
 
-    def _check_tag(self, event: _Event, known: frozenset[str | None]) -> None:
+    def _check_tag(self, event: Event, known: frozenset[str | None]) -> None:
         if event.tag not in known:
             span = self._property_span(event, "!")
             raise Fault.at(
@@ -396,7 +383,7 @@ class _Builder:
                 help="put the value in quotes if it is text that starts with `!`",
             )
 
-    def _property_span(self, event: _Event, sign: str) -> Span:
+    def _property_span(self, event: Event, sign: str) -> Span:
         """The span of an event's anchor (`&`) or tag (`!`), which stand before its content in either order."""
         match = _PROPERTY.match(self.file.text, event.start_mark.index)
         while match is not None:
