@@ -115,6 +115,24 @@ def test_tokens_follow_groups() -> None:
     assert token_table("# a comment\n\n" + entries) == before
 
 
+def test_tokens_of_entries_with_anchors_follow_what_they_stand_for() -> None:
+    """What an alias or a merge brings into an entry is not in the entry's own text."""
+    entries = (
+        "- func: f(Tensor self) -> Tensor\n  dispatch: &kernels\n    CPU: one\n"
+        "- func: g(Tensor self) -> Tensor\n  dispatch: *kernels\n"
+        "- func: h(Tensor self) -> Tensor\n"
+    )
+    before, after = token_table(entries), token_table(entries.replace("one", "two"))
+    assert {name for name in before if before[name] != after[name]} == {"f", "g"}
+
+
+def test_forms_made_of_one_entry_have_tokens_of_their_own() -> None:
+    """They stand where the entry stands, and change with it."""
+    entries = "- func: f(Tensor self) -> Tensor\n  dispatch:\n    CompositeExplicitAutograd: f\n  autogen: f.out\n"
+    before, after = token_table(entries), token_table(entries.replace("ExplicitAutograd: f", "ExplicitAutograd: ff"))
+    assert len({*before.values(), *after.values()}) == 4
+
+
 def token_table(entries: str) -> dict[str, bytes | None]:
     """The token of each overload."""
     table = UnitTokens()

@@ -2,7 +2,8 @@
 
 A fragment sees its unit, and the functions in it with the groups that these belong to; it may see the rest of the
 catalog only by way of the job, which the engine watches. So a function's token is made from all that its entry says,
-and all that those of its groups say. Where an entry stands is no part of it.
+and all that those of its groups say. Where an entry stands is no part of it; comments in the middle of it are, which
+does no harm.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def digest(text: str) -> bytes:
 class UnitTokens:
     """The tokens of a job's units, each made once."""
 
-    __slots__ = ("_atoms", "_contents", "_functions", "_groups", "_infos", "_rows")
+    __slots__ = ("_atoms", "_contents", "_functions", "_groups", "_infos", "_members", "_rows")
 
     def __init__(self) -> None:
         self._atoms: dict[Atom, bytes] = {}
@@ -53,6 +54,7 @@ class UnitTokens:
         self._rows: dict[int, tuple[Sequence[object], bytes]] = {}
         self._contents: dict[NativeFunction, bytes] = {}
         self._functions: dict[NativeFunction, bytes] = {}
+        self._members: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
         self._groups: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
 
     def of(self, unit: object) -> bytes | None:
@@ -132,20 +134,32 @@ class UnitTokens:
         return token
 
     def _function(self, function: NativeFunction) -> bytes:
-        parts = [self.content(function)]
+        said = self.content(function)
         for group in (function.group, function.view_group):
-            parts.append(b"|")
-            if group is not None:
-                parts += [self.content(member) for member in group.functions()]
-        token = self._functions[function] = blake2b(b"".join(parts), digest_size=TOKEN_SIZE).digest()
+            said += b"|" if group is None else self._members.get(group) or self._said_by_members(group)
+        token = self._functions[function] = blake2b(said, digest_size=TOKEN_SIZE).digest()
         return token
+
+    def _said_by_members(self, group: NativeFunctionsGroup | ViewGroup) -> bytes:
+        """A digest of what the entries of a group say."""
+        contents = b"".join([self.content(member) for member in group.functions()])
+        said = self._members[group] = blake2b(contents, digest_size=TOKEN_SIZE).digest()
+        return said
 
     def content(self, function: NativeFunction) -> bytes:
         """A digest of what a function's own entry says."""
         content = self._contents.get(function)
         if content is None:
-            content = self._contents[function] = digest(_said(function))
+            content = self._contents[function] = digest(_text(function))
         return content
+
+
+def _text(one: NativeFunction) -> str:
+    """All that a function's entry says: its own text, and which form of it was made, or else what was read from it."""
+    entry = one.entry
+    if entry.file.has_anchors:
+        return _said(one)
+    return f"{entry.text}|{one.schema}" if one.is_synthesized else entry.text
 
 
 #: What most functions say alike -> that as a text.

@@ -27,17 +27,20 @@ class SourceText:
     '  tags: core'
     """
 
-    __slots__ = ("_line_starts", "path", "prefix_bytes", "text")
+    __slots__ = ("_line_starts", "has_anchors", "path", "prefix_bytes", "text")
 
     path: str
     text: str
     prefix_bytes: int
     """How many bytes stand in the file before the text: 3 when a byte order mark was dropped, else 0."""
+    has_anchors: bool
+    """Whether it was read as YAML with anchors: what an entry says need not stand in the entry's own text then."""
 
     def __init__(self, path: str, text: str, *, prefix_bytes: int = 0) -> None:
         self.path = path
         self.text = text
         self.prefix_bytes = prefix_bytes
+        self.has_anchors = False
         self._line_starts: list[int] | None = None
 
     def __repr__(self) -> str:

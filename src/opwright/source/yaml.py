@@ -181,8 +181,11 @@ def load_yaml(file: SourceText) -> Node:
     >>> tags.items[0].value, str(tags.items[0].span)
     ('core', 'ops.yaml:2:10')
     """
+    builder = _Builder(file)
     with parsing(file) as next_event:
-        return _Builder(file).build(next_event)
+        root = builder.build(next_event)
+    file.has_anchors = bool(builder.anchors)
+    return root
 
 
 @contextmanager
