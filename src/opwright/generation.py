@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,7 +16,7 @@ from opwright.build.provenance import FileOrigin, origins
 from opwright.build.shards import shard_number
 from opwright.convention import cpp
 from opwright.emit.checks import check_emittable
-from opwright.emit.emitter import Job, Options
+from opwright.emit.emitter import Job, Later, Options
 from opwright.emit.registry import (
     DEFAULT_FAMILIES,
     DEPRECATED,
@@ -123,23 +123,37 @@ def _loaded(inputs: Inputs, rules: Rules, sink: Diagnostics, ignored: frozenset[
 
 
 def _loaded_derivatives(request: Request, catalog: Catalog, sink: Diagnostics) -> MatchedDerivatives:
-    """The derivatives of the functions selected for training, which autograd's files have in the order of C++ names."""
+    """The derivatives of the functions selected for training, which autograd's files have in the order of C++ names.
+
+    None where no family of the run needs them. Raises FaultsFound.
+    """
     from opwright.load.derivative_matching import match_derivatives
     from opwright.load.derivatives import load_derivatives
 
+    if DERIVATIVES not in yaml_names(request.families):
+        return NO_DERIVATIVES
     file = request.inputs.read_text(DERIVATIVES)
     derivatives = load_derivatives(file, catalog, sink, strict=request.strict)
     sink.raise_if_errors()
     selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
-    return match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), sink)
+    matched = match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), sink)
+    sink.raise_if_errors()
+    return matched
 
 
-def _loaded_deprecated(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[DeprecatedSignature, ...]:
-    """The deprecated signatures of the functions that Python gets from the generator."""
+def _loaded_deprecated(request: Request, catalog: Catalog, sink: Diagnostics) -> Sequence[DeprecatedSignature]:
+    """The deprecated signatures of the functions that Python gets from the generator; none for runs without its files.
+
+    Raises FaultsFound.
+    """
     from opwright.convention.python.bound import is_bound
     from opwright.load.deprecated import load_deprecated
 
-    return load_deprecated(inputs.read_text(DEPRECATED), filter(is_bound, catalog.functions), sink)
+    if DEPRECATED not in yaml_names(request.families):
+        return ()
+    found = load_deprecated(request.inputs.read_text(DEPRECATED), filter(is_bound, catalog.functions), sink)
+    sink.raise_if_errors()
+    return found
 
 
 def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
@@ -149,13 +163,18 @@ def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> No
     check_kernels(job, families, sink)
 
 
-def _check_bindings(job: Job, sink: Diagnostics, *, later: bool) -> None:
-    """Report functions that Python cannot have, before anything is written; `later` leaves that to their emitters."""
-    from opwright.emit.python.units import check_bindings, check_modules
+def _check_modules(job: Job, sink: Diagnostics) -> None:
+    """Warn of functions of Python modules that there are not."""
+    from opwright.emit.python.units import check_modules
 
     check_modules(job, sink)
-    if not later:
-        check_bindings(job, sink)
+
+
+def _check_bindings(job: Job, sink: Diagnostics) -> None:
+    """Report functions that Python cannot have, before anything is written."""
+    from opwright.emit.python.units import check_bindings
+
+    check_bindings(job, sink)
 
 
 def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
@@ -243,7 +262,7 @@ class Generation:
     """A run whose inputs are loaded: it can be planned, and written.
 
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs; with
-    `later`, what Python cannot have is found when its files are made, by as many processes as make them.
+    `later`, what only files of Python show is loaded and checked when they are made, by the processes that make them.
 
     >>> request = Request(inputs=open_inputs(), folders=build_folders("build"), families=("declarations_yaml",))
     >>> [output.path for output in Generation(request).plan().outputs]
@@ -262,24 +281,16 @@ class Generation:
         self.sink.raise_if_errors()
         check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant)
         self.sink.raise_if_errors()
-        derivatives = NO_DERIVATIVES
-        loaded = yaml_names(request.families)
-        if DERIVATIVES in loaded:
-            derivatives = _loaded_derivatives(request, catalog, self.sink)
-            self.sink.raise_if_errors()
-        deprecated: tuple[DeprecatedSignature, ...] = ()
-        if DEPRECATED in loaded:
-            deprecated = _loaded_deprecated(request.inputs, catalog, self.sink)
-            self.sink.raise_if_errors()
         native_aot: tuple[NativeAotKernel, ...] = ()
         if rules.native_aot_stubs:
             native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
             self.sink.raise_if_errors()
+        derivatives = Later(partial(_loaded_derivatives, request, catalog, self.sink))
+        deprecated = Later(partial(_loaded_deprecated, request, catalog, self.sink))
         self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot)
         check_emittable(self.job, self.sink)
         _check_kernels(self.job, request.families, self.sink)
-        if "python" in request.families:
-            _check_bindings(self.job, self.sink, later=later)
+        self._load_rest(later=later)
         self.sink.raise_if_errors()
         inputs = request.inputs
 
@@ -287,6 +298,18 @@ class Generation:
             return template_source(name, self.job, lambda plain: inputs.read_text(template_path(plain)))
 
         self._engine: Final = Engine(request.folders, read_template)
+
+    def _load_rest(self, *, later: bool) -> None:
+        """Load and check what files of autograd and Python are made from, but for what can be left for later."""
+        # Of Python's files one emitter's show derivatives: one process can load them while another makes the rest.
+        if not later or "autograd" in self.request.families:
+            _ = self.job.derivatives
+        if "python" not in self.request.families:
+            return
+        _check_modules(self.job, self.sink)
+        if not later:
+            _ = self.job.deprecated
+            _check_bindings(self.job, self.sink)
 
     def _emitted(self) -> Iterable[Emitted]:
         return map(self._chosen, emitted(emitters(self.job, self.request.families), self.job))
@@ -339,8 +362,14 @@ class Generation:
         if found.emitters or processes < 2 or len(chosen) * len(self.job.catalog) < _WORTH_SHARING:
             summary = self._engine.write((task() for task in tasks), report, statuses, found.intact)
             return Outcome(summary, statuses, maker.present)
-        summary, parts = self._engine.write_shared(processes, tasks, statuses, lambda: maker.present, report)
-        return Outcome(summary, statuses, {name: past for part in parts for name, past in part.items()})
+        known = len(self.sink)
+        summary, parts = self._engine.write_shared(
+            processes, tasks, statuses, lambda: (maker.present, self.sink.since(known)), report
+        )
+        # What another process warned of while it loaded more; the first part is of this one.
+        for _, warnings in parts[1:]:
+            self.sink.extend(warnings)
+        return Outcome(summary, statuses, {name: past for part, _ in parts for name, past in part.items()})
 
     def _done(self, task: Callable[[], Emitted]) -> Emitted:
         return self._chosen(task())

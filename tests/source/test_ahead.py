@@ -30,6 +30,7 @@ FILES = {
     "anchors": ENTRIES + "- &x {a: 1}\n- *x\n- <<: *x\n  b: 2\n",
     "keys": "- ? c\n  : d\n- [{e: {f: [g]}}, h: i]\n",
     "merges": "- a: 1\n- <<: {b: 2}\n",
+    "blocks": "- a: |\n    one\n\n    two\n\n  b: >-\n    three\n\n\n- c\n",
     "plain": "# here\n- 'a'\n- \"b\\n\"\n- 2\n- yes\n-\n- {}\n- []\n- [[x], {y: z}, ]\n- - deep\n  - {}\n# end\n",
     "deep": "- " + "[" * 400 + "]" * 400 + "\n",
 }
@@ -77,7 +78,7 @@ def test_nodes_are_those_of_the_file(name: str) -> None:
         assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
 
 
-@pytest.mark.parametrize("name", ["many", "breaks", "flow", "plain"])
+@pytest.mark.parametrize("name", ["many", "breaks", "flow", "plain", "blocks"])
 def test_plain_lists_are_not_read_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """This process reads nothing of a file that the other one can give."""
     file = source(name)

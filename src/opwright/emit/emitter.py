@@ -17,6 +17,7 @@ from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
+from opwright.source.diagnostic import FaultsFound
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
 Slots = Mapping[str, "str | Sequence[str]"]
@@ -46,21 +47,51 @@ class Options(NamedTuple):
     disable_autograd: bool = False
 
 
+class Later(Generic[Fact]):
+    """A value that is made when it is first asked for, once; so is the refusal to make it.
+
+    >>> later = Later(lambda: print("made") or 1)
+    >>> later.get(), later.get()
+    made
+    (1, 1)
+    """
+
+    __slots__ = ("_made", "_make", "_refusal")
+
+    def __init__(self, make: Callable[[], Fact]) -> None:
+        self._make = make
+        self._made: list[Fact] = []
+        self._refusal: FaultsFound | None = None
+
+    def get(self) -> Fact:
+        """The value. Raises FaultsFound, each time, if making it did."""
+        if self._refusal is not None:
+            raise self._refusal
+        if not self._made:
+            try:
+                self._made.append(self._make())
+            except FaultsFound as refusal:
+                self._refusal = refusal
+                raise
+        return self._made[0]
+
+
 class Job:
     """One run's input to the emitters: the catalog, the rules of the release, and the options.
 
     `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
     the names first occur. `derivatives` are those of the functions selected for training, ordered by C++ name; they
-    are there where a family of the run needs them, and so are the `deprecated` signatures of Python.
+    are there where a family of the run needs them, and so are the `deprecated` signatures of Python. Both may be made
+    when they are first asked for, which then may raise FaultsFound.
     `native_aot` are the kernels compiled ahead of time. `derived` is where `per_job` remembers what follows from the
     job alone.
     """
 
     __slots__ = (
+        "_deprecated",
+        "_derivatives",
         "by_root",
         "catalog",
-        "deprecated",
-        "derivatives",
         "derived",
         "native_aot",
         "options",
@@ -74,22 +105,32 @@ class Job:
         rules: Rules,
         options: Options,
         selection: Selection = EVERYTHING,
-        derivatives: MatchedDerivatives = NO_DERIVATIVES,
-        deprecated: Sequence[DeprecatedSignature] = (),
+        derivatives: MatchedDerivatives | Later[MatchedDerivatives] = NO_DERIVATIVES,
+        deprecated: Sequence[DeprecatedSignature] | Later[Sequence[DeprecatedSignature]] = (),
         native_aot: Sequence[NativeAotKernel] = (),
     ) -> None:
         self.catalog: Final = catalog
         self.rules: Final = rules
         self.options: Final = options
         self.selection: Final = selection
-        self.derivatives: Final = derivatives
-        self.deprecated: Final = deprecated
+        self._derivatives: Final = derivatives
+        self._deprecated: Final = deprecated
         self.native_aot: Final = native_aot
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
         self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = by_root
         self.derived: Final[dict[object, object]] = {}
+
+    @property
+    def derivatives(self) -> MatchedDerivatives:
+        """The derivatives of the functions that are selected for training."""
+        return self._derivatives.get() if isinstance(self._derivatives, Later) else self._derivatives
+
+    @property
+    def deprecated(self) -> Sequence[DeprecatedSignature]:
+        """The deprecated signatures that Python still takes."""
+        return self._deprecated.get() if isinstance(self._deprecated, Later) else self._deprecated
 
 
 def per_job(make: Callable[[Job], Fact]) -> Callable[[Job], Fact]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["read_coming", "read_tree", "reading_ahead"]
 
 _NUMBER_BYTES = 4
+_PIPE_BYTES = 2**20
 _AT_ONCE = 1500
 """How many scalars pass from one process to the other at once."""
 
@@ -83,17 +84,21 @@ def _loaded(file: SourceText) -> Node:
 
 @contextlib.contextmanager
 def reading_ahead(files: Row[SourceText]) -> Iterator[None]:
-    """Within the context, another process reads these files, in this order, and `read_tree` takes what it gives.
+    """Within the context, another process reads these files, in this order; `read_tree` takes what it gives.
 
+    What was not asked for when the context ends is kept, to be asked for later, in this process or a copy of it.
     The caller knows that this process can be copied.
     """
     reading = _Reading(files)
     _readings.update(dict.fromkeys(files, reading))
     try:
         yield
-    finally:
+        reading.take_all()
+    except BaseException:
         for file in files:
             _readings.pop(file, None)
+        raise
+    finally:
         reading.end()
 
 
@@ -110,6 +115,11 @@ class _Reading:
             os.close(results)
             _read_apart(files, send)
         os.close(send)
+        with contextlib.suppress(ImportError, AttributeError, OSError):
+            # The other process shall not wait for this one; not all systems let a pipe hold so much.
+            import fcntl
+
+            fcntl.fcntl(results, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._results: IO[bytes] = os.fdopen(results, "rb")
         self._files = list(files)
         self._came: dict[SourceText, list[bytes]] = {file: [] for file in files}
@@ -118,18 +128,29 @@ class _Reading:
         """The next items of a file, none where there are no more; None where the process gave up on it."""
         came = self._came[file]
         while not came:
-            number = self._results.read(_NUMBER_BYTES)
-            if not number:
+            if not self._receive():
                 return None
-            length = int.from_bytes(self._results.read(_NUMBER_BYTES), "little")
-            self._came[self._files[int.from_bytes(number, "little")]].append(self._results.read(length))
         items = marshal.loads(came.pop(0))
         return None if items is None else unflattened(file, items)
+
+    def take_all(self) -> None:
+        """Take all that is still to come."""
+        while self._receive():
+            pass
 
     def end(self) -> None:
         """Wait for the process, which ends when nobody listens."""
         self._results.close()
         os.waitpid(self._process, 0)
+
+    def _receive(self) -> bool:
+        """Take the next message, if there is one."""
+        number = b"" if self._results.closed else self._results.read(_NUMBER_BYTES)
+        if not number:
+            return False
+        length = int.from_bytes(self._results.read(_NUMBER_BYTES), "little")
+        self._came[self._files[int.from_bytes(number, "little")]].append(self._results.read(length))
+        return True
 
 
 def _read_apart(files: Row[SourceText], send: int) -> NoReturn:

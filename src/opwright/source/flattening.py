@@ -18,7 +18,7 @@ from yaml.events import (
 
 from opwright.source.nodes import scalar_kind
 from opwright.source.span import SourceText
-from opwright.source.yaml import BLOCK_STYLES, parsing
+from opwright.source.yaml import BLOCK_STYLES, block_end, parsing
 
 if TYPE_CHECKING:
     from opwright.source.flat import Flat
@@ -33,16 +33,16 @@ def flattened(file: SourceText, at_once: int) -> Iterator[Flat]:
     """The items of a file that is a list, so many scalars or more at a time; an empty part stands at the end.
 
     Raises Fault as `load_yaml` does, when it comes to the fault, and ValueError for what is seldom and not worth to be
-    read in two ways: another root than a list, anchors, tags, blocks of text, merged mappings, strange keys.
+    read in two ways: another root than a list, anchors, tags, merged mappings, strange keys.
 
     >>> [values for _, _, values, *_ in flattened(SourceText("tags.yaml", "[a, [b], c, [d], e]"), 2)]
     [['a', 'b'], ['c', 'd'], ['e'], []]
     """
     with parsing(file) as next_event:
-        yield from _parts(next_event, at_once)
+        yield from _parts(file, next_event, at_once)
 
 
-def _parts(next_event: Callable[[], Event], at_once: int) -> Iterator[Flat]:
+def _parts(file: SourceText, next_event: Callable[[], Event], at_once: int) -> Iterator[Flat]:
     words: dict[str, str] = {}
     kinds: dict[tuple[str, str], str] = {}
     starts: list[int] = []
@@ -67,10 +67,12 @@ def _parts(next_event: Callable[[], Event], at_once: int) -> Iterator[Flat]:
         kind: type[object] = type(event)
         if kind is ScalarEvent:
             style, value = event.style or "", event.value
-            if event.anchor is not None or event.tag is not None or style in BLOCK_STYLES or value == _MERGE:
+            if event.anchor is not None or event.tag is not None or value == _MERGE:
                 raise ValueError("a scalar to look at closer")
-            end = event.end_mark.index
-            starts.append(event.start_mark.index)
+            start, end = event.start_mark.index, event.end_mark.index
+            if style in BLOCK_STYLES:
+                end = block_end(file, start, end)
+            starts.append(start)
             ends.append(end)
             values.append(value)
             styles.append(style)

@@ -37,6 +37,7 @@ __all__ = [
     "Node",
     "Scalar",
     "Sequence",
+    "block_end",
     "expect_boolean",
     "expect_mapping",
     "expect_sequence",
@@ -203,6 +204,11 @@ def parsing(file: SourceText) -> Iterator[Callable[[], Event]]:
         raise encoding_fault(file) from None
 
 
+def block_end(file: SourceText, start: int, end: int) -> int:
+    """Where a block scalar ends: the parser counts the blank lines that follow to it, a reader does not."""
+    return start + len(file.text[start:end].rstrip())
+
+
 class _Builder:
     """Makes the tree from a parser's events, without recursion: a file may nest deeper than Python's stack."""
 
@@ -274,8 +280,7 @@ class _Builder:
         style = event.style or ""
         start, end = event.start_mark.index, event.end_mark.index
         if style in BLOCK_STYLES:
-            # The parser counts the blank lines that follow to a block scalar; a reader of diagnostics does not.
-            end = start + len(self.file.text[start:end].rstrip())
+            end = block_end(self.file, start, end)
         scalar = Scalar(self.file, start, end, event.value, style, event.tag)
         if event.anchor is not None:
             self._check_anchor(event.anchor, event)
