@@ -158,6 +158,8 @@ def _loaded_deprecated(request: Request, catalog: Catalog, sink: Diagnostics) ->
 
 def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
     """Report kernels that cannot be declared or registered, before anything is written."""
+    if "headers" not in families and "sources" not in families:
+        return
     from opwright.emit.aten.kernel_checks import check_kernels
 
     check_kernels(job, families, sink)
@@ -186,18 +188,18 @@ def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_native_aot(map(inputs.read_text, declared), catalog, sink)
 
 
-#: Modules that are imported where they are needed, by the runs that need them: all that write files, or load a file.
-_MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers", "emit.aten.kernel_checks")
-_MODULES_FOR: Final = {
-    DERIVATIVES: ("load.derivatives", "load.derivative_matching"),
-    DEPRECATED: ("load.deprecated", "emit.python.units"),
+#: Modules that are imported where they are needed: by all runs that write files, or by those of a family.
+_MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers")
+_MODULES_OF: Final = {
+    "headers": ("emit.aten.kernel_checks",),
+    "sources": ("emit.aten.kernel_checks",),
+    "python": ("load.deprecated", "emit.python.units"),
 }
 
 
 def import_modules(families: Iterable[str]) -> None:
-    """Import now what a run of these families imports sooner or later: another process may be at work meanwhile."""
-    loaded = yaml_names(families)
-    for name in (*_MODULES, *(module for file in loaded for module in _MODULES_FOR.get(file, ()))):
+    """Import now what a run of these families imports sooner or later, before copies of this process do so each."""
+    for name in (*_MODULES, *(module for family in families for module in _MODULES_OF.get(family, ()))):
         import_module(f"opwright.{name}")
     import_emitters(families)
 

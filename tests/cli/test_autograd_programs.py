@@ -141,3 +141,29 @@ def test_faults_are_reported_and_nothing_is_written(
     assert gen_autograd_python.main(_places(packaged, out)) == 1
     assert "error[E1024]: Python can pass nothing to `blend`" in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_is_found_late_is_told_once(
+    packaged: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    processes: int,
+) -> None:
+    """Derivatives are loaded by the process that needs them: its warnings are told, and its faults stop all."""
+    monkeypatch.setattr("opwright.generation._WORTH_SHARING", 0)
+    monkeypatch.setattr("opwright.build.processes.usable_processes", lambda: processes)
+    derivatives = packaged / "autograd" / "derivatives.yaml"
+    entry = "- name: mix(Tensor self, Tensor other) -> Tensor\n  self: grad * no_such_name\n  other: grad\n"
+    derivatives.write_text(entry)
+    out = tmp_path / "out"
+    for _ in range(2):
+        # The second run has nothing to do, and says again what the first one said.
+        assert gen_autograd_python.main(_places(packaged, out)) == 0
+        assert capsys.readouterr().err.count("no_such_name` is") == 1
+    before = {name: (out / name).read_bytes() for name in _files(out)}
+    derivatives.write_text(entry.replace("  other: grad", "  otter: grad"))
+    assert gen_autograd_python.main(_places(packaged, out)) == 1
+    assert "derivatives.yaml:3:3" in capsys.readouterr().err
+    assert {name: (out / name).read_bytes() for name in _files(out)} == before

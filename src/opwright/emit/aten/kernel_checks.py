@@ -14,10 +14,8 @@ __all__ = ["check_kernels"]
 
 
 def check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
-    """Reports each kernel that the headers or the sources, where the run makes them, have no text for."""
+    """Reports each kernel that the headers, or the sources if the run makes them, have no text for."""
     registers = "sources" in families
-    if not registers and "headers" not in families:
-        return
     for function in job.catalog.functions:
         if not function.schema.has_symint:
             _check_symbolic(function, sink)
