@@ -116,7 +116,6 @@ _LOOPS = MIX.replace("    Generic: mix (Floating)\n    ScalarOnly: mix", "    CU
     ("entries", "family", "codes"),
     [
         (_SYMBOLIC, "headers", ["E0451"]),
-        (_SYMBOLIC, "python", []),
         (_SYMBOLIC + _MADE, "sources", ["E0451", "E0452"]),
         (_LISTS, "sources", ["E0453"]),
         (_LISTS, "headers", []),
