@@ -136,6 +136,20 @@ def test_a_process_that_dies_makes_no_difference(monkeypatch: pytest.MonkeyPatch
         assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
 
 
+@pytest.mark.parametrize("sent", [b"\0", b"\0\0\0\0", b"\0\0\0\0\x09\0\0\0", b"\0\0\0\0\x09\0\0\0half"])
+def test_a_message_that_is_cut_short_counts_for_nothing(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    """A process that the system ends leaves what it was about to say unsaid."""
+
+    def send_part(_: object, send: int) -> None:
+        os.write(send, sent)
+        os._exit(9)
+
+    monkeypatch.setattr(ahead, "_read_apart", send_part)
+    file = source("plain")
+    with reading_ahead([file]):
+        assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
+
+
 def test_a_list_comes_in_parts() -> None:
     """Whoever waits for the first entries need not wait for the last ones."""
     assert len(list(flattening.flattened(source("many"), 100))) > 20

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.native_function import DeviceCheck, NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
 from opwright.model.said import Said
 from opwright.schema.function import Argument, Return
 from opwright.schema.names import OperatorName
@@ -162,43 +162,17 @@ def _text(one: NativeFunction) -> str:
     return f"{entry.text}|{one.schema}" if one.is_synthesized else entry.text
 
 
-#: What most functions say alike -> that as a text.
-_common_texts: dict[tuple[object, ...], str] = {}
-
-
 def _said(one: NativeFunction) -> str:
     """All that a function's entry says, as one text."""
-    common = (
-        one.namespace,
-        one.function,
-        one.method,
-        one.structured,
-        one.device_guard,
-        one.manual_cpp_binding,
-        one.manual_kernel_registration,
-        one.is_synthesized,
-        one.is_abstract,
-        one.needs_derivative,
-        one.is_view,
-        one.device_check is DeviceCheck.ExactSame,
-        one.style.real,
-        one.python_module,
-        one.category_override,
-        one.cpp_no_default_args,
-        one.tags,
-    )
-    text = _common_texts.get(common)
-    if text is None:
-        text = _common_texts[common] = repr([sorted(part) if isinstance(part, frozenset) else part for part in common])
-    kernels = [f"{key.name}={k.namespace}::{k.name},{k.structured:d}" for key, k in one.kernels.items()]
-    more = _rarely_said(one) if one.structured_delegate or one.structured or one.autogen or one.ufunc else ""
-    return f"{text}|{one.schema}|{kernels}|{more}"
-
-
-def _rarely_said(one: NativeFunction) -> str:
+    kernels = [(key.name, found.name, found.namespace, found.structured) for key, found in one.kernels.items()]
     loops = [(key.name, loop.name, loop.dtypes) for key, loop in one.ufunc.items()]
-    autogen = [str(name) for name in one.autogen]
-    return f"{one.structured_delegate}|{one.structured_inherits}|{_precomputed(one.precomputed)}|{autogen}|{loops}"
+    return (
+        f"{one.namespace}::{one.schema}|{kernels}|{loops}|{one.function:d}{one.method:d}{one.structured:d}"
+        f"{one.device_guard:d}{one.manual_cpp_binding:d}{one.manual_kernel_registration:d}{one.is_synthesized:d}"
+        f"{one.is_abstract:d}{one.needs_derivative:d}{one.is_view:d}{one.device_check.name}|{one.style:d}|"
+        f"{one.structured_delegate}|{one.structured_inherits}|{one.python_module}|{one.category_override}|{sorted(one.cpp_no_default_args)}|"
+        f"{sorted(one.tags)}|{[str(name) for name in one.autogen]}|{_precomputed(one.precomputed)}"
+    )
 
 
 def _derivatives_said(info: DifferentiabilityInfo) -> str:

@@ -122,12 +122,10 @@ def loaded(
     While that goes on, a second process, if there may be one, reads the YAML that these families need.
     """
     from opwright.build.processes import usable_processes
+    from opwright.source.ahead import reading_ahead
 
-    with contextlib.ExitStack() as stack:
-        if (processes or usable_processes()) > 1:
-            from opwright.source.ahead import reading_ahead
-
-            stack.enter_context(reading_ahead(_readable(inputs, families)))
+    several = (processes or usable_processes()) > 1
+    with reading_ahead(_readable(inputs, families)) if several else contextlib.nullcontext():
         from opwright.generation import Generation, import_modules
 
         import_modules(families)

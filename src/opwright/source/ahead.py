@@ -145,11 +145,14 @@ class _Reading:
 
     def _receive(self) -> bool:
         """Take the next message, if there is one."""
-        number = b"" if self._results.closed else self._results.read(_NUMBER_BYTES)
-        if not number:
+        if self._results.closed:
             return False
-        length = int.from_bytes(self._results.read(_NUMBER_BYTES), "little")
-        self._came[self._files[int.from_bytes(number, "little")]].append(self._results.read(length))
+        number, length = (int.from_bytes(self._results.read(_NUMBER_BYTES), "little") for _ in range(2))
+        data = self._results.read(length)
+        if not data or len(data) < length:
+            # All has come, or the process was ended.
+            return False
+        self._came[self._files[number]].append(data)
         return True
 
 
