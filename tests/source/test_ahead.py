@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from opwright.source import ahead, flattening
 from opwright.source.ahead import read_coming, read_tree, reading_ahead
 from opwright.source.diagnostic import Fault
+from opwright.source.flat import unflattened
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -153,3 +156,16 @@ def test_a_message_that_is_cut_short_counts_for_nothing(monkeypatch: pytest.Monk
 def test_a_list_comes_in_parts() -> None:
     """Whoever waits for the first entries need not wait for the last ones."""
     assert len(list(flattening.flattened(source("many"), 100))) > 20
+
+
+@settings(max_examples=2000, deadline=None)
+@given(st.text(alphabet="ab1: -[]{}&*!|>\"'#\n,?<%~\t", max_size=40))
+def test_what_is_read_ahead_is_never_something_else(text: str) -> None:
+    """Any text: what can be read in parts has the nodes that the plain way gives, and no fault there."""
+    file = SourceFile("any.yaml", text)
+    try:
+        parts = list(flattening.flattened(file, 3))
+    except (Fault, ValueError):
+        return
+    root = load_yaml(file)
+    assert [shape(item) for part in parts for item in unflattened(file, part)] == items_shape(root)

@@ -95,6 +95,8 @@ def _parts(file: SourceText, next_event: Callable[[], Event], at_once: int) -> I
         elif kind is AliasEvent:
             raise ValueError("an alias")
         elif kind is StreamEndEvent:
+            if not has_document:
+                raise ValueError("nothing at all")
             yield taken()
             yield [], [], [], [], [], []
             return
