@@ -198,3 +198,12 @@ def test_tensor_options_are_found_between_other_arguments() -> None:
     assert arguments.options is not None
     assert [one.name for one in arguments.pre_options] == ["a"]
     assert [one.name for one in arguments.post_options] == ["b"]
+
+
+def test_a_list_without_its_end_is_told_at_its_place() -> None:
+    """Whatever was read before: the list of arguments is one that is known, but for the bracket."""
+    parse_schema("known(Tensor self) -> Tensor")
+    with pytest.raises(Fault) as found:
+        parse_schema("other(Tensor self]")
+    (label,) = found.value.diagnostic.labels
+    assert (label.span.start, label.span.text) == (17, "]")

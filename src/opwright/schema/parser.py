@@ -174,10 +174,11 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
     """The arguments up to and with the closing parenthesis."""
     close = text.find(") -> ", start)
     # Whole lists are repeated too: in a release's file every second one.
-    listed = text[start:close]
-    known = _LISTS.get(listed) or (_known_arguments(listed.split(", ")) if close >= 0 else None)
-    if known is not None:
+    listed = text[start:close] if close >= 0 else ""
+    known = _LISTS.get(listed)
+    if known is None and listed and (known := _known_arguments(listed.split(", "))) is not None:
         _LISTS[listed] = known
+    if known is not None:
         return known, close + 1
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
