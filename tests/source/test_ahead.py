@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opwright.build.processes import usable_processes
 from opwright.source import ahead, flattening
 from opwright.source.ahead import read_coming, read_tree, reading_ahead
 from opwright.source.diagnostic import Fault
@@ -169,3 +170,10 @@ def test_what_is_read_ahead_is_never_something_else(text: str) -> None:
         return
     root = load_yaml(file)
     assert [shape(item) for part in parts for item in unflattened(file, part)] == items_shape(root)
+
+
+def test_no_process_is_made_where_none_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever allows many processes does not make them possible."""
+    monkeypatch.delattr(os, "fork")
+    assert usable_processes(8) == 1
+    assert usable_processes() == 1

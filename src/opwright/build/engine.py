@@ -252,8 +252,7 @@ class Engine:
             found = Diagnostics()
             plan = Plan(self._folders)
             for share, diagnostics, _ in results:
-                for diagnostic in diagnostics:
-                    found.add(diagnostic)
+                found.extend(diagnostics)
                 for planned in share.planned:
                     try:
                         plan.place(planned.emitter, planned.folder, planned.path)

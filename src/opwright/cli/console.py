@@ -62,12 +62,8 @@ def run(command: Callable[[Diagnostics], int]) -> int:
     try:
         status = command(sink)
         sys.stdout.flush()
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-        status = FAULTS
-    except FaultsFound as found:
-        for diagnostic in found.diagnostics:
-            sink.add(diagnostic)
+    except (Fault, FaultsFound) as raised:
+        sink.take(raised)
         status = FAULTS
     except KeyboardInterrupt:
         sys.stderr.write("opwright: interrupted\n")

@@ -204,7 +204,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, Outcome, Watched | None]:
     """One run that writes files, with its summary printed."""
-    from opwright.build.processes import usable_processes
     from opwright.cli.extras import write_extras, write_stamp
     from opwright.cli.progress import progress
 
@@ -213,7 +212,6 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     watched = session.watched_inputs(inputs, session.read_besides(arguments, build_folders(arguments.out)))
     generation = _loaded(arguments, inputs, sink)
     generation.check_shims()
-    processes = min(usable_processes(), arguments.jobs or usable_processes())
     said = {} if arguments.provenance is None else {"provenance": os.path.abspath(arguments.provenance)}
     with progress() as report:
         outcome = session.write(
@@ -222,7 +220,7 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
             watched,
             report=report,
             prune=arguments.prune,
-            processes=processes,
+            jobs=arguments.jobs,
             add=lambda outcome: write_extras(arguments, generation, outcome, watched),
             said=said,
         )

@@ -115,16 +115,16 @@ def loaded(
     families: Iterable[str],
     request: Callable[[], Request],
     sink: Diagnostics,
-    processes: int | None = None,
+    jobs: int | None = None,
 ) -> Generation:
     """The generation of a request, which is made when all that it needs is imported.
 
-    While that goes on, a second process, if there may be one, reads the YAML that these families need.
+    While that goes on, a second process reads the YAML that these families need, unless `jobs` allows but one.
     """
     from opwright.build.processes import usable_processes
     from opwright.source.ahead import reading_ahead
 
-    several = (processes or usable_processes()) > 1
+    several = usable_processes(jobs) > 1
     with reading_ahead(_readable(inputs, families)) if several else contextlib.nullcontext():
         from opwright.generation import Generation, import_modules
 
@@ -167,7 +167,7 @@ def write(
     *,
     report: Callable[[Planned, bool], None] | None = None,
     prune: bool = True,
-    processes: int | None = None,
+    jobs: int | None = None,
     add: Callable[[Outcome], Mapping[str, Status]] = lambda _: {},
     said: Mapping[str, str] | None = None,
 ) -> Outcome:
@@ -187,7 +187,7 @@ def write(
         used = {path.rpartition("/")[0] for path in (record.outputs if record is not None else ())}
         pruning.remove_stale_staging({*folders, *used})
         token = job_token(generation.job, run.families)
-        outcome = generation.write_after(_earlier(run, record, token), report, processes or usable_processes())
+        outcome = generation.write_after(_earlier(run, record, token), report, usable_processes(jobs))
         outputs = {**outcome.statuses, **add(outcome)}
         if prune and record is not None:
             pruning.prune(pruning.stale_outputs(run, record, load_records(run), outputs, folders))

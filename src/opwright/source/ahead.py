@@ -67,7 +67,6 @@ class _Coming(Sequence):
         while some:
             given += len(some)
             yield from some
-            some = None
             some = self._reading.next_items(self.file)
         if some is None:
             # What the other process does not give is read here.
@@ -90,6 +89,8 @@ def reading_ahead(files: Row[SourceText]) -> Iterator[None]:
     The caller knows that this process can be copied.
     """
     reading = _Reading(files)
+    # What nobody asked for since the last time is not asked for any more.
+    _readings.clear()
     _readings.update(dict.fromkeys(files, reading))
     try:
         yield
