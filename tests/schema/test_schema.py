@@ -202,7 +202,9 @@ def test_tensor_options_are_found_between_other_arguments() -> None:
 
 def test_a_list_without_its_end_is_told_at_its_place() -> None:
     """Whatever was read before: the list of arguments is one that is known, but for the bracket."""
-    parse_schema("known(Tensor self) -> Tensor")
+    for name in ("known", "again"):
+        # The first reads the arguments, the second the list of them.
+        parse_schema(f"{name}(Tensor self) -> Tensor")
     with pytest.raises(Fault) as found:
         parse_schema("other(Tensor self]")
     (label,) = found.value.diagnostic.labels
