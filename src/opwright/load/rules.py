@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from functools import cache
 from typing import Final
 
 from opwright.load import codes
@@ -31,8 +32,6 @@ _KEYED_DRAWS: Final = "_philox_"
 
 #: What an argument says of the operator that has it: (is a generator, is named dropout).
 _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
-
-_KEYWORDS_OF: Final[dict[Arguments, tuple[Argument, ...]]] = {}
 
 #: The arguments that say neither.
 _TELLING_NOTHING: Final[set[Argument]] = set()
@@ -123,12 +122,10 @@ def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
         draft.fault(codes.NO_DEFAULT, message, item_span(draft.node, "cpp_no_default_args", name))
 
 
+@cache
 def _keywords(arguments: Arguments) -> tuple[Argument, ...]:
     """The arguments that are named like keywords of Python; each list is looked at once, for all entries."""
-    found = _KEYWORDS_OF.get(arguments)
-    if found is None:
-        found = _KEYWORDS_OF[arguments] = tuple([one for one in arguments.all if one.name in _KEYWORDS])
-    return found
+    return tuple([one for one in arguments.all if one.name in _KEYWORDS])
 
 
 def _facts(one: Argument) -> tuple[bool, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, argument_list, returned
@@ -97,22 +98,16 @@ def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_f
     name, arguments = schema.name, schema.arguments
     if name.text == "bernoulli.p":
         arguments, strip_default = _plain_arguments(schema, strip_default), False
-    keys = _STRIPPED_KEYS if strip_default else _PLAIN_KEYS
-    listed = keys.get(arguments)
-    if listed is None:
-        listed = keys[arguments] = _arguments_key(arguments, strip_default)
+    listed = _arguments_key(arguments, strip_default)
     types = [one.type for one in schema.returns]
     if arguments.writes:
         types += [one.type for one in unreturned_writes(schema)]
     return (view_base_name(name.base) if view_form else name.base, name.dunder, listed, *types)
 
 
-#: What a key has of the arguments, which many schemas share.
-_PLAIN_KEYS: Final[dict[Arguments, SignatureKey]] = {}
-_STRIPPED_KEYS: Final[dict[Arguments, SignatureKey]] = {}
-
-
+@cache
 def _arguments_key(arguments: Arguments, strip_default: bool) -> SignatureKey:
+    """What a key has of the arguments, which many schemas share."""
     pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
     kept = arguments.pre_options + arguments.post_options
     return (

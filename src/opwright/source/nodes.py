@@ -105,16 +105,15 @@ class Scalar:
         span is the point before that character. Unless the value stands in the file as it is, it costs a scan of the
         scalar, so ask for it when there is a fault.
         """
+        start = min(max(start, 0), len(self.value))
+        end = min(max(end, start), len(self.value))
         if self.end - self.start == len(self.value) and self.file.text.startswith(self.value, self.start):
-            start = min(max(start, 0), len(self.value))
-            return Span(self.file, self.start + start, self.start + min(max(end, start), len(self.value)))
+            return Span(self.file, self.start + start, self.start + end)
         from opwright.source.scalars import raw_offsets  # Only a run that has a fault needs it.
 
         offsets = raw_offsets(self.file.text, self.start, self.end, self.style, self.value)
         if offsets is None:
             return self.span
-        start = min(max(start, 0), len(self.value))
-        end = min(max(end, start), len(self.value))
         first = offsets[start][0]
         return Span(self.file, first, offsets[end - 1][1] if end > start else first)
 

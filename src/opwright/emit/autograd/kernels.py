@@ -6,6 +6,7 @@ operator again for the dispatch keys after its own. `ks` is the set of keys that
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.convention import cpp, dispatcher
@@ -70,15 +71,10 @@ def redispatch(function: NativeFunction, keys: str) -> str:
     return f"at::_ops::{function.name.unambiguous}::redispatch({keys}{names})"
 
 
-_PASSED: Final[dict[Arguments, str]] = {}
-
-
+@cache
 def _passed(arguments: Arguments) -> str:
     """The names of arguments, to be passed on after another; many overloads have the same."""
-    found = _PASSED.get(arguments)
-    if found is None:
-        found = _PASSED[arguments] = "".join([f", {one.name}" for one in arguments.all])
-    return found
+    return "".join([f", {one.name}" for one in arguments.all])
 
 
 def declared_results(function: NativeFunction) -> str:

@@ -7,6 +7,7 @@ are recorded as they are, or, where the trace is to have no side effects, as the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final
 
 from opwright.convention import cpp
@@ -103,15 +104,10 @@ def _input(name: str) -> str:
     return f'    jit::tracer::addInputs(node, "{name}", {name});'
 
 
-_INPUTS: Final[dict[Arguments, str]] = {}
-
-
+@cache
 def _inputs(arguments: Arguments) -> str:
     """The lines that record all arguments but outs; many overloads have the same."""
-    found = _INPUTS.get(arguments)
-    if found is None:
-        found = _INPUTS[arguments] = "\n".join([_input(one.name) for one in arguments.non_out])
-    return found
+    return "\n".join([_input(one.name) for one in arguments.non_out])
 
 
 def _is_factory(function: NativeFunction) -> bool:
