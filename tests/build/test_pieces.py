@@ -110,9 +110,8 @@ def test_tokens_follow_groups() -> None:
         "- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n  dispatch:\n    CPU: f_out\n"
         "- func: g(Tensor self) -> Tensor\n"
     )
-    before, after = token_table(entries), token_table(entries.replace("f_out", "f_out_cpu"))
-    assert {name for name in before if before[name] != after[name]} == {"f", "f.out"}
-    assert token_table("# a comment\n\n" + entries) == before
+    assert changed(entries, entries.replace("f_out", "f_out_cpu")) == {"f", "f.out"}
+    assert token_table("# a comment\n\n" + entries) == token_table(entries)
 
 
 def test_tokens_of_entries_with_anchors_follow_what_they_stand_for() -> None:
@@ -122,8 +121,7 @@ def test_tokens_of_entries_with_anchors_follow_what_they_stand_for() -> None:
         "- func: g(Tensor self) -> Tensor\n  dispatch: *kernels\n"
         "- func: h(Tensor self) -> Tensor\n"
     )
-    before, after = token_table(entries), token_table(entries.replace("one", "two"))
-    assert {name for name in before if before[name] != after[name]} == {"f", "g"}
+    assert changed(entries, entries.replace("one", "two")) == {"f", "g"}
 
 
 def test_forms_made_of_one_entry_have_tokens_of_their_own() -> None:
@@ -131,6 +129,12 @@ def test_forms_made_of_one_entry_have_tokens_of_their_own() -> None:
     entries = "- func: f(Tensor self) -> Tensor\n  dispatch:\n    CompositeExplicitAutograd: f\n  autogen: f.out\n"
     before, after = token_table(entries), token_table(entries.replace("ExplicitAutograd: f", "ExplicitAutograd: ff"))
     assert len({*before.values(), *after.values()}) == 4
+
+
+def changed(before: str, after: str) -> set[str]:
+    """The overloads whose tokens an edit changes."""
+    old, new = token_table(before), token_table(after)
+    return {name for name in old if old[name] != new[name]}
 
 
 def token_table(entries: str) -> dict[str, bytes | None]:
