@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), ROOT / "changelog.d" / "README.md", *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 # A name in backquotes that looks like a place below the package, such as `emit/registry.py` or `load/`.
 PLACE = re.compile(r"`((?:[a-z_]+/)+[\w.]*)`")
