@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
+FAULTY = ["generate", "--source-path", "nowhere", "--out", "x"]
 DECLARATIONS = ["generate", "--torch", "auto", "--only", "declarations_yaml", "--out"]
 
 
@@ -16,7 +19,14 @@ def run(
     *arguments: object, stdout: int | None = subprocess.PIPE, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """The program's run with more variables in its environment."""
-    command = [sys.executable, "-m", "opwright", *map(os.fspath, map(str, arguments))]
+    return run_module("opwright", arguments, environment, stdout)
+
+
+def run_module(
+    module: str, arguments: Iterable[object], environment: Mapping[str, str], stdout: int | None = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
+    """A module's run with more variables in its environment."""
+    command = [sys.executable, "-m", module, *map(os.fspath, map(str, arguments))]
     variables = {**os.environ, **environment}
     return subprocess.run(
         command, stdout=stdout, stderr=subprocess.PIPE, text=True, errors="replace", env=variables, check=False
@@ -56,14 +66,59 @@ def test_nobody_listens(tmp_path: Path, redirection: str) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize(
-    ("variables", "colored"),
-    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+    ("options", "variables", "colored"),
+    [
+        ([], {}, True),
+        ([], {"NO_COLOR": "1"}, False),
+        ([], {"NO_COLOR": ""}, True),
+        ([], {"TERM": "dumb"}, False),
+        ([], {"TERM": "dumb", "FORCE_COLOR": "1"}, True),
+        (["--color", "auto"], {}, True),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+    ],
 )
-def test_color_on_a_terminal(variables: dict[str, str], colored: bool) -> None:
+def test_color_on_a_terminal(options: list[str], variables: dict[str, str], colored: bool) -> None:
     """Diagnostics have colours on a terminal that can show them, unless the user wants none."""
-    text = on_terminal(["generate", "--source-path", "nowhere", "--out", "x"], {"TERM": "xterm", **variables})
+    text = on_terminal([*FAULTY, *options], {"TERM": "xterm", **variables})
     assert "there is no folder" in text
     assert ("\x1b[" in text) is colored
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "colored"),
+    [
+        ([], {}, False),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"FORCE_COLOR": ""}, False),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (["--color=always"], {}, True),
+        (["--color=never"], {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_color_in_a_file(options: list[str], variables: dict[str, str], colored: bool) -> None:
+    """A log has no colours, unless the user wants them: an explicit choice rules, then NO_COLOR, then FORCE_COLOR."""
+    done = run_module("opwright", [*FAULTY, *options], {"NO_COLOR": "", "FORCE_COLOR": "", **variables})
+    assert "there is no folder" in done.stderr
+    assert ("\x1b[" in done.stderr) is colored
+
+
+def test_color_of_a_drop_in() -> None:
+    """The programs with the command lines of PyTorch's generator follow the variables."""
+    variables = {"FORCE_COLOR": "1", "NO_COLOR": ""}
+    done = run_module("opwright.torchgen.gen", ["--source-path", "nowhere"], variables)
+    assert "\x1b[" in done.stderr
+
+
+def test_color_of_what_is_said_again(tmp_path: Path) -> None:
+    """A run with nothing to do repeats the warnings of the last one, with colours if they are wanted now."""
+    shown = [
+        run(*DECLARATIONS, tmp_path, "--release", "99.0", "--color", choice).stderr
+        for choice in ("never", "always", "never")
+    ]
+    assert "note[W0501]" in shown[0]
+    assert "\x1b[1;32mnote" in shown[1]
+    assert shown[0] == shown[2] == re.sub(r"\x1b\[[0-9;]*m", "", shown[1])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pseudo-terminal")

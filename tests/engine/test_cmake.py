@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import opwright
 from tests.engine.project import Project
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cmake"
@@ -24,6 +25,15 @@ def run(*words: object) -> str:
     return done.stdout
 
 
+def configure(folder: Path, project: Project, *words: object) -> list[str]:
+    """The command that configures the example over a small project."""
+    module = run(sys.executable, "-m", "opwright", "--cmake-dir").strip()
+    program = f"{sys.executable};-m;opwright"
+    settings = {"INPUTS": project.inputs, "RELEASE": "2.13", "Opwright_DIR": module, "OPWRIGHT_COMMAND": program}
+    defined = [f"-D{name}={value}" for name, value in settings.items()]
+    return ["cmake", "-S", str(EXAMPLE), "-B", str(folder), *map(str, words), *defined]
+
+
 @pytest.fixture(params=GENERATORS)
 def build(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> Path:
     """A configured build of the example over a small project."""
@@ -31,19 +41,7 @@ def build(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> P
     if shutil.which(GENERATORS[generator]) is None:
         pytest.skip(f"there is no {GENERATORS[generator]} here")
     folder = tmp_path / "build"
-    module = run(sys.executable, "-m", "opwright", "--cmake-dir").strip()
-    program = f"{sys.executable};-m;opwright"
-    settings = {"INPUTS": project.inputs, "RELEASE": "2.13", "Opwright_DIR": module, "OPWRIGHT_COMMAND": program}
-    run(
-        "cmake",
-        "-G",
-        generator,
-        "-S",
-        EXAMPLE,
-        "-B",
-        folder,
-        *[f"-D{name}={value}" for name, value in settings.items()],
-    )
+    run(*configure(folder, project, "-G", generator))
     return folder
 
 
@@ -88,3 +86,51 @@ def test_files_of_new_entries_are_known(build: Path, project: Project) -> None:
     run("cmake", "--build", build)
     assert (build / "generated/aten/src/ATen/ops/newcomer.h").exists()
     assert "newcomer" in (build / "registrations.txt").read_text()
+
+
+MAJOR, MINOR = map(int, opwright.__version__.split(".")[:2])
+
+
+@pytest.mark.parametrize(
+    ("request_", "accepted"),
+    [
+        ("", True),
+        (f"{MAJOR}.{MINOR}", True),
+        (f"{opwright.__version__} EXACT", True),
+        (f"{MAJOR}.{MINOR}...{MAJOR + 1}", True),
+        (f"{MAJOR}.0...<{MAJOR}.{MINOR}", False),
+        (f"{MAJOR}.{MINOR + 1}...{MAJOR + 1}", False),
+        (f"{MAJOR}.{MINOR + 1}", False),
+        (f"{MAJOR + 1}", False),
+        (f"{MAJOR}.{MINOR}.99 EXACT", False),
+    ],
+)
+def test_projects_ask_for_a_version(tmp_path: Path, request_: str, accepted: bool) -> None:
+    """`find_package` finds the program's own version, and refuses to take it for a newer or incompatible one."""
+    module = run(sys.executable, "-m", "opwright", "--cmake-dir").strip()
+    script = tmp_path / "find.cmake"
+    script.write_text(
+        f'set(Opwright_DIR "{module}")\nset(OPWRIGHT_COMMAND true)\nfind_package(Opwright {request_} QUIET)\n'
+        'message(NOTICE "${Opwright_FOUND} ${Opwright_VERSION}")\n'
+    )
+    done = subprocess.run(["cmake", "-P", str(script)], capture_output=True, text=True, check=True)
+    found, version = done.stderr.split()[-2:] if accepted else (done.stderr.split()[0], None)
+    assert found == str(int(accepted))
+    assert version == (opwright.__version__ if accepted else None)
+
+
+def test_diagnostics_are_shown_as_they_are(project: Project, tmp_path: Path) -> None:
+    """When CMake configures, the lines of a diagnostic arrive unwrapped, so that its marks stand below their words."""
+    project.edit("    CPU: shifted_cpu", "    CPUU: shifted_cpu")
+    with project.yaml.open("a") as file:
+        file.write(
+            "\n- func: far(Tensr self, Tensor a_name_of_many_letters, Tensor another_name_of_many_letters) -> Tensor\n"
+        )
+    faulty = subprocess.run(
+        [sys.executable, "-m", "opwright", *project.words()], capture_output=True, text=True, check=False
+    )
+    assert "CPUU" in faulty.stderr
+    assert max(map(len, faulty.stderr.splitlines())) > 80
+    configured = subprocess.run(configure(tmp_path / "build", project), capture_output=True, text=True, check=False)
+    assert configured.returncode != 0
+    assert faulty.stderr in configured.stderr

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
+from opwright.cli.color import AUTO, wants_color
 from opwright.cli.streams import settle_streams
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
@@ -25,21 +26,16 @@ _REPORT_A_BUG: Final = (
 )
 
 
-def report(diagnostics: Diagnostics) -> None:
-    """Print diagnostics to standard error, in order: with their lines, in colour on a terminal."""
+def report(diagnostics: Diagnostics, color: str = AUTO) -> None:
+    """Print diagnostics to standard error, in order, with their lines. `color` is a choice of `--color`."""
     if not len(diagnostics):
         return
     from opwright.source.render import render_terminal
 
     # A reader who has gone away is told nothing more.
     with contextlib.suppress(BrokenPipeError):
-        sys.stderr.write(render_terminal(diagnostics.sorted(), color=_wants_color()))
+        sys.stderr.write(render_terminal(diagnostics.sorted(), color=wants_color(color)))
         sys.stderr.flush()
-
-
-def _wants_color() -> bool:
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stderr.isatty() and not plain
 
 
 def _abandon_output() -> None:
@@ -50,7 +46,7 @@ def _abandon_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def run(command: Callable[[Diagnostics], int]) -> int:
+def run(command: Callable[[Diagnostics], int], color: str = AUTO) -> int:
     """Run a command and give its exit status: 0, 1 for faults of the input, 70 for a bug of ours.
 
     The command gets a sink for its diagnostics; what it raises is reported together with what it put there.
@@ -83,5 +79,5 @@ def run(command: Callable[[Diagnostics], int]) -> int:
         traceback.print_exc()
         sys.stderr.write(_REPORT_A_BUG + "\n")
         status = BUG
-    report(sink)
+    report(sink, color)
     return FAULTS if status == SUCCESS and sink.has_errors else status

@@ -119,7 +119,7 @@ def is_settled(arguments: argparse.Namespace) -> bool:
     started = time.perf_counter()
     if arguments.dry_run or arguments.list_outputs or arguments.watch:
         return False
-    record = session.current_record(_run(arguments))
+    record = session.current_record(_run(arguments), arguments.color)
     if record is None:
         return False
     if arguments.stamp is not None and not arguments.check:
@@ -213,7 +213,7 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     generation = _loaded(arguments, inputs, sink)
     generation.check_shims()
     said = {} if arguments.provenance is None else {"provenance": os.path.abspath(arguments.provenance)}
-    with progress() as report:
+    with progress(arguments.color) as report:
         outcome = session.write(
             generation,
             _run(arguments),

@@ -7,6 +7,7 @@ from importlib import import_module
 
 import opwright
 from opwright import __version__
+from opwright.cli.color import add_color_argument
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave, settle_streams
 
@@ -61,13 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     module = import_module(f"opwright.cli.{command}")
     own = Parser(f"opwright {command}", module.__doc__)
     module.add_arguments(own)
+    add_color_argument(own)
     arguments = own.parse_args(words[1:])
     settle_streams()
     if _is_settled(module, arguments):
         return 0
     from opwright.cli import console
 
-    return console.run(lambda sink: int(module.run(arguments, sink)))
+    return console.run(lambda sink: int(module.run(arguments, sink)), arguments.color)
 
 
 def program() -> NoReturn:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from opwright.build.plan import Planned
+from opwright.cli.color import AUTO, wants_color
 
 __all__ = ["progress"]
 
@@ -23,8 +24,10 @@ class Reporter(Protocol):
 
 
 @contextmanager
-def progress() -> Iterator[Reporter | None]:
+def progress(color: str = AUTO) -> Iterator[Reporter | None]:
     """A reporter that moves a bar on standard error, or None where that is no terminal.
+
+    `color` is a choice of `--color`.
 
     The bar is redrawn by the reporter alone and not by a thread: a process with threads cannot be copied to share the
     work.
@@ -37,7 +40,8 @@ def progress() -> Iterator[Reporter | None]:
 
     # How many files there are is known when they are made, and other processes make some of them: there is no count.
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+    console = Console(stderr=True, no_color=not wants_color(color))
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
         bar.add_task("writing", total=None)
         bar.refresh()
         drawn = time.monotonic()

@@ -11,6 +11,7 @@ import sys
 
 from opwright.build.record import Record, Run, load_record, load_records, tool_identity, write_record
 from opwright.build.watch import Watched
+from opwright.cli.color import AUTO, wants_color, without_color
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ __all__ = [
 
 
 #: Arguments that change nothing about what is made.
-_FORGOTTEN = frozenset(("check", "dry_run", "jobs", "list_outputs", "prune", "watch", "yes"))
+_FORGOTTEN = frozenset(("check", "color", "dry_run", "jobs", "list_outputs", "prune", "watch", "yes"))
 
 
 def run_of(
@@ -82,12 +83,16 @@ def _installed_torch() -> str | None:
     return spec.origin if spec is not None else None
 
 
-def current_record(run: Run) -> Record | None:
-    """The record of an earlier run after which this one has nothing to do; what that one said is said again."""
+def current_record(run: Run, color: str = AUTO) -> Record | None:
+    """The record of an earlier run after which this one has nothing to do; what that one said is said again.
+
+    `color` is a choice of `--color`.
+    """
     record = load_record(run)
     if record is None or not record.is_current(run):
         return None
-    sys.stderr.write(str(record.facts.get("said", "")))
+    if said := str(record.facts.get("said", "")):
+        sys.stderr.write(said if wants_color(color) else without_color(said))
     return record
 
 
@@ -243,5 +248,5 @@ def remember(
     if len(generation.sink):
         from opwright.source.render import render_terminal
 
-        said = render_terminal(generation.sink.sorted(), color=False)
+        said = render_terminal(generation.sink.sorted(), color=True)
     write_record(run, Record(run.kind, run.request, tool_identity(), watched, outputs, {**facts, "said": said}))

@@ -67,7 +67,7 @@ def _run_once(
     except FaultsFound as found:
         for diagnostic in found.diagnostics:
             sink.add(diagnostic)
-    console.report(sink)
+    console.report(sink, arguments.color)
     sys.stdout.flush()
     return done
 

@@ -1,7 +1,7 @@
 # The module of `find_package(Opwright)`; `opwright --cmake-dir` prints the folder that it is in:
 #
 #   execute_process(COMMAND opwright --cmake-dir OUTPUT_VARIABLE Opwright_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
-#   find_package(Opwright REQUIRED)
+#   find_package(Opwright 0.1 REQUIRED)
 #
 #   opwright_generate(my_generated
 #     OUT ${CMAKE_BINARY_DIR}/generated
@@ -53,7 +53,9 @@ function(opwright_generate target)
     RESULT_VARIABLE status
     ERROR_VARIABLE faults)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "opwright_generate: the outputs cannot be listed\n${faults}")
+    # CMake wraps the text of errors, and leaves that of notices as it is.
+    message(NOTICE "${faults}")
+    message(FATAL_ERROR "opwright_generate: the outputs cannot be listed, for the reasons above")
   endif()
   include("${folder}/outputs.cmake")
 

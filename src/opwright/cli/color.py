@@ -1,0 +1,53 @@
+"""Whether what is said on standard error has colours."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["AUTO", "CHOICES", "add_color_argument", "wants_color", "without_color"]
+
+AUTO = "auto"
+CHOICES = (AUTO, "always", "never")
+
+
+def add_color_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--color`."""
+    parser.add_argument(
+        "--color",
+        choices=CHOICES,
+        default=AUTO,
+        metavar="WHEN",
+        help="colours in diagnostics: `always`, `never`, or `auto` (the default), on a terminal that has colours; the "
+        "variables NO_COLOR and FORCE_COLOR change the default",
+    )
+
+
+def wants_color(choice: str = AUTO) -> bool:
+    """Whether standard error gets colours.
+
+    An explicit choice decides. Otherwise a NO_COLOR that is not empty says no, then a FORCE_COLOR that is not empty
+    says yes, as for Python's own tracebacks; otherwise colours need a terminal that is not dumb.
+    """
+    if choice != AUTO:
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def without_color(text: str) -> str:
+    """A rendered text without its colours.
+
+    >>> without_color("\\x1b[1;33mwarning\\x1b[0m: text")
+    'warning: text'
+    """
+    import re
+
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
