@@ -1,0 +1,77 @@
+"""What is published: the wheel, the source archive, and what an index page shows of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+import opwright
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def files_below(folder: str) -> set[str]:
+    """The project's files in a folder, without what Python leaves there."""
+    paths = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return {path.relative_to(ROOT).as_posix() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source archive."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> ZipFile:
+    """The wheel."""
+    return ZipFile(next(built.glob("*.whl")))
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: ZipFile) -> Message:
+    """The wheel's metadata."""
+    name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return Parser().parsestr(wheel.read(name).decode())
+
+
+def test_metadata(metadata: Message) -> None:
+    """An index page shows the licence by its SPDX expression, the authors, and links to the project."""
+    assert metadata["Version"] == opwright.__version__
+    assert metadata["License-Expression"] == "BSD-3-Clause"
+    assert metadata["License"] is None
+    assert metadata.get_all("License-File") == ["LICENSE"]
+    assert metadata["Author"] == "The Opwright authors"
+    urls = dict(url.split(", ", 1) for url in metadata.get_all("Project-URL", []))
+    assert set(urls) == {"Homepage", "Documentation", "Changelog", "Issues"}
+    assert all(re.fullmatch(r"https://\S+", url) for url in urls.values())
+    assert metadata["Description-Content-Type"] == "text/markdown"
+
+
+def test_wheel_has_every_file_of_the_package(wheel: ZipFile) -> None:
+    """The wheel has the modules, the data, the CMake package and the mark of typed packages."""
+    files = {name.removeprefix("src/") for name in files_below("src")}
+    assert {"opwright/py.typed", "opwright/cmake/OpwrightConfigVersion.cmake"} <= files
+    assert files == {name for name in wheel.namelist() if name.startswith("opwright/")}
+
+
+def test_source_archive_has_what_the_checks_need(built: Path) -> None:
+    """From the source archive one can build, read and check the project."""
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    folders = ("bench", "changelog.d", "docs", "examples", "src", "tests")
+    wanted = {name for folder in folders for name in files_below(folder)}
+    wanted |= {path.name for path in ROOT.iterdir() if path.suffix in (".md", ".toml")}
+    assert wanted | {"LICENSE", "Makefile"} <= names
