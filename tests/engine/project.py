@@ -108,3 +108,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def times_of(folder: Path) -> dict[str, int]:
     """When each output was last written."""
     return {path: (folder / path).stat().st_mtime_ns for path in files_of(folder)}
+
+
+def state_files(project: Project, suffix: str) -> list[Path]:
+    """What runs remember, by the ending of the name."""
+    return sorted((project.out / ".opwright").glob(f"*{suffix}"))

@@ -59,9 +59,9 @@ def test_dependency_file_has_inputs_and_outputs(project: Project, tmp_path: Path
     assert stamp.stat().st_mtime > 1
 
 
-def test_lines_lead_back_to_their_entries(project: Project, tmp_path: Path) -> None:
+def test_lines_lead_back_to_their_entries(project: Project) -> None:
     """The line of a kernel in a source names the entry that asked for it; a template's line names none."""
-    project.run("--provenance", tmp_path / "where.json")
+    project.run("--provenance", project.out / "where.json")
     source = project.out / "aten/src/ATen/RegisterCPUEverything.cpp"
     lines = source.read_text().splitlines()
     asked = next(number for number, line in enumerate(lines, 1) if "shifted_cpu(" in line)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.engine.project import Project, files_of, times_of
+from tests.engine.project import Project, files_of, state_files, times_of
 
 #: Prints which of the named modules a run has imported in the end.
 ASK_MODULES = """
@@ -19,11 +18,6 @@ status = main(sys.argv[1:])
 print([name for name in ("yaml", "typing", "opwright.load", "opwright.emit.emitter") if name in sys.modules])
 raise SystemExit(status)
 """
-
-
-def state_files(project: Project, suffix: str) -> list[Path]:
-    """What runs remember, by the ending of the name."""
-    return sorted((project.out / ".opwright").glob(f"*{suffix}"))
 
 
 def test_nothing_is_loaded_where_nothing_changed(project: Project) -> None:

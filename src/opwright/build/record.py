@@ -14,6 +14,7 @@ import sys
 import zlib
 from json import dumps, loads
 
+from opwright.build.plain_files import read_plain_file
 from opwright.build.watch import Watched
 
 TYPE_CHECKING = False
@@ -201,8 +202,7 @@ def load_records(run: Run) -> list[Record]:
 
 def _loaded(path: str) -> Record | None:
     try:
-        with open(path, "rb") as stream:
-            header, _, body = stream.read().partition(b"\n")
+        header, _, body = read_plain_file(path).partition(b"\n")
         if header.decode() != _header(body):
             return None
         data: dict[str, Any] = loads(body)
@@ -212,7 +212,7 @@ def _loaded(path: str) -> Record | None:
             outputs.update(zip(paths, zip(sizes, changes, inodes, strict=True), strict=True))
         watched = Watched(data["files"], data["folders"])
         return Record(data["kind"], data["request"], data["tool"], watched, outputs, data["facts"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Whatever is wrong with it, a run without a record writes it anew.
         return None
 

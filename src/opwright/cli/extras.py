@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright.generation import Generation, Outcome
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["check_outputs", "print_outputs", "write_extras", "write_stamp"]
+__all__ = ["check_outputs", "print_outputs", "said", "write_extras", "write_stamp"]
 
 
 def print_outputs(plan: Plan, form: str) -> None:
@@ -51,12 +51,26 @@ def write_extras(
 
             targets: Iterable[str] = outcome.statuses if arguments.stamp is None else [arguments.stamp]
             inputs = [path for path, mark in watched.files.items() if mark is not None] if watched is not None else []
-            writer.write(os.path.realpath(arguments.depfile), make_rule(targets, inputs).encode())
+            writer.write(_real_path(arguments.depfile), make_rule(targets, inputs).encode())
         if arguments.provenance is not None:
             origins = generation.provenance(outcome)
             text = json.dumps({"format": 1, "files": origins}, separators=(",", ":"))
-            writer.write(os.path.realpath(arguments.provenance), text.encode())
+            writer.write(_real_path(arguments.provenance), text.encode())
     return writer.statuses
+
+
+def said(arguments: argparse.Namespace) -> dict[str, str]:
+    """What the record tells `where`: the place of the provenance, relative to the output folder if it is below it."""
+    if arguments.provenance is None:
+        return {}
+    path, top = _real_path(arguments.provenance), os.path.realpath(arguments.out)
+    return {"provenance": os.path.relpath(path, top).replace(os.sep, "/") if path.startswith(top + os.sep) else path}
+
+
+def _real_path(path: str) -> str:
+    """The path of a file with the links of its folder resolved. The file itself may be a link, which is replaced."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostics) -> bool:

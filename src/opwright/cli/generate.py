@@ -9,7 +9,6 @@ Files are laid out below --out as PyTorch's own build lays them out. A file whos
 from __future__ import annotations
 
 import argparse
-import os
 import time
 
 from opwright.build.folders import build_folders
@@ -204,7 +203,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, Outcome, Watched | None]:
     """One run that writes files, with its summary printed."""
-    from opwright.cli.extras import write_extras, write_stamp
+    from opwright.cli import extras
     from opwright.cli.progress import progress
 
     started = time.perf_counter()
@@ -212,7 +211,6 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     watched = session.watched_inputs(inputs, session.read_besides(arguments, build_folders(arguments.out)))
     generation = _loaded(arguments, inputs, sink)
     generation.check_shims()
-    said = {} if arguments.provenance is None else {"provenance": os.path.abspath(arguments.provenance)}
     with progress(arguments.color) as report:
         outcome = session.write(
             generation,
@@ -221,10 +219,10 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
             report=report,
             prune=arguments.prune,
             jobs=arguments.jobs,
-            add=lambda outcome: write_extras(arguments, generation, outcome, watched),
-            said=said,
+            add=lambda outcome: extras.write_extras(arguments, generation, outcome, watched),
+            said=extras.said(arguments),
         )
-    write_stamp(arguments.stamp)
+    extras.write_stamp(arguments.stamp)
     summary, operators = outcome.summary, len(generation.job.catalog)
     origin = inputs.origin
     _print_summary(arguments, generation.version, origin, operators, summary.files, summary.written, started)

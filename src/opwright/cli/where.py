@@ -2,20 +2,28 @@
 
   opwright where build/aten/src/ATen/RegisterCPU_0.cpp:1234
 
-The run that made the file must have had `--provenance FILE`."""
+The run that made the file must have had `--provenance FILE`. Where FILE is not below the output folder of that run,
+name it here too."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+from collections.abc import Iterator
+from typing import TypeAlias
 
 from opwright.build.codes import NO_PROVENANCE
+from opwright.build.plain_files import read_below, read_plain_file, stays_below
 from opwright.build.record import STATE_FOLDER, record_paths, recorded_facts
 from opwright.cli import console
 from opwright.source.diagnostic import Diagnostics, Fault
 
 __all__ = ["add_arguments", "run"]
+
+_Stretch: TypeAlias = "tuple[int, int, str, int, str]"
+_Origin: TypeAlias = "tuple[str, list[_Stretch]]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +37,26 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     del sink
     path, line = _place(arguments.place)
     target = os.path.realpath(path).replace(os.sep, "/")
-    for provenance in [arguments.provenance] if arguments.provenance is not None else _near(target):
-        origin = _file_origin(provenance, target)
-        if origin is not None:
-            _print_origin(path, line, origin)
-            return console.SUCCESS
-    raise Fault.at(NO_PROVENANCE, f"nothing tells where `{path}` comes from", help="generate with `--provenance FILE`")
+    if arguments.provenance is not None:
+        return _printed(path, line, _file_origin(_named(arguments.provenance), target))
+    elsewhere = None
+    for folder, name in _near(target):
+        if os.path.isabs(name):
+            elsewhere = name
+            continue
+        with contextlib.suppress(OSError):
+            origin = _file_origin(read_below(folder, name), target) if stays_below(name) else None
+            if origin is not None:
+                return _printed(path, line, origin)
+    return _printed(path, line, None, elsewhere)
+
+
+def _named(provenance: str) -> bytes:
+    """The contents of the file that the user names."""
+    try:
+        return read_plain_file(os.path.realpath(provenance))
+    except OSError as error:
+        raise Fault.at(NO_PROVENANCE, f"cannot read `{provenance}`: {error.strerror}") from None
 
 
 def _place(text: str) -> tuple[str, int]:
@@ -48,35 +70,48 @@ def _place(text: str) -> tuple[str, int]:
     return ":".join(parts), numbers[-1]
 
 
-def _near(target: str) -> list[str]:
-    """What runs into the folders above a file say of where they put the provenance."""
-    found = []
+def _near(target: str) -> Iterator[tuple[str, str]]:
+    """Each folder above a file that a run wrote to, with what the run says of where it put the provenance."""
     folder = os.path.dirname(target)
     while folder != os.path.dirname(folder):
         for path in record_paths(os.path.join(folder, STATE_FOLDER)):
-            named = recorded_facts(path).get("provenance")
-            if isinstance(named, str):
-                found.append(named)
+            name = recorded_facts(path).get("provenance")
+            if isinstance(name, str):
+                yield folder, name
         folder = os.path.dirname(folder)
-    return found
 
 
-def _file_origin(provenance: str, target: str) -> tuple[str, list[list[object]]] | None:
+def _file_origin(provenance: bytes, target: str) -> _Origin | None:
+    """What a provenance file says about an output; None if that is nothing, or damaged."""
     try:
-        with open(provenance, "rb") as stream:
-            data = json.load(stream)
-        emitter, lines = data["files"][target]
-    except (OSError, ValueError, KeyError, TypeError):
+        emitter, stretches = json.loads(provenance)["files"][target]
+        lines = [_stretch(*stretch) for stretch in stretches]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return emitter, lines
+    return (emitter, lines) if isinstance(emitter, str) else None
 
 
-def _print_origin(path: str, line: int, origin: tuple[str, list[list[object]]]) -> None:
+def _stretch(first: object, last: object, entry: object, line: object, operator: object) -> _Stretch:
+    """Lines from first to last with their entry. Raises TypeError where one of these is of another kind."""
+    if not (isinstance(first, int) and isinstance(last, int) and isinstance(line, int)):
+        raise TypeError("a line is a number")
+    if not (isinstance(entry, str) and isinstance(operator, str)):
+        raise TypeError("a name is a text")
+    return first, last, entry, line, operator
+
+
+def _printed(path: str, line: int, origin: _Origin | None, elsewhere: str | None = None) -> int:
+    """The exit status, after the origin is printed; `elsewhere` is a provenance file outside the output folder."""
+    if origin is None:
+        how = f"name the file: `--provenance {elsewhere}`" if elsewhere else "generate with `--provenance FILE`"
+        raise Fault.at(NO_PROVENANCE, f"nothing tells where `{path}` comes from", help=how)
     emitter, stretches = origin
     print(f"{path}:{line} is made by emitter `{emitter}`")
     for first, last, entry, entry_line, operator in stretches:
-        if isinstance(first, int) and isinstance(last, int) and first <= line <= last:
+        if first <= line <= last:
             print(f"  from `{operator}`, lines {first} to {last}")
             print(f"  --> {entry}:{entry_line}")
-            return
-    print("  from its template, or from what all entries have in common")
+            break
+    else:
+        print("  from its template, or from what all entries have in common")
+    return console.SUCCESS

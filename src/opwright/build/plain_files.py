@@ -1,0 +1,120 @@
+"""Reading and removing files in folders that others can write to.
+
+What earlier runs left on disk may be damaged, copied from elsewhere or forged. These functions touch regular files
+only: they do not follow symbolic links, and do not wait for pipes or devices. A folder below another one is opened part
+by part, so that no link on the way leads out of it.
+
+The run that finds nothing to do imports this module, so it imports little.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["read_below", "read_plain_file", "remove_below", "remove_flat_folder", "stays_below"]
+
+_LARGEST = 1 << 28
+"""Files above this size are none that a run left."""
+
+_PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FILE = os.O_RDONLY | _PLAIN | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | _PLAIN | getattr(os, "O_DIRECTORY", 0)
+
+_HAS_FOLDER_HANDLES = {os.open, os.stat, os.unlink} <= os.supports_dir_fd
+
+
+def stays_below(path: str) -> bool:
+    """Whether a path is relative and has no part that could lead out of the folder that it is relative to.
+
+    >>> stays_below("ops/add.h"), stays_below("../add.h"), stays_below("/ops/add.h")
+    (True, False, False)
+    """
+    parts = path.replace(os.sep, "/").split("/")
+    return "\0" not in path and not os.path.splitdrive(path)[0] and {"", ".", ".."}.isdisjoint(parts)
+
+
+def read_plain_file(path: str, folder: int | None = None) -> bytes:
+    """The contents of a regular file; `folder` is the handle of the folder that the path is relative to.
+
+    Raises OSError for anything else, such as a link, a pipe, or a file of a size that no run writes.
+    """
+    handle = os.open(path, _FILE, dir_fd=folder)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            raise OSError(errno.EINVAL, "not a file that a run wrote", path)
+        return os.read(handle, status.st_size)
+    finally:
+        os.close(handle)
+
+
+def read_below(top: str, path: str) -> bytes:
+    """The contents of a regular file below a folder; raises OSError where there is none or a link is on the way."""
+    folder, _, name = path.rpartition("/")
+    with _opened(top, folder) as handle:
+        return read_plain_file(name if handle is not None else f"{top}/{path}", handle)
+
+
+def remove_below(top: str, paths: Iterable[str]) -> int:
+    """Removes the regular files among these paths below a folder, and counts them.
+
+    Paths with a link on the way, and those that would lead out of the folder, stay as they are.
+    """
+    folders: dict[str, list[str]] = {}
+    for path in filter(stays_below, paths):
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    removed = 0
+    for folder, names in folders.items():
+        with contextlib.suppress(OSError), _opened(top, folder) as handle:
+            for name in names:
+                path = name if handle is not None else f"{top}/{folder}/{name}"
+                removed += _removed(path, handle)
+    return removed
+
+
+def remove_flat_folder(path: str) -> None:
+    """Removes a folder of regular files. A link to a folder, and whatever cannot be removed, stays."""
+    with contextlib.suppress(OSError):
+        with _opened(path, "") as handle:
+            for name in os.listdir(path if handle is None else handle):
+                _removed(name if handle is not None else f"{path}/{name}", handle)
+        os.rmdir(path)
+
+
+def _removed(path: str, folder: int | None) -> bool:
+    with contextlib.suppress(OSError):
+        if stat.S_ISREG(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
+            os.unlink(path, dir_fd=folder)
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def _opened(top: str, relative: str) -> Iterator[int | None]:
+    """The handle of a folder below another one, or None on systems without such handles.
+
+    Raises OSError where there is a link on the way, `top` itself included.
+    """
+    if not _HAS_FOLDER_HANDLES:
+        path = os.path.join(os.path.realpath(os.path.dirname(top)), os.path.basename(top), relative)
+        if os.path.normcase(os.path.realpath(path)) != os.path.normcase(os.path.normpath(path)):
+            raise OSError(errno.ELOOP, "a link is on the way", path)
+        yield None
+        return
+    handle = os.open(top, _FOLDER)
+    try:
+        for part in relative.split("/") if relative else ():
+            inner = os.open(part, _FOLDER, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
