@@ -42,6 +42,7 @@ from opwright.source.diagnostic import Diagnostics
 if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
     from opwright.build.record import Status
+    from opwright.release.tables import ShimTables
     from opwright.source.text import SourceFile
 
 __all__ = [
@@ -188,11 +189,28 @@ def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_native_aot(map(inputs.read_text, declared), catalog, sink)
 
 
+def _loaded_shim_tables(request: Request, rules: Rules, sink: Diagnostics) -> ShimTables | None:
+    """The operators with a C shim that the inputs name; None where they name none, or the run makes no shims.
+
+    Raises FaultsFound.
+    """
+    from opwright.release.store import SHIM_TABLES
+
+    inputs = request.inputs
+    if "sources" not in request.families or SHIM_TABLES not in inputs.names():
+        return None
+    from opwright.load.shim_tables import load_shim_tables
+
+    tables = load_shim_tables(inputs.read_text(SHIM_TABLES), sink, guarded=rules.shims_are_guarded)
+    sink.raise_if_errors()
+    return tables
+
+
 #: Modules that are imported where they are needed: by all runs that write files, or by those of a family.
 _MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers")
 _MODULES_OF: Final = {
     "headers": ("emit.aten.kernel_checks",),
-    "sources": ("emit.aten.kernel_checks",),
+    "sources": ("emit.aten.kernel_checks", "load.shim_tables"),
     "python": ("load.deprecated", "emit.python.units"),
 }
 
@@ -287,9 +305,12 @@ class Generation:
         if rules.native_aot_stubs:
             native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
             self.sink.raise_if_errors()
+        shim_tables = _loaded_shim_tables(request, rules, self.sink)
         derivatives = Later(partial(_loaded_derivatives, request, catalog, self.sink))
         deprecated = Later(partial(_loaded_deprecated, request, catalog, self.sink))
-        self.job: Final = Job(catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot)
+        self.job: Final = Job(
+            catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot, shim_tables
+        )
         check_emittable(self.job, self.sink)
         _check_kernels(self.job, request.families, self.sink)
         self._load_rest(later=later)
@@ -328,10 +349,11 @@ class Generation:
         where a header differs.
         """
         from opwright.build.kept_headers import check_kept_headers
-        from opwright.emit.aten.c_shim import check_c_forms, headers
+        from opwright.emit.aten.c_shim import check_c_forms, check_names, headers
 
         if "sources" not in self.request.families:
             return
+        check_names(self.job, self.sink)
         check_c_forms(self.job, self.sink)
         if not self.request.options.update_c_shim:
             check_kept_headers(headers(self.job), self.request.folders["aoti"], self.sink, note_missing=note_missing)

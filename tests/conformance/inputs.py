@@ -33,7 +33,12 @@ MUTATIONS: dict[str, Mutation] = {
     "namespace": mutate.move_to_namespace,
     "overloads": mutate.add_overloads,
     "derivatives": mutate.change_derivatives,
+    "shims": mutate.add_shims,
 }
+
+
+PACKAGED = "torchgen/packaged/"
+SHIM_TABLES = "torchgen/aoti/fallback_ops.py"
 
 
 class NoReference(Exception):
@@ -52,7 +57,8 @@ def reference_package() -> Path:
 @cache
 def reference_version(inputs: str = "pytorch") -> str:
     """The version of the reference for the inputs of that name: a release's own, else the installed one's."""
-    return inputs if inputs[0].isdigit() else importlib.metadata.version("torch")
+    release = inputs.rpartition("@")[2]
+    return release if release[0].isdigit() else importlib.metadata.version("torch")
 
 
 @cache
@@ -85,21 +91,37 @@ def reference_modules() -> Files:
 def input_folder(name: str) -> Path:
     """The folder with the inputs called `name`, written on first use; its own name tells their content.
 
-    A name that begins with a digit is that of a release, whose inputs come out of its wheel.
+    A name that begins with a digit is that of a release, whose inputs come out of its wheel; `NAME@RELEASE` makes the
+    inputs called NAME from those of a release.
     """
-    if name[0].isdigit():
+    mutation, _, release = name.partition("@")
+    if release or name[0].isdigit():
         from tests.conformance.release_inputs import release_folder
 
-        return release_folder(name)
-    packaged = dict(pytorch_files())
-    texts = {path: text.decode("utf-8") for path, text in packaged.items() if path.endswith(".yaml")}
-    packaged.update((path, text.encode("utf-8")) for path, text in MUTATIONS[name](texts).items())
-    files = {f"torchgen/packaged/{path}": text for path, text in packaged.items()}
+        base = release_folder(release or name)
+        return base if not release else mutated_folder(name, MUTATIONS[mutation], folder_files(base), {})
+    files = {f"torchgen/packaged/{path}": text for path, text in pytorch_files().items()}
     files.update((f"selection/{title}.yaml", text.encode("utf-8")) for title, text in SELECTIONS.items())
+    return mutated_folder(name, MUTATIONS[name], files, reference_modules())
+
+
+def mutated_folder(name: str, mutation: Mutation, files: Files, modules: Files) -> Path:
+    """The folder of these files with the texts that a mutation changes, beside the reference's modules."""
+    kept = {path for path in files if path.startswith(PACKAGED)} | {SHIM_TABLES}
+    texts = {path: text for path, text in {**modules, **files}.items() if path in kept}
+    changed = mutation({path.removeprefix(PACKAGED): text.decode("utf-8") for path, text in texts.items()})
+    paths = {path.removeprefix(PACKAGED): path for path in texts}
+    files = {**files, **{paths[path]: text.encode("utf-8") for path, text in changed.items()}}
     folder = CACHE / "inputs" / f"{name}-{files_digest(files)[:12]}"
     if not folder.is_dir():
-        write_folder(folder, {**reference_modules(), **files})
+        write_folder(folder, {**modules, **files})
     return folder
+
+
+def folder_files(folder: Path) -> Files:
+    """The files of a folder of inputs, by path; what Python compiled there is left out."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 def files_digest(files: Mapping[str, bytes]) -> str:

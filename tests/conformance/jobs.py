@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tests.conformance.inputs import input_folder, installed_headers
+from tests.conformance.inputs import ROOT, input_folder, installed_headers
 
 Command = tuple[str, ...]
 Side = Literal["reference", "opwright"]
@@ -57,12 +57,16 @@ def filled(argument: str, places: Mapping[str, str]) -> str:
 
 
 def environment(job: Job, inputs: Path | None = None) -> dict[str, str]:
-    """The environment of both sides: the reference is imported from the inputs, as if they were installed.
+    """The environment of both sides: the reference is imported from the inputs, as if they were installed, and ours
+    from this checkout.
 
     Both may keep compiled modules, as they do for a user, whatever the environment of the checks says.
     """
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**inherited, "PYTHONPATH": os.fspath(inputs or input_folder(job.inputs))}
+    return {
+        **inherited,
+        "PYTHONPATH": os.pathsep.join([os.fspath(inputs or input_folder(job.inputs)), str(ROOT / "src")]),
+    }
 
 
 def prepare(job: Job, folder: Path) -> None:
@@ -281,7 +285,14 @@ def mutated_jobs() -> list[Job]:
     for inputs in ("third", "overloads", "derivatives"):
         suffix = f"-mutated-{inputs}"
         jobs += [autograd(inputs, suffix), python_bindings(inputs, suffix)]
-    return [*jobs, annotated("third", "-mutated-third")]
+    jobs += [annotated("third", "-mutated-third")]
+    sources = ("--generate", "sources")
+    return [
+        *jobs,
+        aten("mutated-shims", *PER_OPERATOR, "--update-aoti-c-shim", *sources, inputs="shims"),
+        aten("mutated-shims-extended", "--extend-aoti-c-shim", "--update-aoti-c-shim", *sources, inputs="shims"),
+        aten("mutated-shims-2.15", "--update-aoti-c-shim", *sources, inputs="shims@2.15.0"),
+    ]
 
 
 def full_jobs() -> list[Job]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 NATIVE = "ATen/native/native_functions.yaml"
 DERIVATIVES = "autograd/derivatives.yaml"
 DEPRECATED = "autograd/deprecated.yaml"
+SHIM_TABLES = "torchgen/aoti/fallback_ops.py"
 
 ENTRY = re.compile(r"^- (?:func|name): ", re.MULTILINE)
 FUNC = re.compile(r"- func: ([\w:]+)(\.\w+)?\((.*)\) -> ")
@@ -165,3 +166,21 @@ def without_unknown(texts: Mapping[str, str], names: set[str]) -> dict[str, str]
                 kept.append(entry)
         changed[path] = head + "".join(kept)
     return changed
+
+
+def add_shims(texts: Mapping[str, str]) -> dict[str, str]:
+    """The tables of operators with a C shim: some more operators, with and without guard, one less, other versions."""
+    tables = texts[SHIM_TABLES]
+    more = {
+        "aten.sin.default": {},
+        "aten.sin.out": {},
+        "aten.add_.Tensor": {"since": "TORCH_VERSION_2_15_0"},
+        "aten.sum.dim_IntList": {"v2": {"new_args": ["dtype"], "since": "TORCH_VERSION_2_14_1"}},
+        "aten.split.Tensor": {},
+        "aten.softmax.int": {"v3": {"new_args": ["dtype"]}},
+        "aten.nosuchoperator.default": {},
+    }
+    rows = "".join(f'    "{name}": {row!r},\n' for name, row in more.items())
+    for name in ("inductor_fallback_ops", "aten_shimified_ops"):
+        tables = re.sub(rf"^({name}:.*\{{)$", rf"\1\n{rows}", tables, count=1, flags=re.MULTILINE)
+    return {SHIM_TABLES: tables.replace('    "aten._fft_c2c.default": {},\n', "", 1)}

@@ -11,7 +11,14 @@ import pytest
 from tests.conformance import mutate, oracle, runner
 from tests.conformance.compare import compare, difference
 from tests.conformance.families import family
-from tests.conformance.inputs import MUTATIONS, files_digest, pytorch_files, write_folder
+from tests.conformance.inputs import (
+    MUTATIONS,
+    SHIM_TABLES,
+    files_digest,
+    pytorch_files,
+    reference_modules,
+    write_folder,
+)
 from tests.conformance.jobs import Job, chosen_jobs, commands, filled, full_jobs, usual_jobs
 from tests.conformance.process import run_program
 from tests.conformance.report import print_result, print_summary
@@ -155,7 +162,8 @@ def test_families_of_the_default_run() -> None:
 
 def test_mutated_inputs_change_what_they_say() -> None:
     """Each mutation gives other texts than PyTorch's, the same in every run."""
-    texts = {path: text.decode() for path, text in pytorch_files().items() if path.endswith(".yaml")}
+    texts = {path: text.decode() for path, text in pytorch_files().items()}
+    texts[SHIM_TABLES] = reference_modules()[SHIM_TABLES].decode()
     for name, mutation in MUTATIONS.items():
         changed = mutation(texts)
         assert changed == mutation(texts)

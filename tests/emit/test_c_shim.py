@@ -99,7 +99,7 @@ GROW = """
 
 def test_versions_of_a_shim() -> None:
     """The newest version comes first; the oldest goes without the arguments added since."""
-    row = ShimOperator("2.10", (ShimVersion("v2", ("fast",), "2.12"),))
+    row = ShimOperator("TORCH_VERSION_2_10_0", (ShimVersion("v2", ("fast",), "TORCH_VERSION_2_12_0"),))
     made = shim(job_of(GROW).catalog["grow"], row, _CPU, own_only=False)
     assert made is not None
     assert made.include == "#include <ATen/ops/grow_cpu_dispatch.h>"

@@ -392,7 +392,7 @@ def test_the_real_index_has_2_13_0(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """PyTorch 2.13.0 is read from the index that pip is set up for."""
     monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path))
     inputs = from_version("2.13.0")
-    assert len(inputs.names()) == 69
+    assert len(inputs.names()) == 70
     assert inputs.read_text(NATIVE).text.count("\n- func:") == 2584
     inputs.version_text = None
     assert version_of(inputs).series == "2.13"

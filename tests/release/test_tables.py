@@ -47,7 +47,7 @@ def test_a_shim_with_a_further_version_of_another_release() -> None:
     name = "aten._scaled_dot_product_attention_math_for_mps.default"
     assert shim_operators(Version(2, 11), "device")[name] == ShimOperator(None, ())
     assert shim_operators(Version(2, 12), "device")[name].versions[0] == ("v2", ("enable_gqa",), None)
-    assert shim_operators(Version(2, 13), "device")[name] == (None, (("v2", ("enable_gqa",), "2.13"),))
+    assert shim_operators(Version(2, 13), "device")[name] == (None, (("v2", ("enable_gqa",), "TORCH_VERSION_2_13_0"),))
 
 
 def test_rules_give_the_tables_of_their_release() -> None:
@@ -79,12 +79,7 @@ def test_tables_agree_with_the_installed_reference() -> None:
 
 def reference_form(shim: ShimOperator) -> dict[str, object]:
     """A row as the reference writes it, from 2.13 on."""
-    form: dict[str, object] = {} if shim.guard is None else {"since": guard_name(shim.guard)}
+    form: dict[str, object] = {} if shim.guard is None else {"since": shim.guard}
     for version in shim.versions:
-        form[version.name] = {"new_args": list(version.new_arguments), "since": guard_name(version.guard or "")}
+        form[version.name] = {"new_args": list(version.new_arguments), "since": version.guard}
     return form
-
-
-def guard_name(series: str) -> str:
-    """The macro of a release of the stable interface."""
-    return f"TORCH_VERSION_{series.replace('.', '_')}_0"

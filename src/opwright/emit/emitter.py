@@ -17,6 +17,7 @@ from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
+from opwright.release.tables import ShimTables, shim_tables
 from opwright.source.diagnostic import FaultsFound
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
@@ -90,6 +91,7 @@ class Job:
     __slots__ = (
         "_deprecated",
         "_derivatives",
+        "_shim_tables",
         "by_root",
         "catalog",
         "derived",
@@ -108,6 +110,7 @@ class Job:
         derivatives: MatchedDerivatives | Later[MatchedDerivatives] = NO_DERIVATIVES,
         deprecated: Sequence[DeprecatedSignature] | Later[Sequence[DeprecatedSignature]] = (),
         native_aot: Sequence[NativeAotKernel] = (),
+        shim_tables: ShimTables | None = None,
     ) -> None:
         self.catalog: Final = catalog
         self.rules: Final = rules
@@ -116,6 +119,7 @@ class Job:
         self._derivatives: Final = derivatives
         self._deprecated: Final = deprecated
         self.native_aot: Final = native_aot
+        self._shim_tables: Final = shim_tables
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
@@ -131,6 +135,11 @@ class Job:
     def deprecated(self) -> Sequence[DeprecatedSignature]:
         """The deprecated signatures that Python still takes."""
         return self._deprecated.get() if isinstance(self._deprecated, Later) else self._deprecated
+
+    @property
+    def shim_tables(self) -> ShimTables:
+        """The operators with a C shim: from the tables of the inputs, else those of the release."""
+        return self._shim_tables or shim_tables(self.rules.version)
 
 
 def per_job(make: Callable[[Job], Fact]) -> Callable[[Job], Fact]:

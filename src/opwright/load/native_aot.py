@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from opwright.load import native_aot_codes as codes
+from opwright.load.python_source import first_line, literal, node_span, parsed_module
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEY_NAMES, key_named
 from opwright.model.native_aot import NativeAotKernel
@@ -34,7 +35,9 @@ def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnos
         try:
             kernel = _kernel(file, structured)
             if found.setdefault((kernel.key.name, kernel.operator), kernel) is not kernel:
-                raise Fault.at(codes.AOT_TWICE, f"`{kernel.operator}` for {kernel.key} is declared twice", _start(file))
+                raise Fault.at(
+                    codes.AOT_TWICE, f"`{kernel.operator}` for {kernel.key} is declared twice", first_line(file)
+                )
         except Fault as fault:
             sink.add(fault.diagnostic)
     return tuple(kernel for _, kernel in sorted(found.items()))
@@ -45,20 +48,20 @@ def _kernel(file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup
     for name in _REQUIRED:
         node = values.get(name)
         if node is None:
-            raise Fault.at(codes.AOT_DECLARATION, f"there is no constant `{name}`", _start(file))
-        if not isinstance(_literal(node), str):
-            raise Fault.at(codes.AOT_DECLARATION, f"`{name}` is not a text that stands there", _span(file, node))
-    operator, key = (str(_literal(values[name])) for name in ("ATEN_OP", "DISPATCH_KEY"))
+            raise Fault.at(codes.AOT_DECLARATION, f"there is no constant `{name}`", first_line(file))
+        if not isinstance(literal(node), str):
+            raise Fault.at(codes.AOT_DECLARATION, f"`{name}` is not a text that stands there", node_span(file, node))
+    operator, key = (str(literal(values[name])) for name in ("ATEN_OP", "DISPATCH_KEY"))
     if key not in KEY_NAMES:
         message = f"unknown dispatch key `{key}`"
         raise Fault.at(
-            codes.AOT_DECLARATION, message, _span(file, values["DISPATCH_KEY"]), help=did_you_mean(key, KEY_NAMES)
+            codes.AOT_DECLARATION, message, node_span(file, values["DISPATCH_KEY"]), help=did_you_mean(key, KEY_NAMES)
         )
-    unconditional = _literal(values["UNCONDITIONAL"]) if "UNCONDITIONAL" in values else False
+    unconditional = literal(values["UNCONDITIONAL"]) if "UNCONDITIONAL" in values else False
     if not isinstance(unconditional, bool):
         message = "`UNCONDITIONAL` is neither True nor False"
-        raise Fault.at(codes.AOT_DECLARATION, message, _span(file, values["UNCONDITIONAL"]))
-    group = _group(operator, structured, _span(file, values["ATEN_OP"]))
+        raise Fault.at(codes.AOT_DECLARATION, message, node_span(file, values["UNCONDITIONAL"]))
+    group = _group(operator, structured, node_span(file, values["ATEN_OP"]))
     return NativeAotKernel(operator, key_named(key), unconditional, group)
 
 
@@ -78,43 +81,13 @@ def _group(operator: str, structured: Mapping[str, list[NativeFunctionsGroup]], 
 
 def _constants(file: SourceFile) -> dict[str, ast.expr]:
     """The values assigned to names at the top of the module."""
-    try:
-        module = ast.parse(file.text)
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        start = file.offset(min(line, file.line_count))
-        message = f"this is not Python: {getattr(error, 'msg', error)}"
-        raise Fault.at(codes.AOT_DECLARATION, message, Span(file, start, start + len(file.line_text(line)))) from None
     values: dict[str, ast.expr] = {}
-    for statement in module.body:
+    for statement in parsed_module(file, codes.AOT_DECLARATION).body:
         if isinstance(statement, ast.Assign):
             values.update((one.id, statement.value) for one in statement.targets if isinstance(one, ast.Name))
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
             values[statement.target.id] = statement.value
         elif isinstance(statement, ast.FunctionDef) and statement.name == _FAMILY:
             message = "kernels that a function declares are known only to who runs it"
-            raise Fault.at(codes.AOT_DECLARATION, message, _start(file), help="declare each in a file of its own")
+            raise Fault.at(codes.AOT_DECLARATION, message, first_line(file), help="declare each in a file of its own")
     return values
-
-
-def _literal(node: ast.expr) -> object:
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
-def _start(file: SourceFile) -> Span:
-    return Span(file, 0, len(file.line_text(1)))
-
-
-def _span(file: SourceFile, node: ast.expr) -> Span:
-    """Where an expression stands; Python counts columns in bytes."""
-    start = _offset(file, node.lineno, node.col_offset)
-    end = _offset(file, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-    return Span(file, start, max(end, start))
-
-
-def _offset(file: SourceFile, line: int, column: int) -> int:
-    before = file.line_text(line).encode()[:column].decode("utf-8", "replace")
-    return file.offset(line, len(before) + 1)

@@ -5,6 +5,7 @@ index. Whatever the place, the same names lead to the same files:
 
     native/native_functions.yaml        native/tags.yaml        templates/Functions.h ...
     autograd/derivatives.yaml           autograd/deprecated.yaml        autograd/templates/Functions.h ...
+    aoti/fallback_ops.py
 
 Heavy modules are imported by the functions that need them: reading a source tree needs none.
 """

@@ -280,6 +280,13 @@ class Rules:
 
         return shim_operators(self.version, family)
 
+    @property
+    def shims_are_guarded(self) -> bool:
+        """Whether declarations of C shims are guarded by the release that added them."""
+        from opwright.release.tables import shims_are_guarded
+
+        return shims_are_guarded(self.version)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"rules are frozen: cannot set {name!r}")
 

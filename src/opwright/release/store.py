@@ -1,7 +1,8 @@
 """Where the bytes of a release's inputs are: folders on disk, or a wheel.
 
 Inputs are named the same everywhere: `native/native_functions.yaml`, `templates/Functions.h`,
-`autograd/derivatives.yaml`, `autograd/templates/Functions.h`. A store maps these names to places.
+`autograd/derivatives.yaml`, `autograd/templates/Functions.h`, `aoti/fallback_ops.py`. A store maps these names to
+places.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "AUTOGRAD",
     "NATIVE_AOT",
     "PACKAGED",
+    "SHIM_TABLES",
     "FolderStore",
     "Places",
     "Store",
@@ -34,9 +36,13 @@ __all__ = [
 
 AUTOGRAD = "autograd/"
 NATIVE_AOT = "native_aot/"
+SHIM_TABLES = "aoti/fallback_ops.py"
+"""The operators that have a C shim, as tables in a Python module of the generator."""
+
 VERSION_FILES = ("version.txt", "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"
+_SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
 _NATIVE_OPS = "torch/_native/ops/"
 _AOT_FILE = "aot.py"
 
@@ -81,11 +87,13 @@ class Store(Protocol):
 
 
 def is_input_name(name: str) -> bool:
-    """Whether a name is that of a generator's input: YAML or template, not the reference's own Python.
+    """Whether a name is that of a generator's input: YAML, templates, tables; not the reference's own Python.
 
     >>> [is_input_name(name) for name in ("native/tags.yaml", "autograd/load_derivatives.py", "templates/UfuncCUDA.cu")]
     [True, False, True]
     """
+    if name == SHIM_TABLES:
+        return True
     folder, _, file_name = name.rpartition("/")
     if folder in ("templates", "autograd/templates"):
         return not file_name.startswith(".")
@@ -114,6 +122,8 @@ class FolderStore:
             return os.path.join(self._autograd, *name[len(AUTOGRAD) :].split("/"))
         if name.startswith(NATIVE_AOT):
             return os.path.join(self._native_ops, *name[len(NATIVE_AOT) :].split("/"))
+        if name == SHIM_TABLES and self._root is not None:
+            return os.path.join(self._root, *_SHIM_TABLES_MEMBER.split("/"))
         return os.path.join(self._aten, *name.split("/"))
 
     @property
@@ -137,6 +147,7 @@ class FolderStore:
         found = [name for folder in ("native", "templates") for name in _files(self._aten, folder)]
         found += [AUTOGRAD + name for folder in ("", "templates") for name in _files(self._autograd, folder)]
         found += aot_names(self._native_ops)
+        found += [SHIM_TABLES] if os.path.isfile(self.display_path(SHIM_TABLES)) else []
         return tuple(sorted(name for name in found if is_input_name(name)))
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -154,7 +165,7 @@ class FolderStore:
 
     def places(self) -> Places:
         """All inputs, the folders that they are in, and the files that say the version."""
-        files = [self.display_path(name) for name in self.names()]
+        files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES))]
         if self._root is not None:
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
         files += possible_aot_files(self._native_ops)
@@ -176,7 +187,8 @@ class WheelStore:
     def contents(self) -> dict[str, bytes]:
         """The bytes of every input, by name."""
         if self._contents is None:
-            paths = (*self._wheel.names(PACKAGED), *self._wheel.names(_NATIVE_OPS))
+            prefixes = (PACKAGED, _NATIVE_OPS, _SHIM_TABLES_MEMBER)
+            paths = [path for prefix in prefixes for path in self._wheel.names(prefix)]
             members = {path: _name_of(path) for path in paths if is_input_name(_name_of(path))}
             read = self._wheel.read(members)
             self._wheel.check_complete(PACKAGED)
@@ -226,6 +238,8 @@ def member_of(name: str) -> str:
     """
     if name.startswith(NATIVE_AOT):
         return _NATIVE_OPS + name[len(NATIVE_AOT) :]
+    if name == SHIM_TABLES:
+        return _SHIM_TABLES_MEMBER
     return PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
 
 
@@ -233,6 +247,8 @@ def _name_of(member: str) -> str:
     """The reverse of `member_of`."""
     if member.startswith(_NATIVE_OPS):
         return NATIVE_AOT + member[len(_NATIVE_OPS) :]
+    if member == _SHIM_TABLES_MEMBER:
+        return SHIM_TABLES
     return member[len(PACKAGED) :].removeprefix("ATen/")
 
 

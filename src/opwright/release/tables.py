@@ -14,7 +14,18 @@ from opwright.release.version import Version, parse_version
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["ShimOperator", "ShimVersion", "complex_gradients", "formula_helpers", "shim_operators"]
+    from opwright.source.span import Span
+
+__all__ = [
+    "ShimOperator",
+    "ShimTables",
+    "ShimVersion",
+    "complex_gradients",
+    "formula_helpers",
+    "shim_operators",
+    "shim_tables",
+    "shims_are_guarded",
+]
 
 _DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 
@@ -23,7 +34,7 @@ _FIRST_WITH_GUARDS = Version(2, 13)
 
 
 class ShimVersion(NamedTuple):
-    """A further version of a shim: its name (`v2`), the arguments it adds, and the release that guards it, or None."""
+    """A further version of a shim: its name (`v2`), the arguments it adds, and the macro that guards it, or None."""
 
     name: str
     new_arguments: tuple[str, ...]
@@ -31,10 +42,21 @@ class ShimVersion(NamedTuple):
 
 
 class ShimOperator(NamedTuple):
-    """An operator with a C shim: the release (`2.12`) that guards the shim, or None, and its further versions."""
+    """An operator with a C shim: the macro (`TORCH_VERSION_2_12_0`) that guards it, or None, and further versions."""
 
     guard: str | None
     versions: tuple[ShimVersion, ...]
+
+
+class ShimTables(NamedTuple):
+    """The operators with a C shim, by `namespace.name.overload`: per device, and those that there is one of.
+
+    `spans` has the place of each name, in tables that were read from a file.
+    """
+
+    device: Mapping[str, ShimOperator]
+    aten: Mapping[str, ShimOperator]
+    spans: Mapping[str, Span]
 
 
 def complex_gradients(version: Version) -> frozenset[str]:
@@ -75,9 +97,19 @@ def shim_operators(version: Version, family: str) -> Mapping[str, ShimOperator]:
     >>> shim_operators(Version(2, 12), "device")["aten._flash_attention_forward.default"].versions[0].new_arguments
     ('block_table', 'num_splits')
     >>> shim_operators(Version(2, 13), "aten")["aten.full.default"]
-    ShimOperator(guard='2.10', versions=())
+    ShimOperator(guard='TORCH_VERSION_2_10_0', versions=())
     """
     return _shim_operators(_series(version), family)
+
+
+def shims_are_guarded(version: Version) -> bool:
+    """Whether a release guards the declarations of C shims by the release that added them."""
+    return version >= _FIRST_WITH_GUARDS
+
+
+def shim_tables(version: Version) -> ShimTables:
+    """Both tables of a release, for inputs that do not bring their own."""
+    return ShimTables(shim_operators(version, "device"), shim_operators(version, "aten"), {})
 
 
 @cache
@@ -91,22 +123,28 @@ def _shim_operators(series: Version, family: str) -> Mapping[str, ShimOperator]:
         since = words.pop(1) if words[:1] == ["since"] else None
         if section != family or (since is not None and series < parse_version(since)):
             continue
-        guarded = series >= _FIRST_WITH_GUARDS
-        versions = tuple(_shim_versions(words[1:] if since else words, series, guarded))
-        operators[name] = ShimOperator(since if guarded else None, versions)
+        versions = tuple(_shim_versions(words[1:] if since else words, series))
+        operators[name] = ShimOperator(_guard(since, series), versions)
     return operators
 
 
-def _shim_versions(words: list[str], series: Version, guarded: bool) -> Iterator[ShimVersion]:
+def _shim_versions(words: list[str], series: Version) -> Iterator[ShimVersion]:
     """The further versions that a row's words name: `v2 since 2.12 guard 2.13 adds a,b`, any number of times."""
     at = 0
     while at < len(words):
         name, stop = words[at], words.index("adds", at)
         bounds = dict(zip(words[at + 1 : stop : 2], words[at + 2 : stop : 2], strict=True))
         if series >= parse_version(bounds["since"]):
-            guard = bounds.get("guard", bounds["since"])
-            yield ShimVersion(name, tuple(words[stop + 1].split(",")), guard if guarded else None)
+            guard = _guard(bounds.get("guard", bounds["since"]), series)
+            yield ShimVersion(name, tuple(words[stop + 1].split(",")), guard)
         at = stop + 2
+
+
+def _guard(since: str | None, series: Version) -> str | None:
+    """The macro that guards what a release (`2.12`) added to the shims; None where a series has no guards."""
+    if since is None or not shims_are_guarded(series):
+        return None
+    return f"TORCH_VERSION_{since.replace('.', '_')}_0"
 
 
 def _series(version: Version) -> Version:

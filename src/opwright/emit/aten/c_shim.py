@@ -14,6 +14,7 @@ from opwright.convention import c_shim, cpp
 from opwright.emit.aten.register.helpers import device_headers
 from opwright.emit.codes import NO_C_FORM
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots, per_job
+from opwright.load.shim_codes import UNKNOWN_SHIM
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -25,9 +26,10 @@ from opwright.model.dispatch_key import (
     DispatchKey,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.release.tables import ShimOperator, shim_operators
+from opwright.release.tables import ShimOperator
 from opwright.schema.function import Argument, FunctionSchema
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.span import Span
 
 _DEVICES: Final = (CPU, CUDA, MPS, XPU)
 
@@ -53,7 +55,7 @@ def targets(job: Job) -> list[Target]:
 class ShimFunction(NamedTuple):
     """One C function: its head, what it calls with what, and how results leave it.
 
-    `guard` is the release whose stable interface the function belongs to, or None.
+    `guard` is the macro of the release whose stable interface the function belongs to, or None.
     """
 
     head: str
@@ -64,10 +66,14 @@ class ShimFunction(NamedTuple):
 
 
 class Shim(NamedTuple):
-    """An operator's shim: its include, and a function for each of its versions, the newest first."""
+    """An operator's shim: its include, and a function for each of its versions, the newest first.
+
+    Where a type has no form in C, `refusal` says which, and there is only the include.
+    """
 
     include: str
     functions: Sequence[ShimFunction]
+    refusal: c_shim.NoCForm | None = None
 
 
 def operator_key(function: NativeFunction) -> str:
@@ -105,10 +111,7 @@ def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:
 
 
 def shim(function: NativeFunction, row: ShimOperator, target: Target, *, own_only: bool) -> Shim | None:
-    """The shim of an operator for a target; None where the target has no kernel that it could call.
-
-    Raises NoCForm where a type has no form in C.
-    """
+    """The shim of an operator for a target; None where the target has no kernel that it could call."""
     key = None
     include = f"#include <ATen/ops/{function.root_name}.h>"
     if target.key is not None:
@@ -116,7 +119,14 @@ def shim(function: NativeFunction, row: ShimOperator, target: Target, *, own_onl
         if key is None:
             return None
         include = f"#include <ATen/ops/{function.root_name}_{key.lower}_dispatch.h>"
-    called = _called(function, key)
+    try:
+        return Shim(include, _versions(function, row, target, _called(function, key)))
+    except c_shim.NoCForm as refusal:
+        return Shim(include, (), refusal)
+
+
+def _versions(function: NativeFunction, row: ShimOperator, target: Target, called: str) -> list[ShimFunction]:
+    """The functions of a shim. Raises NoCForm where a type has no form in C."""
     newest_first = sorted(row.versions, key=lambda version: int(version.name[1:]), reverse=True)
     versions = [(f"_{version.name}", version.new_arguments, version.guard) for version in newest_first]
     missing: set[str] = set()
@@ -125,7 +135,7 @@ def shim(function: NativeFunction, row: ShimOperator, target: Target, *, own_onl
         name = f"aoti_torch_{target.name}_{function.name.unambiguous}{suffix}"
         functions.append(_shim_function(name, called, function.schema, missing, guard))
         missing.update(new_arguments)
-    return Shim(include, functions)
+    return functions
 
 
 def _shim_function(
@@ -148,33 +158,57 @@ def _shim_function(
 
 def _chosen(job: Job, target: Target) -> list[tuple[NativeFunction, ShimOperator]]:
     """The operators of a target's table that the catalog has, ordered by the names they have there."""
-    table = shim_operators(job.rules.version, "aten" if target.key is None else "device")
+    table = job.shim_tables.aten if target.key is None else job.shim_tables.device
     known = {operator_key(one): one for one in job.catalog.functions}
     return [(known[name], table[name]) for name in sorted(table) if name in known]
 
 
 @per_job
-def _made(job: Job) -> dict[Target, tuple[list[Shim], list[tuple[NativeFunction, c_shim.NoCForm]]]]:
-    """For each target its shims, and the operators that have none because of a type."""
-    made = {}
+def _made(job: Job) -> dict[Target, list[tuple[NativeFunction, Shim]]]:
+    """For each target its operators with their shims."""
+    made: dict[Target, list[tuple[NativeFunction, Shim]]] = {}
     for target in targets(job):
-        shims = []
-        refused = []
+        shims = made[target] = []
         for function, row in _chosen(job, target):
-            try:
-                found = shim(function, row, target, own_only=job.options.extend_c_shim)
-            except c_shim.NoCForm as reason:
-                refused.append((function, reason))
-            else:
-                shims += [] if found is None else [found]
-        made[target] = (shims, refused)
+            found = shim(function, row, target, own_only=job.options.extend_c_shim)
+            shims += [] if found is None else [(function, found)]
     return made
+
+
+def check_names(job: Job, sink: Diagnostics) -> None:
+    """Warns of names in the tables of the inputs that the catalog does not have.
+
+    The operators of a backend are few of those in the tables, so without an operator nothing is said there.
+    """
+    tables = job.shim_tables
+    known = {operator_key(function): function for function in job.catalog.functions}
+    for table in (tables.device, tables.aten):
+        for name, row in table.items():
+            function, span = known.get(name), tables.spans.get(name)
+            if span is None:
+                continue
+            if function is not None:
+                _check_new_arguments(function, name, row, span, sink)
+            elif not job.options.extend_c_shim:
+                message = f"no operator `{name}`: it gets no C shim"
+                sink.warning(UNKNOWN_SHIM, message, span, help=did_you_mean(name, known))
+
+
+def _check_new_arguments(function: NativeFunction, name: str, row: ShimOperator, span: Span, sink: Diagnostics) -> None:
+    """Warns of new arguments of an operator's shim that the operator does not have."""
+    arguments = [argument.name for argument in function.schema.arguments.all]
+    for version in row.versions:
+        for new in version.new_arguments:
+            if new not in arguments:
+                message = f"`{name}` has no argument `{new}`, which `{version.name}` of its C shim is to add"
+                sink.warning(UNKNOWN_SHIM, message, span, help=did_you_mean(new, arguments))
 
 
 def check_c_forms(job: Job, sink: Diagnostics) -> None:
     """Notes each operator that is to have a shim and has a type without C form."""
-    for target, (_, refused) in _made(job).items():
-        for function, reason in refused:
+    for target, function, made in [(target, *row) for target, rows in _made(job).items() for row in rows]:
+        reason = made.refusal
+        if reason is not None:
             blamed = f"{reason.what} of type `{reason.type}` has no form in C"
             sink.note(NO_C_FORM, f"no C shim for `{function.name}` on {target.name}: {blamed}", function.entry)
 
@@ -184,7 +218,7 @@ def declaration(function: ShimFunction) -> str:
     text = f"AOTI_TORCH_EXPORT {function.head};"
     if function.guard is None:
         return text
-    condition = f"TORCH_FEATURE_VERSION >= TORCH_VERSION_{function.guard.replace('.', '_')}_0"
+    condition = f"TORCH_FEATURE_VERSION >= {function.guard}"
     return f"#if {condition}\n{text}\n#endif // {condition}"
 
 
@@ -221,8 +255,8 @@ def _opening(target: Target) -> str:
 
 def header_text(target: Target, job: Job) -> str:
     """The text of a target's header."""
-    shims, _ = _made(job)[target]
-    body = "\n".join([declaration(one) for made in shims for one in made.functions])
+    shims = _made(job)[target]
+    body = "\n".join([declaration(one) for _, made in shims for one in made.functions])
     return f"""{_opening(target)}
 
 #pragma once
@@ -243,9 +277,9 @@ extern "C" {{
 
 def source_text(target: Target, job: Job) -> str:
     """The text of a target's source file."""
-    shims, _ = _made(job)[target]
-    body = "\n".join([definition(one) for made in shims for one in made.functions])
-    includes = "\n".join(sorted({made.include for made in shims}))
+    shims = _made(job)[target]
+    body = "\n".join([definition(one) for _, made in shims for one in made.functions])
+    includes = "\n".join(sorted({made.include for _, made in shims}))
     devices, functions = "", "Functions.h"
     if target.key is not None:
         devices = device_headers(target.key, rocm=job.options.rocm, rules=job.rules)

@@ -1,0 +1,50 @@
+"""Python modules that are read as data: parsed, and never run."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from opwright.source.diagnostic import Fault
+from opwright.source.span import Span
+
+if TYPE_CHECKING:
+    from opwright.source.text import SourceFile
+
+__all__ = ["first_line", "literal", "node_span", "parsed_module"]
+
+
+def parsed_module(file: SourceFile, code: str) -> ast.Module:
+    """The syntax tree of a module. Raises Fault with the given code, at the line, where it is not Python."""
+    try:
+        return ast.parse(file.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = min(getattr(error, "lineno", None) or 1, file.line_count)
+        start = file.offset(line)
+        message = f"this is not Python: {getattr(error, 'msg', None) or error}"
+        raise Fault.at(code, message, Span(file, start, start + len(file.line_text(line)))) from None
+
+
+def literal(node: ast.expr) -> object:
+    """The value of an expression of constants; None for any other expression."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def first_line(file: SourceFile) -> Span:
+    """The first line of a file, for faults of the whole file."""
+    return Span(file, 0, len(file.line_text(1)))
+
+
+def node_span(file: SourceFile, node: ast.expr | ast.stmt) -> Span:
+    """Where a node stands; Python counts columns in bytes."""
+    start = _offset(file, node.lineno, node.col_offset)
+    end = _offset(file, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    return Span(file, start, max(end, start))
+
+
+def _offset(file: SourceFile, line: int, column: int) -> int:
+    before = file.line_text(line).encode()[:column].decode("utf-8", "replace")
+    return file.offset(line, len(before) + 1)

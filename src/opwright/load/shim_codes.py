@@ -1,0 +1,47 @@
+"""The codes of mistakes in the tables of operators with a C shim."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.source.codes import Code, register
+
+SHIM_TABLE: Final = register(
+    Code(
+        "E0804",
+        "a table of C shims that cannot be read",
+        """
+        `torchgen/aoti/fallback_ops.py` has two tables of operators with a C shim: `inductor_fallback_ops`, whose
+        operators have a shim for each device, and `aten_shimified_ops`, whose operators have one for all. Opwright
+        reads the file and never runs it, so both tables must be written out as dictionaries of constants. `**NAME`,
+        `A | B` and `NAME.update(...)` with other dictionaries of the file are read too.
+
+            inductor_fallback_ops = {
+                "aten.sin.default": {},
+                "aten.cos.default": {"since": "TORCH_VERSION_2_15_0"},
+                "aten.sum.default": {"v2": {"new_args": ["dtype"], "since": "TORCH_VERSION_2_15_0"}},
+            }
+
+            error[E0804]: `new_args` of `aten.sum.default` is not a list of argument names
+
+        An operator is named `namespace.name.overload`, where `default` stands for no overload. `since` is the macro of
+        the release that first has the shim. `v2`, `v3` and so on are further versions of a shim, each with the
+        arguments that it adds. Before 2.13 a version is the list of these arguments alone.
+        """,
+    )
+)
+UNKNOWN_SHIM: Final = register(
+    Code(
+        "W0805",
+        "C shim of an operator or argument that does not exist",
+        """
+        A table of `torchgen/aoti/fallback_ops.py` names an operator that is not in `native_functions.yaml`, or an
+        argument that the operator does not have. PyTorch's generator skips such a name without a word.
+
+            warning[W0805]: no operator `aten.sinn.default`: it gets no C shim
+
+        Correct the name, or remove the row. A run with `--extend-aoti-c-shim` does not check names of operators: the
+        operators of a backend are a part of those in the tables.
+        """,
+    )
+)
