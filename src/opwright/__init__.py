@@ -23,32 +23,68 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright import convention, cpp
+    from opwright.build.plan import Plan, Planned
+    from opwright.cpp.binding import Binding
+    from opwright.cpp.signature import Signature
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
     from opwright.emit.registry import emitters
     from opwright.generation import Generation, Request, build_folders, load
     from opwright.model.catalog import Catalog
+    from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
-    from opwright.release.inputs import open_inputs
-    from opwright.schema import FunctionSchema, parse_schema, parse_type
+    from opwright.release.inputs import Inputs, open_inputs
+    from opwright.schema import (
+        Argument,
+        Arguments,
+        BaseType,
+        ClassType,
+        DefaultValue,
+        FunctionSchema,
+        ListType,
+        NamedConstant,
+        OptionalType,
+        Return,
+        SchemaKind,
+        Type,
+        parse_schema,
+        parse_type,
+    )
     from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Argument",
+    "Arguments",
+    "BaseType",
+    "Binding",
     "Catalog",
+    "ClassType",
+    "DefaultValue",
     "Diagnostic",
     "Diagnostics",
+    "DispatchKey",
     "Emitter",
     "Fault",
     "FaultsFound",
     "FunctionSchema",
     "Generation",
+    "Inputs",
     "Job",
+    "ListType",
+    "NamedConstant",
     "NativeFunction",
     "NativeFunctionsGroup",
+    "OptionalType",
     "Options",
+    "Plan",
+    "Planned",
     "Request",
+    "Return",
+    "SchemaKind",
+    "Signature",
+    "Type",
     "ViewGroup",
     "build_folders",
     "convention",
@@ -63,19 +99,36 @@ __all__ = [
 
 #: Public name -> the module that has it. Importing the package alone costs nothing, which every command profits from.
 _HOMES: Final = {
+    "Argument": "opwright.schema",
+    "Arguments": "opwright.schema",
+    "BaseType": "opwright.schema",
+    "Binding": "opwright.cpp.binding",
     "Catalog": "opwright.model.catalog",
+    "ClassType": "opwright.schema",
+    "DefaultValue": "opwright.schema",
     "Diagnostic": "opwright.source.diagnostic",
     "Diagnostics": "opwright.source.diagnostic",
+    "DispatchKey": "opwright.model.dispatch_key",
     "Emitter": "opwright.emit.emitter",
     "Fault": "opwright.source.diagnostic",
     "FaultsFound": "opwright.source.diagnostic",
     "FunctionSchema": "opwright.schema",
     "Generation": "opwright.generation",
+    "Inputs": "opwright.release.inputs",
     "Job": "opwright.emit.emitter",
+    "ListType": "opwright.schema",
+    "NamedConstant": "opwright.schema",
     "NativeFunction": "opwright.model.native_function",
     "NativeFunctionsGroup": "opwright.model.native_function",
+    "OptionalType": "opwright.schema",
     "Options": "opwright.emit.emitter",
+    "Plan": "opwright.build.plan",
+    "Planned": "opwright.build.plan",
     "Request": "opwright.generation",
+    "Return": "opwright.schema",
+    "SchemaKind": "opwright.schema",
+    "Signature": "opwright.cpp.signature",
+    "Type": "opwright.schema",
     "ViewGroup": "opwright.model.native_function",
     "build_folders": "opwright.generation",
     "emitters": "opwright.emit.registry",
@@ -86,13 +139,16 @@ _HOMES: Final = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name in ("convention", "cpp"):
-        return import_module(f"opwright.{name}")
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module `opwright` has no attribute `{name}`")
-    return getattr(import_module(home), name)
+# Type checkers take a module that has this function for one that has every attribute.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name in ("convention", "cpp"):
+            return import_module(f"opwright.{name}")
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module `opwright` has no attribute `{name}`")
+        return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -7,15 +7,19 @@ is imported when it is first asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-_PUBLIC = frozenset(("cpp", "dispatcher", "native", "structured"))
+    from opwright.convention import cpp, dispatcher, native, structured
 
+__all__ = ["cpp", "dispatcher", "native", "structured"]
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _PUBLIC:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+# Type checkers take a module that has this function for one that has every attribute.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> ModuleType:
+        if name in __all__:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")

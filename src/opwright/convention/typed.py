@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from opwright.schema.defaults import REDUCTIONS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import ClassType, ListType, OptionalType, Type
 
@@ -116,8 +117,8 @@ def _returned(type: Type) -> str:
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?")
 
-#: Defaults that are spelt otherwise in Python. Reductions are numbers there.
-_DEFAULTS: Final = {"None": "None", "True": "True", "False": "False", "Mean": "1", "Sum": "2"}
+#: Defaults that are words. Reductions are numbers in Python.
+_DEFAULTS: Final = {**{name: str(number) for name, number in REDUCTIONS.items()}, "True": "True", "False": "False"}
 
 
 def default_text(argument: Argument) -> str:
@@ -130,8 +131,8 @@ def default_text(argument: Argument) -> str:
     """
     text = argument.default or "..."
     if text == "None":
-        # A reduction may be `None` too, which is its number 0.
-        return "None" if argument.type.is_nullable else "0"
+        # A reduction may be `None` too.
+        return "None" if argument.type.is_nullable else _DEFAULTS[text]
     if text[0] in "'\"":
         return text if "\\" not in text else "..."
     return _DEFAULTS.get(text) or (text if _NUMBER.fullmatch(text) else "...")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from opwright.schema.annotation import Annotation
+from opwright.schema.defaults import DefaultValue, NamedConstant
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, SchemaKind, TensorOptions
 from opwright.schema.names import OperatorName
@@ -19,8 +20,10 @@ __all__ = [
     "Arguments",
     "BaseType",
     "ClassType",
+    "DefaultValue",
     "FunctionSchema",
     "ListType",
+    "NamedConstant",
     "OperatorName",
     "OptionalType",
     "Return",

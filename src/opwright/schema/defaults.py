@@ -1,9 +1,10 @@
-"""Which text may stand as the default of an argument."""
+"""Which text may stand as the default of an argument, and the value that it is."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias, final
 
 from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
@@ -15,14 +16,14 @@ _WORD: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*"
 _STRING: Final = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
 _BOOL: Final = "True|False"
 
-#: The values that reductions of losses take, which schemas write by name where the type is int.
-_REDUCTIONS: Final = "None|Mean|Sum"
+#: The reductions of losses, which schemas write by name where the type is int, and their numbers.
+REDUCTIONS: Final[Mapping[str, int]] = {"None": 0, "Mean": 1, "Sum": 2}
 
 #: What a value of a base type looks like; a type that is not listed takes any word.
 _FORMS: Final = {
     name: re.compile(form)
     for name, form in {
-        "int": f"{_INTEGER}|{_REDUCTIONS}",
+        "int": f"{_INTEGER}|{'|'.join(REDUCTIONS)}",
         "SymInt": _INTEGER,
         "DeviceIndex": _INTEGER,
         "float": _NUMBER,
@@ -59,3 +60,88 @@ def check_default(type: Type, text: str, start: int) -> None:
     if not is_default(type, text):
         message = f"`{text}` is no default for type `{type.text}`" if text else "no default after `=`"
         raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text))
+
+
+@final
+class NamedConstant:
+    """A default that is a name, for a type whose values are constants of PyTorch: `long`, `contiguous_format`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name: Final = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedConstant) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash((NamedConstant, self.name))
+
+    def __repr__(self) -> str:
+        return f"NamedConstant({self.name!r})"
+
+
+DefaultItem: TypeAlias = bool | int | float | str | NamedConstant | None
+DefaultValue: TypeAlias = DefaultItem | tuple[DefaultItem, ...]
+
+
+def default_value(type: Type, text: str) -> DefaultValue:
+    """The value that the default `text` of an argument of `type` stands for. A list is a tuple.
+
+    >>> from opwright.schema import parse_type
+    >>> default_value(parse_type("int[2]"), "1"), default_value(parse_type("float"), "1e-6")
+    ((1, 1), 1e-06)
+    >>> default_value(parse_type("ScalarType?"), "long")
+    NamedConstant('long')
+    """
+    if isinstance(type, OptionalType):
+        return None if text == "None" else default_value(type.elem, text)
+    if not isinstance(type, ListType):
+        return _item_value(type, text)
+    if text[:1] in ("[", "{"):
+        items = text[1:-1]
+        return tuple([_item_value(type.elem, item.strip()) for item in items.split(",")]) if items.strip() else ()
+    # One value stands for all items of a list with a size.
+    return (_item_value(type.elem, text),) * (type.size or 1)
+
+
+def _item_value(type: Type, text: str) -> DefaultItem:
+    """The value of a default that is no list."""
+    match type.text:
+        case "int" | "SymInt" | "DeviceIndex":
+            return REDUCTIONS[text] if text in REDUCTIONS else _integer(text)
+        case "float":
+            return float(text)
+        case "bool" | "SymBool":
+            return text == "True"
+        case "Scalar":
+            return _scalar(text)
+        case "Tensor":
+            return None  # `{}`, an undefined tensor.
+    return _string(text) if text[:1] in ("'", '"') else NamedConstant(text)
+
+
+def _integer(text: str) -> int:
+    return int(text, 16 if "x" in text.lower() else 10)
+
+
+def _scalar(text: str) -> DefaultItem:
+    if text in ("True", "False"):
+        return text == "True"
+    return _integer(text) if re.fullmatch(_INTEGER, text) else float(text)
+
+
+_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
+_CONTROLS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+def _string(text: str) -> str:
+    """The string that a literal of the schema language, which has the escapes of C++, stands for."""
+
+    def character(match: re.Match[str]) -> str:
+        octal, hexadecimal, plain = match.groups()
+        if plain is not None:
+            return _CONTROLS.get(plain, plain)
+        return chr(int(octal, 8) if octal else int(hexadecimal, 16))
+
+    return _ESCAPE.sub(character, text[1:-1])

@@ -6,6 +6,7 @@ import enum
 from typing import Final
 
 from opwright.schema.annotation import Annotation
+from opwright.schema.defaults import DefaultValue, default_value
 from opwright.schema.names import OperatorName
 from opwright.schema.types import Type
 
@@ -13,7 +14,7 @@ from opwright.schema.types import Type
 class Argument:
     """One argument; interned by its text, so that equal arguments are the same object.
 
-    `default` is the text after `=`, or None. `is_write` tells that the call changes what is passed.
+    `default` is the text after `=`, or None without a default. `is_write` tells that the call changes what is passed.
     """
 
     __slots__ = ("annotation", "default", "is_write", "name", "text", "type")
@@ -26,6 +27,17 @@ class Argument:
         self.is_write: Final = annotation is not None and annotation.is_write
         ending = "" if default is None else f"={default}"
         self.text: Final = f"{annotated(type, annotation)} {name}{ending}"
+
+    @property
+    def default_value(self) -> DefaultValue:
+        """The value of the default; None also without a default, which `default` tells apart.
+
+        >>> from opwright.schema import parse_schema
+        >>> schema = parse_schema("f(int[2] a=1, bool b=True, str c='x') -> ()")
+        >>> [argument.default_value for argument in schema.arguments.all]
+        [(1, 1), True, 'x']
+        """
+        return None if self.default is None else default_value(self.type, self.default)
 
     def __str__(self) -> str:
         return self.text

@@ -1,0 +1,77 @@
+"""The value of a default is the one that PyTorch passes when the argument is left out."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opwright
+from opwright import DefaultValue, NamedConstant
+
+#: The constants that PyTorch's own operators have for defaults, as numbers of their enumerations in C++.
+CONSTANTS = {"long": 4, "contiguous_format": 0}
+
+
+def as_json(value: DefaultValue) -> object:
+    """A value as JSON has it: constants are numbers, tuples are lists."""
+    if isinstance(value, NamedConstant):
+        return CONSTANTS[value.name]
+    return list(value) if isinstance(value, tuple) else value
+
+
+def test_values_are_those_of_pytorch() -> None:
+    """Each default of PyTorch's own operators has the value and the type that the installed PyTorch registered."""
+    program = Path(__file__).with_name("runtime_defaults.py")
+    printed = subprocess.run([sys.executable, str(program)], check=True, capture_output=True, text=True).stdout
+    registered = json.loads(printed)
+    compared = 0
+    for function in opwright.load("auto").functions:
+        theirs = registered[f"{function.namespace}::{function.name.name}.{function.name.overload}"]
+        ours = {one.name: as_json(one.default_value) for one in function.arguments.all if one.default is not None}
+        # As text, so that 1, 1.0 and True differ.
+        assert json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True), str(function)
+        compared += len(ours)
+    assert compared > 2000
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("int x=-0x1F", -31),
+        ("int x=007", 7),
+        ("int reduction=Sum", 2),
+        ("int? x=None", None),
+        ("float x=-inf", -math.inf),
+        ("Scalar x=True", True),
+        ("Scalar x=0x10", 16),
+        ("Scalar x=1e2", 100.0),
+        ("int[]? x=[]", ()),
+        ("int[] x=[1, -2]", (1, -2)),
+        ("float[2] x=1", (1.0, 1.0)),
+        ("bool[3]? x=True", (True, True, True)),
+        ("str x='a\\'b\\n'", "a'b\n"),
+        ('str x="\\\\\\x41\\101"', "\\AA"),
+        ("Device x=cpu", NamedConstant("cpu")),
+        ("Device x='cpu'", "cpu"),
+        ("Tensor x={}", None),
+        ("Tensor x", None),
+    ],
+)
+def test_values_of_other_spellings(argument: str, value: DefaultValue) -> None:
+    """Other numbers, lists, strings and names that the schema language has stand for the values that one expects."""
+    parsed = opwright.parse_schema(f"f({argument}) -> Tensor").arguments.all[0]
+    assert parsed.default_value == value
+    assert type(parsed.default_value) is type(value)
+
+
+def test_constants_are_values() -> None:
+    """Two constants of one name are equal, also as keys, and their representation says which they are."""
+    assert {NamedConstant("long"): 1}[NamedConstant("long")] == 1
+    assert NamedConstant("long") != NamedConstant("int")
+    assert NamedConstant("long") != "long"
+    assert repr(NamedConstant("long")) == "NamedConstant('long')"
