@@ -123,18 +123,21 @@ def _loaded(inputs: Inputs, rules: Rules, sink: Diagnostics, ignored: frozenset[
     return load_catalog(native, inputs.read_text("native/tags.yaml"), sink, rules, ignored_keys=ignored)
 
 
-def _loaded_derivatives(request: Request, catalog: Catalog, sink: Diagnostics) -> MatchedDerivatives:
+def _loaded_derivatives(request: Request, catalog: Catalog, rules: Rules, sink: Diagnostics) -> MatchedDerivatives:
     """The derivatives of the functions selected for training, which autograd's files have in the order of C++ names.
 
     None where no family of the run needs them. Raises FaultsFound.
     """
     from opwright.load.derivative_matching import match_derivatives
     from opwright.load.derivatives import load_derivatives
+    from opwright.load.formula_helpers import helpers_of
+    from opwright.release.store import FORMULA_HELPERS
 
     if DERIVATIVES not in yaml_names(request.families):
         return NO_DERIVATIVES
     file = request.inputs.read_text(DERIVATIVES)
-    derivatives = load_derivatives(file, catalog, sink, strict=request.strict)
+    helpers = helpers_of(rules.version, request.inputs.read_optional(FORMULA_HELPERS))
+    derivatives = load_derivatives(file, catalog, sink, strict=request.strict, helpers=helpers)
     sink.raise_if_errors()
     selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
     matched = match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), sink)
@@ -306,7 +309,7 @@ class Generation:
             native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
             self.sink.raise_if_errors()
         shim_tables = _loaded_shim_tables(request, rules, self.sink)
-        derivatives = Later(partial(_loaded_derivatives, request, catalog, self.sink))
+        derivatives = Later(partial(_loaded_derivatives, request, catalog, rules, self.sink))
         deprecated = Later(partial(_loaded_deprecated, request, catalog, self.sink))
         self.job: Final = Job(
             catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot, shim_tables

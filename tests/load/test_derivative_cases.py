@@ -12,6 +12,7 @@ import pytest
 from opwright.load import load_catalog
 from opwright.load.derivative_matching import match_derivatives
 from opwright.load.derivatives import load_derivatives
+from opwright.load.formula_helpers import helpers_of
 from opwright.model.catalog import Catalog
 from opwright.source.codes import all_codes
 from opwright.source.diagnostic import Diagnostics, Severity
@@ -24,6 +25,25 @@ NATIVE = FOLDER / "native_functions.yaml"
 CASES = [case for path in sorted(FOLDER.glob("*.yaml")) if path != NATIVE for case in load_cases(path.name, FOLDER)]
 #: Faults that are no place of a case's: of the file as a whole, or of native_functions.yaml.
 TESTED_BELOW = {"E0901", "E0928", "E0933", "E0934", "E0936"}
+#: Declarations of helpers, in the forms that `FunctionsManual.h` has.
+HEADER = SourceFile(
+    "FunctionsManual.h",
+    """
+#define TWICE(grad) twice_backward(grad)
+namespace torch::autograd::generated::details {
+struct Range {
+  Range twice_backward(size_t size) { return {i - size, i}; }
+};
+// twice_backward() takes a gradient.
+TORCH_API Tensor twice_backward(
+    const Tensor& grad, /* a mask, or */ std::array<bool, 2> mask = {true, false});
+inline Tensor half_backward(const Tensor& grad) {
+  return twice_backward(grad) / third_backward(grad, 4);
+}
+Tensor half_backward(const Tensor& grad, std::function<Tensor(Tensor, int)> scale, int64_t dim);
+}
+""",
+)
 PROGRAM = Path(__file__).with_name("reference_derivative_refusals.py")
 
 
@@ -39,7 +59,9 @@ def catalog() -> Catalog:
 def loaded(text: str, catalog: Catalog, *, strict: bool = False) -> Diagnostics:
     """The sink after derivatives were loaded and, where that went well, matched."""
     sink = Diagnostics()
-    derivatives = load_derivatives(SourceFile("derivatives.yaml", text), catalog, sink, strict=strict)
+    derivatives = load_derivatives(
+        SourceFile("derivatives.yaml", text), catalog, sink, strict=strict, helpers=helpers_of(header=HEADER)
+    )
     if not sink.has_errors:
         match_derivatives(derivatives, catalog.functions, sink)
     return sink

@@ -228,3 +228,32 @@ def test_inputs_say_where_they_are_from(tmp_path: Path) -> None:
     assert inputs.origin == "the wheel torch-2.13.0-cp312-cp312-win_amd64.whl"
     assert isinstance(inputs, Inputs)
     assert str(version_of(inputs)) in repr(inputs)
+
+
+def test_the_header_of_formula_helpers_is_an_input_where_it_is(tmp_path: Path) -> None:
+    """A source tree, a package and a wheel have it at places of their own; a folder of one's own has none."""
+    header, text = "FunctionsManual.h", "Tensor twice_backward(const Tensor& grad);\n"
+    name = f"autograd/{header}"
+    installed = {f"torch/include/torch/csrc/autograd/{header}": text}
+    tree = write_source_tree(tmp_path / "tree")
+    write_files(tree, {f"torch/csrc/autograd/{header}": text, **dict.fromkeys(installed, "stale")})
+    package = write_files(tmp_path / "site", package_files("2.13.0") | installed)
+    wheel = tmp_path / "torch-2.13.0-py3-none-any.whl"
+    wheel.write_bytes(wheel_bytes("2.13.0", package_files("2.13.0") | installed))
+    for inputs in (from_source_path(tree), from_source_path(package.joinpath(*PACKAGED)), from_wheel(wheel)):
+        assert name in inputs.names()
+        read = inputs.read_optional(name)
+        assert read is not None
+        assert read.text == text
+    alone = from_source_path(write_files(tmp_path / "mine", ATEN))
+    assert name not in alone.names()
+    assert alone.read_optional(name) is None
+
+
+def test_an_edited_header_of_formula_helpers_is_noticed(tmp_path: Path) -> None:
+    """It is among the files that a later run compares."""
+    tree = write_source_tree(tmp_path)
+    write_files(tree, {"torch/csrc/autograd/FunctionsManual.h": "Tensor twice(Tensor grad);\n"})
+    places = from_source_path(tree).places()
+    assert places is not None
+    assert str(tree / "torch" / "csrc" / "autograd" / "FunctionsManual.h") in places.files

@@ -450,6 +450,32 @@ tensors have to be lists, and the formulas may save no other result than `result
 Make the tensors lists, or give the function an entry of its own in `derivatives.yaml`.
 """,
 )
+BAD_EXPRESSION: Final = _error(
+    37,
+    "a formula is not a C++ expression",
+    """
+The formula is copied into C++ as an expression, which would not compile: a parenthesis is left open, closed twice, or
+closed by one of another kind, or an operator lacks an operand.
+
+    self: grad * (self.sgn()
+                 ^ never closed
+
+Close it.
+""",
+)
+HELPER_ARGUMENTS: Final = _error(
+    38,
+    "a helper is called with a wrong number of arguments",
+    """
+A formula can call the helpers that `torch/csrc/autograd/FunctionsManual.h` declares. Where that header is among the
+inputs, each call has to fit a declaration of the helper; the C++ compiler would refuse another.
+
+    self: pow_backward(grad, self)
+          ^^^^^^^^^^^^ takes 3 arguments, and is called with 2
+
+Give it the arguments that the declaration names.
+""",
+)
 UNKNOWN_NAME: Final = _warning(
     1,
     "unknown name in a formula",
@@ -461,19 +487,6 @@ any other name.
     - name: abs(Tensor self) -> Tensor
       self: grad * slef.sgn()
                    ^^^^ did you mean `self`?
-
-A warning while files are generated, an error with `--strict`.
-""",
-)
-BAD_EXPRESSION: Final = _warning(
-    2,
-    "a formula is not a C++ expression",
-    """
-The formula is copied into C++ as an expression. A parenthesis is left open, closed twice, or closed by one of another
-kind, or an operator lacks an operand.
-
-    self: grad * (self.sgn()
-                 ^ never closed
 
 A warning while files are generated, an error with `--strict`.
 """,

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from opwright.load import derivative_codes as codes
 from opwright.load.derivative_report import EntryReport
+from opwright.load.formula_checks import FormulaChecker
 from opwright.model.native_function import NativeFunction
 from opwright.source.nodes import Node, Scalar, Sequence
 
@@ -20,7 +21,9 @@ class Differentiability(NamedTuple):
 NOTHING_SAID: Final = Differentiability(None, None)
 
 
-def read_differentiability(node: Node | None, function: NativeFunction, report: EntryReport) -> Differentiability:
+def read_differentiability(
+    node: Node | None, function: NativeFunction, report: EntryReport, checker: FormulaChecker
+) -> Differentiability:
     """What the field says of the outputs of a function."""
     if node is None:
         return NOTHING_SAID
@@ -38,6 +41,7 @@ def read_differentiability(node: Node | None, function: NativeFunction, report: 
             return NOTHING_SAID
         if kind == "str":
             condition = item.value
+            checker.check_condition(item)
         said.append(kind == "str" or item.python_value() is True)
     if condition is not None and len(said) != 1:
         message = "a condition is supported only for a function with one output"

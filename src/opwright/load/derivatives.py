@@ -12,6 +12,7 @@ from opwright.load.derivative_functions import FunctionIndex
 from opwright.load.derivative_outputs import Differentiability, read_differentiability
 from opwright.load.derivative_report import EntryReport
 from opwright.load.formula_checks import FormulaChecker
+from opwright.load.formula_helpers import FormulaHelpers, helpers_of
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import AUTOGRAD_KEYS, DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey
 from opwright.model.native_function import NativeFunction
@@ -30,12 +31,20 @@ FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
 _KEYS: Final = frozenset((DEFAULT_KEY, *AUTOGRAD_KEYS))
 
 
-def load_derivatives(file: SourceFile, catalog: Catalog, sink: Diagnostics, *, strict: bool = False) -> Derivatives:
+def load_derivatives(
+    file: SourceFile,
+    catalog: Catalog,
+    sink: Diagnostics,
+    *,
+    strict: bool = False,
+    helpers: FormulaHelpers | None = None,
+) -> Derivatives:
     """The derivatives of a release's operators.
 
+    `helpers` are the functions that formulas can call besides operators, by default those of any release.
     All faults of the file go to `sink`; entries at fault are then missing, so pass the gate
-    (`sink.raise_if_errors()`) before using what is loaded. What PyTorch's own generator lets pass (names and functions
-    that do not exist, entries without effect) is a warning, with `strict` an error; then every formula is parsed.
+    (`sink.raise_if_errors()`) before using what is loaded. What may be right all the same (names and functions that are
+    not known, entries without effect) is a warning, with `strict` an error; then every formula is parsed.
     """
     try:
         root = read_tree(file)
@@ -45,7 +54,8 @@ def load_derivatives(file: SourceFile, catalog: Catalog, sink: Diagnostics, *, s
     if not isinstance(root, Sequence):
         sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
         return Derivatives({}, frozenset())
-    loader = _Loader(FunctionIndex(catalog), FormulaChecker(catalog, sink, strict=strict), sink, strict)
+    checker = FormulaChecker(catalog, helpers or helpers_of(), sink, strict=strict)
+    loader = _Loader(FunctionIndex(catalog), checker, sink, strict)
     for item in root.items:
         if isinstance(item, Mapping):
             loader.add(item)
@@ -99,7 +109,7 @@ class _Loader:
         function = self._function(named, report)
         if function is None:
             return
-        outputs = read_differentiability(node.get(DIFFERENTIABILITY), function, report)
+        outputs = read_differentiability(node.get(DIFFERENTIABILITY), function, report, self._checker)
         by_key: dict[str, DifferentiabilityInfo] = {}
         for key, formulas in self._formulas(node, report):
             info = self._info(key, function, formulas, outputs, report)

@@ -1,22 +1,23 @@
 """Formulas as C++ expressions: whether they are whole, and whether the names and functions in them exist.
 
-A parser of C++ decides, but not for each formula of each run: nearly all are made of words that are known and signs
-that stand where they may, which is seen at a glance. Only what looks unusual is parsed, or everything where a check is
-asked for.
+A parser of C++ decides, but not for each formula of each run: nearly all have known words only, and a shape that
+certainly is that of an expression. Only what looks unusual is parsed, or everything where a check is asked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.load import derivative_codes as codes
+from opwright.load.formula_helpers import FormulaHelpers, HelperDeclaration
+from opwright.load.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
 from opwright.load.formulas import words_of
 from opwright.model.catalog import Catalog
-from opwright.release.tables import formula_helpers
-from opwright.source.diagnostic import Diagnostic, Diagnostics, Label, Severity, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.nodes import Scalar
+from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -46,17 +47,7 @@ _CONSTANTS: Final = frozenset(
     )
 )  # fmt: skip
 
-#: Strings and comments, whose text is no part of the expression.
-_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
-_LAMBDA: Final = re.compile(r"\[\]\([^()]*\)\{return ([^;{}]*);\}")
-#: What no expression starts with, ends with, or has inside, blanks aside.
-_NO_START: Final = ("*/", "/", "%", ",", "=", ".", ")", "]")
-_NO_END: Final = ("-", "+", "*", "/", "%", ",", "&", "|", "=", "<", ".", "!", "(", "[", ";")
-_NOWHERE: Final = (
-    ",,", "(,", ",)", ",]", "*)", "/)", "+)", "-)", "%)", "*/", "//", "%%", "(/", "(%", "(=", ",/", ",=", "..",
-    ".(", ";",
-)  # fmt: skip
-_TWO_VALUES: Final = re.compile(r"[\w)\]]\s+[\w(]")
+_CALL_OR_BRACKET: Final = re.compile(r"(?:(?<![\w.:>])(\w+)\s*)?\(|[)\[\]{},]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 _LEAD: Final = b"auto _ = "
 
@@ -69,14 +60,22 @@ class FormulaScope(NamedTuple):
 
 
 class FormulaChecker:
-    """Checks formulas one by one. What the reference would let pass is a warning, in a strict run an error."""
+    """Checks formulas one by one.
 
-    __slots__ = ("_functions", "_is_strict", "_known", "_parser", "_sink")
+    What cannot compile is an error; names that are not known may be declared where Opwright does not look, and are a
+    warning, in a strict run an error.
+    """
 
-    def __init__(self, catalog: Catalog, sink: Diagnostics, *, strict: bool = False) -> None:
+    __slots__ = ("_declarations", "_functions", "_is_strict", "_known", "_parser", "_sink")
+
+    def __init__(self, catalog: Catalog, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False) -> None:
         operators = {function.name.name for function in catalog.functions}
-        self._functions: Final = operators.union(formula_helpers())
+        self._functions: Final = operators.union(helpers.names)
         self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
+        # A call of a helper that is named as an operator may be meant for the operator.
+        self._declarations: Final = {
+            name: overloads for name, overloads in helpers.declarations.items() if name not in operators
+        }
         self._is_strict: Final = strict
         self._sink: Final = sink
         self._parser: Parser | None = None
@@ -84,49 +83,83 @@ class FormulaChecker:
     def check(self, scalar: Scalar, words: frozenset[str], scope: FormulaScope) -> None:
         """Checks a formula whose words are given."""
         text = scalar.value
-        if not self._is_strict and not self._looks_unusual(text, words, scope):
+        if not self._is_strict and self._is_sound(text, words, scope):
             return
-        fault = bracket_fault(text)
+        source = _LEAD + text.encode("utf-8", "surrogatepass") + b";"
+        root = self._parsed(scalar, source)
+        if root is not None:
+            self._check_names(root, scalar, source, scope)
+
+    def check_condition(self, scalar: Scalar) -> None:
+        """Checks that a condition is an expression; its names are those of a C++ function, whatever they are."""
+        if not is_plain_expression(scalar.value):
+            self._parsed(scalar, _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";")
+
+    def _is_sound(self, text: str, words: frozenset[str], scope: FormulaScope) -> bool:
+        """Whether a glance tells that nothing is wrong with a formula."""
+        unknown = words - self._known - scope.names
+        if unknown and any(map(self._is_unknown, unknown)):
+            # The text of strings and comments has words too, and so have parameters of lambdas.
+            words = words_of(LAMBDA.sub(r"(\1)", QUOTED.sub(" ", text)))
+            if any(map(self._is_unknown, words - self._known - scope.names)):
+                return False
+        if not is_plain_expression(text):
+            return False
+        if self._declarations.keys().isdisjoint(words):
+            return True
+        return all(self._takes(name, count) for name, count in argument_counts(text) if name in self._declarations)
+
+    def _takes(self, name: str, count: int) -> bool:
+        """Whether a declaration of a helper takes so many arguments."""
+        return any(overload.takes(count) for overload in self._declarations[name])
+
+    def _is_unknown(self, word: str) -> bool:
+        return not (word[0].isdigit() or (word.endswith("_symint") and word[:-7] in self._functions))
+
+    def _parsed(self, scalar: Scalar, source: bytes) -> Node | None:
+        """The tree of an expression; None where it is none, which is reported."""
+        fault = bracket_fault(scalar.value)
         if fault is not None:
             start, other, message = fault
             also = () if other is None else (Label(scalar.span_of(other, other + 1), "opened here", primary=False),)
-            self._report(codes.BAD_EXPRESSION, message, scalar, (start, start + 1), also=also)
-            return
-        self._check_parsed(scalar, scope)
+            self._sink.error(codes.BAD_EXPRESSION, message, scalar.span_of(start, start + 1), also=also)
+            return None
+        root = self._tree_parser().parse(source).root_node
+        if not root.has_error:
+            return root
+        at = scalar.span_of(*_error_range(root, source))
+        self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at)
+        return None
 
-    def _looks_unusual(self, text: str, words: frozenset[str], scope: FormulaScope) -> bool:
-        if '"' in text or "/*" in text or "{" in text:
-            text = _LAMBDA.sub(r"(\1)", _QUOTED.sub('""', text))
-            words = words_of(text)
-        unknown = words - self._known - scope.names
-        if unknown and any(not self._is_number_or_symbolic(word) for word in unknown):
-            return True
-        if text.count("(") != text.count(")") or text.count("[") != text.count("]"):
-            return True
-        return _has_unusual_signs(text)
-
-    def _is_number_or_symbolic(self, word: str) -> bool:
-        return word[0].isdigit() or (word.endswith("_symint") and word[:-7] in self._functions)
-
-    def _check_parsed(self, scalar: Scalar, scope: FormulaScope) -> None:
-        source = _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";"
-        tree = self._tree_parser().parse(source)
-        root = tree.root_node
-        if root.has_error:
-            start, end = _error_range(root, source)
-            self._report(codes.BAD_EXPRESSION, "the formula is not a C++ expression", scalar, (start, end))
-            return
+    def _check_names(self, root: Node, scalar: Scalar, source: bytes, scope: FormulaScope) -> None:
+        """Reports names that are not known, and calls of helpers that no declaration takes."""
         declared = _declared_names(root)
         told: set[str] = set()
         for node in _identifiers(root):
             name = _text(node)
+            if name in self._declarations and name not in scope.names:
+                self._check_arguments(node, name, scalar, source)
             if name in told or name in declared:
                 continue
-            found = self._name_fault(node, name, scope)
-            if found is not None:
+            fault = self._name_fault(node, name, scope)
+            if fault is not None:
                 told.add(name)
-                code, message, help = found
-                self._report(code, message, scalar, _range(node, source), help=help)
+                code, message, help = fault
+                self._doubt(code, message, scalar.span_of(*_range(node, source)), help=help)
+
+    def _check_arguments(self, node: Node, name: str, scalar: Scalar, source: bytes) -> None:
+        """Reports a call of a helper with a number of arguments that no declaration takes."""
+        call = node.parent
+        given = call.child_by_field_name("arguments") if call is not None and _is_called(node) else None
+        if given is None:
+            return
+        count = sum(child.type != "comment" for child in given.named_children)
+        if self._takes(name, count):
+            return
+        overloads = self._declarations[name]
+        message = f"`{name}` takes {_counts(overloads)}, and is called with {count}"
+        also = [Label(overload.place, f"`{name}({overload.parameters})`", primary=False) for overload in overloads]
+        self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*_range(node, source)), also=also)
 
     def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str] | None:
         """What is wrong with a name: code, message, and how to mend it."""
@@ -162,27 +195,51 @@ class FormulaChecker:
             self._parser = Parser(Language(tree_sitter_cpp.language()))
         return self._parser
 
-    def _report(
-        self,
-        code: str,
-        message: str,
-        scalar: Scalar,
-        part: tuple[int, int],
-        *,
-        help: str = "",
-        also: tuple[Label, ...] = (),
-    ) -> None:
-        severity = Severity.ERROR if self._is_strict else Severity.WARNING
-        labels = (Label(scalar.span_of(*part)), *also)
-        self._sink.add(Diagnostic(code, severity, message, labels, (), help))
+    def _doubt(self, code: str, message: str, at: Span, *, help: str) -> None:
+        """Reports what may be right all the same: a warning, or an error in a strict run."""
+        tell = self._sink.error if self._is_strict else self._sink.warning
+        tell(code, message, at, help=help)
 
 
-def _has_unusual_signs(text: str) -> bool:
-    """Whether signs stand where no expression has them, or two values in a row. Scans for each are quick."""
-    packed = text.replace(" ", "")
-    if not packed or packed.startswith(_NO_START) or packed.endswith(_NO_END):
-        return True
-    return any(map(packed.__contains__, _NOWHERE)) or _TWO_VALUES.search(text) is not None
+def argument_counts(text: str) -> Iterator[tuple[str, int]]:
+    """The functions that a formula calls, if it is whole, each with its number of arguments.
+
+    Commas between the arguments of a template are counted too, so that a wrong count has to be confirmed.
+
+    >>> list(argument_counts("twice(grad, {0, 1}) + self.third(2) + twice()"))
+    [('twice', 2), ('twice', 0)]
+    """
+    opened: list[tuple[str, int]] = []
+    name, count, start = "", 1, 0
+    for match in _CALL_OR_BRACKET.finditer(text):
+        sign = text[match.end() - 1]
+        if sign == ",":
+            count += 1
+        elif sign in "([{":
+            opened.append((name, count))
+            name, count, start = match.group(1) or "", 1, match.end()
+        else:
+            if name:
+                yield name, count if text[start : match.start()].strip() else 0
+            name, count = opened.pop() if opened else ("", 1)
+            start = 0
+
+
+def _counts(overloads: Iterable[HelperDeclaration]) -> str:
+    """The numbers of arguments that functions of one name take, in words."""
+    counts = dict.fromkeys((overload.least, overload.most) for overload in sorted(overloads, key=_least))
+    shown = " or ".join(_shown_count(*bounds) for bounds in counts)
+    return f"{shown} argument" if shown == "1" else f"{shown} arguments"
+
+
+def _least(overload: HelperDeclaration) -> int:
+    return overload.least
+
+
+def _shown_count(least: int, most: int | None) -> str:
+    if most is None:
+        return f"{least} or more"
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
@@ -194,12 +251,12 @@ def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
     (6, 1, '`]` closes `(`')
     """
     opened: list[int] = []
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
-    for place, character in enumerate(text):
-        if character not in "()[]{}" or any(start <= place < end for start, end in quoted):
-            continue
+    for match in QUOTED_OR_BRACKET.finditer(text):
+        place, character = match.start(), match.group()
         if character in "([{":
             opened.append(place)
+        elif character not in _BRACKETS:
+            continue
         elif not opened:
             return place, None, f"`{character}` closes nothing"
         elif text[opened[-1]] != _BRACKETS[character]:
@@ -225,11 +282,13 @@ def _identifiers(root: Node) -> Iterator[Node]:
 def _declared_names(root: Node) -> frozenset[str]:
     """The names that a formula declares itself: parameters and variables of lambdas."""
     return frozenset(
-        _text(inner)
+        _text(declared)
         for node in _walk(root)
         if node.type in ("parameter_declaration", "init_declarator", "for_range_loop")
-        for inner in [node.child_by_field_name("declarator")]
-        if inner is not None and inner.type == "identifier"
+        for declarator in [node.child_by_field_name("declarator")]
+        # `each` by value, `*each` and `&each` by reference; deeper ones declare functions.
+        for declared in ([declarator, *declarator.children] if declarator is not None else ())
+        if declared.type == "identifier"
     )
 
 
@@ -263,4 +322,4 @@ def _error_range(root: Node, source: bytes) -> tuple[int, int]:
     return 0, end
 
 
-__all__ = ["FormulaChecker", "FormulaScope", "bracket_fault"]
+__all__ = ["FormulaChecker", "FormulaScope", "argument_counts", "bracket_fault"]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTOGRAD",
+    "FORMULA_HELPERS",
     "NATIVE_AOT",
     "PACKAGED",
     "SHIM_TABLES",
@@ -38,13 +39,16 @@ AUTOGRAD = "autograd/"
 NATIVE_AOT = "native_aot/"
 SHIM_TABLES = "aoti/fallback_ops.py"
 """The operators that have a C shim, as tables in a Python module of the generator."""
-
+#: The header that declares what derivative formulas call besides operators; not every place of inputs has it.
+FORMULA_HELPERS = "autograd/FunctionsManual.h"
 VERSION_FILES = ("version.txt", "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"
 _SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
 _NATIVE_OPS = "torch/_native/ops/"
 _AOT_FILE = "aot.py"
+_INSTALLED_HELPERS = "torch/include/torch/csrc/autograd/FunctionsManual.h"
+_HELPERS_IN_TREE = "torch/csrc/autograd/FunctionsManual.h"
 
 
 class Places(NamedTuple):
@@ -99,7 +103,7 @@ def is_input_name(name: str) -> bool:
         return not file_name.startswith(".")
     if folder.startswith(NATIVE_AOT):
         return file_name == _AOT_FILE and folder.count("/") == 1
-    return folder in ("native", "autograd") and file_name.endswith(".yaml")
+    return name == FORMULA_HELPERS or (folder in ("native", "autograd") and file_name.endswith(".yaml"))
 
 
 class FolderStore:
@@ -118,6 +122,8 @@ class FolderStore:
 
     def display_path(self, name: str) -> str:
         """The file's path on disk."""
+        if name == FORMULA_HELPERS:
+            return self._formula_helpers
         if name.startswith(AUTOGRAD):
             return os.path.join(self._autograd, *name[len(AUTOGRAD) :].split("/"))
         if name.startswith(NATIVE_AOT):
@@ -130,6 +136,13 @@ class FolderStore:
     def _native_ops(self) -> str:
         """The folder of kernels that are compiled ahead of time."""
         return os.path.join(self._root or os.path.join(self._aten, *[os.pardir] * 3), *_NATIVE_OPS.split("/")[:-1])
+
+    @property
+    def _formula_helpers(self) -> str:
+        """The header of formula helpers in a source tree, else where an installed PyTorch has it."""
+        root = self._root or self._aten
+        in_tree = os.path.join(root, *_HELPERS_IN_TREE.split("/"))
+        return in_tree if os.path.isfile(in_tree) else os.path.join(root, *_INSTALLED_HELPERS.split("/"))
 
     def read_text(self, name: str) -> SourceFile:
         """The file of that name, decoded."""
@@ -148,6 +161,7 @@ class FolderStore:
         found += [AUTOGRAD + name for folder in ("", "templates") for name in _files(self._autograd, folder)]
         found += aot_names(self._native_ops)
         found += [SHIM_TABLES] if os.path.isfile(self.display_path(SHIM_TABLES)) else []
+        found += [FORMULA_HELPERS] if os.path.isfile(self._formula_helpers) else []
         return tuple(sorted(name for name in found if is_input_name(name)))
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -165,7 +179,7 @@ class FolderStore:
 
     def places(self) -> Places:
         """All inputs, the folders that they are in, and the files that say the version."""
-        files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES))]
+        files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES, FORMULA_HELPERS))]
         if self._root is not None:
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
         files += possible_aot_files(self._native_ops)
@@ -187,7 +201,7 @@ class WheelStore:
     def contents(self) -> dict[str, bytes]:
         """The bytes of every input, by name."""
         if self._contents is None:
-            prefixes = (PACKAGED, _NATIVE_OPS, _SHIM_TABLES_MEMBER)
+            prefixes = (PACKAGED, _NATIVE_OPS, _SHIM_TABLES_MEMBER, _INSTALLED_HELPERS)
             paths = [path for prefix in prefixes for path in self._wheel.names(prefix)]
             members = {path: _name_of(path) for path in paths if is_input_name(_name_of(path))}
             read = self._wheel.read(members)
@@ -240,6 +254,8 @@ def member_of(name: str) -> str:
         return _NATIVE_OPS + name[len(NATIVE_AOT) :]
     if name == SHIM_TABLES:
         return _SHIM_TABLES_MEMBER
+    if name == FORMULA_HELPERS:
+        return _INSTALLED_HELPERS
     return PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
 
 
@@ -249,6 +265,8 @@ def _name_of(member: str) -> str:
         return NATIVE_AOT + member[len(_NATIVE_OPS) :]
     if member == _SHIM_TABLES_MEMBER:
         return SHIM_TABLES
+    if member == _INSTALLED_HELPERS:
+        return FORMULA_HELPERS
     return member[len(PACKAGED) :].removeprefix("ATen/")
 
 

@@ -21,7 +21,7 @@ __all__ = [
     "ShimTables",
     "ShimVersion",
     "complex_gradients",
-    "formula_helpers",
+    "formula_helper_names",
     "shim_operators",
     "shim_tables",
     "shims_are_guarded",
@@ -65,28 +65,31 @@ def complex_gradients(version: Version) -> frozenset[str]:
     >>> "ldexp" in complex_gradients(Version(2, 10)), "ldexp" in complex_gradients(Version(2, 11))
     (False, True)
     """
-    return _complex_gradients(_series(version))
+    return _names_in("complex_gradients.txt", _series(version))
+
+
+def formula_helper_names(version: Version | None) -> frozenset[str]:
+    """The functions that derivative formulas can call besides operators in a release; in any release for None.
+
+    >>> name = "grid_sampler_2d_jvp"
+    >>> name in formula_helper_names(Version(2, 14)), name in formula_helper_names(Version(2, 15))
+    (False, True)
+    """
+    return _names_in("formula_helpers.txt", None if version is None else _series(version))
 
 
 @cache
-def _complex_gradients(series: Version) -> frozenset[str]:
+def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
+    """The names of a data file whose rows say since and until when a name holds, if not always; all names for None."""
     names = []
-    for name, *words in _rows("complex_gradients.txt"):
+    for name, *words in _rows(file_name):
         bounds = dict(zip(words[::2], words[1::2], strict=True))
         since, until = bounds.get("since"), bounds.get("until")
-        if (since is None or series >= parse_version(since)) and (until is None or series < parse_version(until)):
+        if series is None or (
+            (since is None or series >= parse_version(since)) and (until is None or series < parse_version(until))
+        ):
             names.append(name)
     return frozenset(names)
-
-
-@cache
-def formula_helpers() -> frozenset[str]:
-    """The functions that derivative formulas can call besides operators, in any release.
-
-    >>> "pow_backward" in formula_helpers()
-    True
-    """
-    return frozenset(name for name, *_ in _rows("formula_helpers.txt"))
 
 
 def shim_operators(version: Version, family: str) -> Mapping[str, ShimOperator]:

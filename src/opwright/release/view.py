@@ -52,6 +52,13 @@ class Inputs:
             text = self._texts[relative_path] = self._store.read_text(relative_path)
         return text
 
+    def read_optional(self, relative_path: str) -> SourceFile | None:
+        """An input that not all places have, by its name; None where it is not there or no text."""
+        try:
+            return self.read_text(relative_path)
+        except Fault:
+            return None
+
     def names(self) -> tuple[str, ...]:
         """The names of all inputs that are there, sorted."""
         return self._store.names()

@@ -255,8 +255,38 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     for candidate in pool:
         if candidate.casefold() == folded and candidate != word:
             return f"did you mean `{candidate}`?"
-    near = difflib.get_close_matches(word, pool, n=1, cutoff=0.6)
-    return f"did you mean `{near[0]}`?" if near and near[0] != word else ""
+    similar = difflib.get_close_matches(word, pool, n=8, cutoff=0.6)
+    near = [candidate for candidate in similar if candidate != word and _may_be_misspelt(word, candidate)]
+    return f"did you mean `{min(near, key=lambda candidate: _edits(word, candidate))}`?" if near else ""
+
+
+def _may_be_misspelt(word: str, candidate: str) -> bool:
+    """Whether a few letters make the difference, in each part of a name by itself.
+
+    Many names end alike: `abs_bakward` is only four letters away from `sum_backward`, and another name all the same.
+    """
+    parts, others = word.split("_"), candidate.split("_")
+    pairs = zip(parts, others, strict=True) if len(parts) == len(others) else [(word, candidate)]
+    return all(_edits(part, other) <= max(1, min(len(part), len(other)) // 3) for part, other in pairs)
+
+
+def _edits(left: str, right: str) -> int:
+    """How many letters to add, drop, replace or swap with their neighbour to turn one text into the other.
+
+    >>> _edits("headrs", "headers"), _edits("genrate", "generate"), _edits("snad", "sand")
+    (1, 1, 1)
+    """
+    before: list[int] = []
+    above = list(range(len(right) + 1))
+    for row, letter in enumerate(left, 1):
+        line = [row]
+        for column, other in enumerate(right, 1):
+            edits = min(above[column] + 1, line[-1] + 1, above[column - 1] + (letter != other))
+            if row > 1 and column > 1 and letter == right[column - 2] and left[row - 2] == other:
+                edits = min(edits, before[column - 2] + 1)
+            line.append(edits)
+        before, above = above, line
+    return above[-1]
 
 
 def shortened(text: str, limit: int = 60) -> str:

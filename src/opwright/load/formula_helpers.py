@@ -1,0 +1,123 @@
+"""The functions that formulas can call besides operators, as `FunctionsManual.h` declares them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from opwright.release.tables import formula_helper_names
+from opwright.release.version import Version
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["FormulaHelpers", "HelperDeclaration", "declared_helpers", "helpers_of"]
+
+#: Comments, and lines of the preprocessor with those that continue them.
+_NO_CODE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
+_BRACE: Final = re.compile(r"[{}]")
+_NAMESPACE: Final = re.compile(r"\bnamespace\b[\w\s:]*$")
+_DECLARED_NAME: Final = re.compile(r"[\w>&*]\s+(\w+)\s*\(")
+_PARENTHESIS: Final = re.compile(r"[()]")
+#: What stands inside of one parameter, commas included.
+_NESTED: Final = re.compile(r"<[^<>()]*>|\([^()]*\)|\{[^{}]*\}")
+_LONGEST_NAME: Final = 200
+#: What stands before a brace that opens a value; any other brace opens the body of a function or a class.
+_BEFORE_VALUE: Final = ("=", ",", "(")
+
+
+class HelperDeclaration(NamedTuple):
+    """One declaration of a helper: its parameters as the header writes them, how many arguments fit, and its place.
+
+    `most` is None for a function that takes any number.
+    """
+
+    parameters: str
+    least: int
+    most: int | None
+    place: Span
+
+    def takes(self, count: int) -> bool:
+        """Whether a call with so many arguments fits."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+class FormulaHelpers(NamedTuple):
+    """The names of the helpers of a release, and their declarations where the inputs have the header."""
+
+    names: frozenset[str]
+    declarations: Mapping[str, tuple[HelperDeclaration, ...]]
+
+
+def helpers_of(version: Version | None = None, header: SourceFile | None = None) -> FormulaHelpers:
+    """The helpers that the table names for a release, or for any, and those that the header declares if there is one.
+
+    >>> "pow_backward" in helpers_of().names
+    True
+    """
+    declarations = {} if header is None else declared_helpers(header)
+    return FormulaHelpers(formula_helper_names(version).union(declarations), declarations)
+
+
+def declared_helpers(header: SourceFile) -> dict[str, tuple[HelperDeclaration, ...]]:
+    """The functions that a header declares outside of classes, by name.
+
+    >>> header = SourceFile("a.h", "Tensor twice(const Tensor& t, std::array<bool, 2> mask = {}); // twice(t)")
+    >>> [one[:3] for one in declared_helpers(header)["twice"]]
+    [('const Tensor& t, std::array<bool, 2> mask = {}', 1, 2)]
+    """
+    code = _without_bodies(_NO_CODE.sub(_blanks, header.text))
+    declared: dict[str, tuple[HelperDeclaration, ...]] = {}
+    match = _DECLARED_NAME.search(code)
+    while match is not None:
+        start, end = match.end(), _closing(code, match.end())
+        declaration = _declaration(code[start:end], header.span(*match.span(1)))
+        name = match.group(1)
+        declared[name] = (*declared.get(name, ()), declaration)
+        match = _DECLARED_NAME.search(code, end)
+    return declared
+
+
+def _blanks(match: re.Match[str]) -> str:
+    return " " * len(match.group())
+
+
+def _without_bodies(code: str) -> str:
+    """The code with a semicolon and blanks in place of the bodies of functions and classes; offsets stay the same."""
+    parts: list[str] = []
+    namespaces = depth = start = kept = 0
+    for match in _BRACE.finditer(code):
+        if match.group() == "}":
+            if depth:
+                depth -= 1
+                if not depth and not code[:start].rstrip().endswith(_BEFORE_VALUE):
+                    parts += [code[kept:start], ";", " " * (match.end() - start - 1)]
+                    kept = match.end()
+            elif namespaces:
+                namespaces -= 1
+        elif not depth and _NAMESPACE.search(code, max(match.start() - _LONGEST_NAME, 0), match.start()):
+            namespaces += 1
+        else:
+            if not depth:
+                start = match.start()
+            depth += 1
+    return "".join([*parts, code[kept:]])
+
+
+def _closing(code: str, start: int) -> int:
+    """Where the parenthesis is closed that is opened just before an offset; the end of the code if it never is."""
+    depth = 1
+    for match in _PARENTHESIS.finditer(code, start):
+        depth += 1 if match.group() == "(" else -1
+        if not depth:
+            return match.start()
+    return len(code)
+
+
+def _declaration(parameters: str, place: Span) -> HelperDeclaration:
+    plain = parameters
+    while (shorter := _NESTED.sub("", plain)) != plain:
+        plain = shorter
+    optional, is_open = plain.count("="), "..." in plain
+    count = 0 if plain.strip() in ("", "void") else plain.count(",") + 1 - is_open
+    return HelperDeclaration(" ".join(parameters.split()), count - optional, None if is_open else count, place)

@@ -1,0 +1,75 @@
+"""A quick look at formulas: whether a text certainly is a C++ expression, without a parser of C++.
+
+A formula is reduced: every literal, name and number becomes `v`, then calls, members, operators and brackets around
+`v` become `v`, until nothing changes. What ends as one `v` is an expression. What does not may be one all the same, and
+is left to the parser, whose grammar takes longer to load than all formulas take to be looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+__all__ = ["LAMBDA", "QUOTED", "QUOTED_OR_BRACKET", "is_plain_expression"]
+
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"|(?<!\w)\'(?:[^\'\\]|\\.)+\'|/\*.*?\*/|//[^\n]*'
+#: Strings, characters and comments, whose text is no part of the expression.
+QUOTED: Final = re.compile(_QUOTED, re.DOTALL)
+#: The same, or a bracket.
+QUOTED_OR_BRACKET: Final = re.compile(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
+
+#: A lambda that only returns a value; the group is that value.
+LAMBDA: Final = re.compile(r"\[[&=]?\]\([^()]*\)\{return ([^;{}]*);\}")
+_NUMBER: Final = re.compile(r"\b\d+\.(?:\d*[eE][-+]?\d+)?(?!\w)|(?<![\w.)\]])\.\d+|\b\d+[eE][-+]?\d+")
+#: Names, numbers, and names of members after their objects or namespaces.
+_PATH: Final = re.compile(r"\w+(?:(?:::|\.|->)\w+)*")
+_GLOBAL_NAMESPACE: Final = re.compile(r"(?<=[?:(,=<] )::(?=\w)")
+_LONGEST: Final = 10_000
+"""Looking at longer texts, which may nest deeply, could take longer than parsing them."""
+
+_TWO_VALUES: Final = re.compile(r"v\s+v")
+
+#: Members, templates with arguments, and calls; `f{...}` and `{...}` are values that are made on the spot.
+_POSTFIX: Final = re.compile(
+    r"v(?:::|\.|->)v|v<v(?:,v)*>(?=[({:])|v\((?:v(?:,v)*)?\)|v\[v\]|v?\{(?:v(?:,v)*)?\}|(?<![\w\])}>])\(v\)"
+)
+_PREFIX: Final = re.compile(r"(?<![\w\])}])[-+!~*&]v")
+#: One operator between two values. That operators bind differently makes no difference to what is an expression.
+_BINARY: Final = re.compile(r"v(?:\|\||&&|[=!<>]=|<<|>>|[-+*/%<>&|^])v(?![(\[{.]|::|->)")
+_CHOICE: Final = re.compile(r"v\?v:v(?!:)")
+
+
+def is_plain_expression(text: str) -> bool:
+    """Whether a text certainly is a C++ expression; of some that are, this is not known.
+
+    >>> is_plain_expression("grad * self.sgn()"), is_plain_expression("at::sum(grad, {0, 1})[0]")
+    (True, True)
+    >>> is_plain_expression("grad * self.sgn("), is_plain_expression("grad self")
+    (False, False)
+    """
+    if len(text) > _LONGEST:
+        return False
+    if '"' in text or "'" in text or "/*" in text or "//" in text:
+        text = QUOTED.sub(lambda match: " " if match.group().startswith("/") else " v ", text)
+    if "{return" in text:
+        text = LAMBDA.sub(r"(\1)", text)
+    if "." in text:
+        text = _NUMBER.sub("v", text)
+    if " ::" in text:
+        text = _GLOBAL_NAMESPACE.sub("", text)
+    shape = _PATH.sub("v", text)
+    return _TWO_VALUES.search(shape) is None and _is_expression("".join(shape.split()))
+
+
+@cache
+def _is_expression(shape: str) -> bool:
+    """Whether a text reduces to one value; many formulas share their shape."""
+    while True:
+        for pattern in (_POSTFIX, _PREFIX, _BINARY, _CHOICE):
+            shorter = pattern.sub("v", shape)
+            if shorter != shape:
+                break
+        else:
+            return shape == "v"
+        shape = shorter
