@@ -17,6 +17,7 @@ from opwright.build.shards import shard_number
 from opwright.convention import cpp
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Later, Options
+from opwright.emit.header_names import check_headers_of_pytorch
 from opwright.emit.registry import (
     DEFAULT_FAMILIES,
     DEPRECATED,
@@ -315,6 +316,8 @@ class Generation:
             catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot, shim_tables
         )
         check_emittable(self.job, self.sink)
+        if "headers" in request.families and not request.tolerant:
+            check_headers_of_pytorch(self.job, self.sink)
         _check_kernels(self.job, request.families, self.sink)
         self._load_rest(later=later)
         self.sink.raise_if_errors()

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 
+import opwright
 from opwright.release.inputs import from_installed
 from opwright.release.rules import Rules
-from opwright.release.tables import ShimOperator, complex_gradients, shim_operators
+from opwright.release.tables import ShimOperator, complex_gradients, operators, shim_operators
 from opwright.release.version import Version, parse_version, version_of
 
 COMPLEX_TABLES = ("GRADIENT_IMPLEMENTED_FOR_COMPLEX", "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX")
@@ -56,6 +57,12 @@ def test_rules_give_the_tables_of_their_release() -> None:
     assert older.complex_gradients is newer.complex_gradients
     assert older.shim_operators("aten") is newer.shim_operators("aten")
     assert older.shim_operators("aten").keys() != older.shim_operators("device").keys()
+
+
+def test_operators_are_those_of_the_installed_release() -> None:
+    """The table has the name of each operator of the installed PyTorch, those that are made included, and no other."""
+    functions = opwright.load("auto").functions
+    assert operators(version_of(from_installed())) == {function.root_name for function in functions}
 
 
 @pytest.mark.skipif(find_spec("torchgen") is None, reason="the reference is not installed")

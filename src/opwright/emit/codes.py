@@ -8,6 +8,7 @@ from opwright.source.codes import Code, register
 
 __all__ = [
     "COPY_WITHOUT_KERNEL",
+    "HEADER_OF_PYTORCH",
     "NOT_FUNCTIONAL",
     "NO_C_FORM",
     "OPTIONS_OUT_OF_REACH",
@@ -205,6 +206,24 @@ SAME_HEADER: Final = register(
             - func: foo_ops(Tensor self) -> Tensor
 
         Rename one of the two, or build without headers per operator.
+        """,
+    )
+)
+HEADER_OF_PYTORCH: Final = register(
+    Code(
+        "E0469",
+        "a library's operator that needs a header of PyTorch's",
+        """
+        The headers of an operator are named after it, without its namespace: those of `vend::clip` are `ops/clip.h`,
+        `ops/clip_ops.h` and so on. PyTorch's operator `clip` has headers of the same names. The headers of a library
+        stand before PyTorch's, so that they would hide these, and code that includes them to call `at::clip` would
+        not compile.
+
+            - func: vend::clip(Tensor self) -> Tensor
+
+            error[E0469]: `vend::clip` needs the header `ops/clip.h`, which is that of PyTorch's own `clip`
+
+        Give the operator another name, such as `vend::vend_clip`.
         """,
     )
 )

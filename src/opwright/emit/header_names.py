@@ -1,4 +1,7 @@
-"""Two operators cannot have one header: `foo_ops.h` belongs to `foo` as well as to `foo_ops`."""
+"""Two operators cannot have one header.
+
+`foo_ops.h` belongs to `foo` as well as to `foo_ops`, and `clip.h` to `aten::clip` as well as to `vend::clip`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from opwright.emit.emitter import FilePerUnit, Job
 from opwright.emit.registry import emitters
 from opwright.source.diagnostic import Diagnostics, Label
 
-__all__ = ["check_header_names"]
+__all__ = ["check_header_names", "check_headers_of_pytorch"]
 
 #: What may follow an operator's name in the name of one of its headers.
 _ENDINGS: Final = ("_ops", "_native", "_meta", "_dispatch")
@@ -35,9 +38,34 @@ def check_header_names(job: Job, sink: Diagnostics) -> None:
                 sink.error(codes.SAME_HEADER, message, second.entry, also=also)
 
 
+def check_headers_of_pytorch(job: Job, sink: Diagnostics) -> None:
+    """Reports each operator of a library whose headers would hide those of one of PyTorch's own operators."""
+    if not job.options.per_operator_headers:
+        return
+    for name, functions in job.by_root.items():
+        function = functions[0]
+        if function.namespace == "aten" or not (hidden := job.rules.operators.intersection((name, *_stems(name)))):
+            continue
+        message = f"`{function.namespace}::{name}` needs the header `ops/{name}.h`, "
+        help = f"give the operator another name, such as `{function.namespace}_{name}`"
+        owner = max(hidden, key=len)
+        sink.error(
+            codes.HEADER_OF_PYTORCH, f"{message}which is that of PyTorch's own `{owner}`", function.entry, help=help
+        )
+
+
 def _is_suspect(name: str, job: Job) -> bool:
     """Whether an operator's name reads like the name of another one's header."""
+    return any(stem in job.by_root for stem in _stems(name))
+
+
+def _stems(name: str) -> tuple[str, ...]:
+    """The operators that have a header which is called like the one of `name`, if they exist.
+
+    >>> _stems("foo_ops"), _stems("foo_cpu_dispatch"), _stems("foo")
+    (('foo',), ('foo_cpu', 'foo'), ())
+    """
     if not name.endswith(_ENDINGS):
-        return False
+        return ()
     stem = name.rpartition("_")[0]
-    return stem in job.by_root or stem.rpartition("_")[0] in job.by_root
+    return (stem, stem.rpartition("_")[0]) if name.endswith("_dispatch") else (stem,)

@@ -274,6 +274,13 @@ class Rules:
 
         return complex_gradients(self.version)
 
+    @property
+    def operators(self) -> frozenset[str]:
+        """PyTorch's own operators, by the names of their headers."""
+        from opwright.release.tables import operators
+
+        return operators(self.version)
+
     def shim_operators(self, family: str) -> Mapping[str, ShimOperator]:
         """The operators with a C shim, by `namespace.name.overload`; see `tables.shim_operators`."""
         from opwright.release.tables import shim_operators

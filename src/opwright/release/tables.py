@@ -22,6 +22,7 @@ __all__ = [
     "ShimVersion",
     "complex_gradients",
     "formula_helper_names",
+    "operators",
     "shim_operators",
     "shim_tables",
     "shims_are_guarded",
@@ -76,6 +77,15 @@ def formula_helper_names(version: Version | None) -> frozenset[str]:
     (False, True)
     """
     return _names_in("formula_helpers.txt", None if version is None else _series(version))
+
+
+def operators(version: Version) -> frozenset[str]:
+    """PyTorch's own operators in a release, by the names of their headers.
+
+    >>> "qr" in operators(Version(2, 13)), "qr" in operators(Version(2, 14))
+    (True, False)
+    """
+    return _names_in("operators.txt", _series(version))
 
 
 @cache
