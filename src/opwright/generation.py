@@ -38,7 +38,7 @@ from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
@@ -138,11 +138,15 @@ def _loaded_derivatives(request: Request, catalog: Catalog, rules: Rules, sink: 
         return NO_DERIVATIVES
     file = request.inputs.read_text(DERIVATIVES)
     helpers = helpers_of(rules.version, request.inputs.read_optional(FORMULA_HELPERS))
-    derivatives = load_derivatives(file, catalog, sink, strict=request.strict, helpers=helpers)
-    sink.raise_if_errors()
-    selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
-    matched = match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), sink)
-    sink.raise_if_errors()
+    own = Diagnostics()
+    derivatives = load_derivatives(file, catalog, own, strict=request.strict, helpers=helpers)
+    matched = NO_DERIVATIVES
+    # Functions or derivatives that are missing because of a fault would be matched wrongly.
+    if not own.has_errors and catalog.is_sound:
+        selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
+        matched = match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), own)
+    sink.extend(own)
+    own.raise_if_errors()
     return matched
 
 
@@ -156,9 +160,12 @@ def _loaded_deprecated(request: Request, catalog: Catalog, sink: Diagnostics) ->
 
     if DEPRECATED not in yaml_names(request.families):
         return ()
-    found = load_deprecated(request.inputs.read_text(DEPRECATED), filter(is_bound, catalog.functions), sink)
-    sink.raise_if_errors()
-    return found
+    own = Diagnostics()
+    file, functions = request.inputs.read_text(DEPRECATED), filter(is_bound, catalog.functions)
+    signatures = load_deprecated(file, functions, own, may_lack=catalog.may_lack)
+    sink.extend(own)
+    own.raise_if_errors()
+    return signatures
 
 
 def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
@@ -194,10 +201,7 @@ def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
 
 
 def _loaded_shim_tables(request: Request, rules: Rules, sink: Diagnostics) -> ShimTables | None:
-    """The operators with a C shim that the inputs name; None where they name none, or the run makes no shims.
-
-    Raises FaultsFound.
-    """
+    """The operators with a C shim that the inputs name; None where they name none, or the run makes no shims."""
     from opwright.release.store import SHIM_TABLES
 
     inputs = request.inputs
@@ -205,9 +209,7 @@ def _loaded_shim_tables(request: Request, rules: Rules, sink: Diagnostics) -> Sh
         return None
     from opwright.load.shim_tables import load_shim_tables
 
-    tables = load_shim_tables(inputs.read_text(SHIM_TABLES), sink, guarded=rules.shims_are_guarded)
-    sink.raise_if_errors()
-    return tables
+    return load_shim_tables(inputs.read_text(SHIM_TABLES), sink, guarded=rules.shims_are_guarded)
 
 
 #: Modules that are imported where they are needed: by all runs that write files, or by those of a family.
@@ -302,23 +304,21 @@ class Generation:
         all_shims = request.options.update_c_shim
         ignored = ignored_keys(rules, mps=request.mps or all_shims, xpu=request.xpu or all_shims, mtia=request.mtia)
         catalog = _loaded(request.inputs, rules, self.sink, ignored)
-        self.sink.raise_if_errors()
         check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant)
-        self.sink.raise_if_errors()
         native_aot: tuple[NativeAotKernel, ...] = ()
         if rules.native_aot_stubs:
             native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
-            self.sink.raise_if_errors()
         shim_tables = _loaded_shim_tables(request, rules, self.sink)
         derivatives = Later(partial(_loaded_derivatives, request, catalog, rules, self.sink))
         deprecated = Later(partial(_loaded_deprecated, request, catalog, self.sink))
         self.job: Final = Job(
             catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot, shim_tables
         )
-        check_emittable(self.job, self.sink)
-        if "headers" in request.families and not request.tolerant:
-            check_headers_of_pytorch(self.job, self.sink)
-        _check_kernels(self.job, request.families, self.sink)
+        if catalog.is_sound:
+            check_emittable(self.job, self.sink)
+            if "headers" in request.families and not request.tolerant:
+                check_headers_of_pytorch(self.job, self.sink)
+            _check_kernels(self.job, request.families, self.sink)
         self._load_rest(later=later)
         self.sink.raise_if_errors()
         inputs = request.inputs
@@ -329,16 +329,30 @@ class Generation:
         self._engine: Final = Engine(request.folders, read_template)
 
     def _load_rest(self, *, later: bool) -> None:
-        """Load and check what files of autograd and Python are made from, but for what can be left for later."""
+        """Load and check what files of autograd and Python are made from, but for what can be left for later.
+
+        Where there are faults already, nothing is: then all other inputs are read, so that one run reports all faults.
+        """
         # Of Python's files one emitter's show derivatives: one process can load them while another makes the rest.
-        if not later or "autograd" in self.request.families:
-            _ = self.job.derivatives
-        if "python" not in self.request.families:
-            return
-        _check_modules(self.job, self.sink)
-        if not later:
-            _ = self.job.deprecated
-            _check_bindings(self.job, self.sink)
+        if not later or self.sink.has_errors or "autograd" in self.request.families:
+            self._attempt(lambda: self.job.derivatives)
+        is_sound, has_python = self.job.catalog.is_sound, "python" in self.request.families
+        if has_python and is_sound:
+            _check_modules(self.job, self.sink)
+        if not later or self.sink.has_errors:
+            self._attempt(lambda: self.job.deprecated)
+            if has_python and is_sound:
+                self._attempt(lambda: _check_bindings(self.job, self.sink))
+
+    def _attempt(self, load: Callable[[], object]) -> None:
+        """Load a part of the job; what keeps it from being loaded is in the sink."""
+        try:
+            load()
+        except Fault as fault:
+            self.sink.add(fault.diagnostic)
+        except FaultsFound:
+            # Its diagnostics are there already, since the part was loaded with this run's sink.
+            pass
 
     def _emitted(self) -> Iterable[Emitted]:
         return map(self._chosen, emitted(emitters(self.job, self.request.families), self.job))

@@ -164,11 +164,17 @@ def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     from opwright.load.selection import load_selection, selection_of_names
     from opwright.load.selection_codes import TWO_SELECTIONS
     from opwright.model.selection import EVERYTHING
+    from opwright.source.diagnostic import Fault
     from opwright.source.text import SourceFile
 
     names, path = arguments.op_registration_whitelist, arguments.op_selection_yaml_path
     if names is not None and path is not None:
         sink.error(TWO_SELECTIONS, "both a list of operators and a selection file are given")
     if path is not None:
-        return load_selection(SourceFile.read(path), sink)
+        try:
+            return load_selection(SourceFile.read(path), sink)
+        except Fault as fault:
+            # The other inputs are read all the same, so that one run reports the faults of all.
+            sink.add(fault.diagnostic)
+            return EVERYTHING
     return EVERYTHING if names is None else selection_of_names(names)

@@ -35,10 +35,13 @@ def load_catalog(
     `ignored_keys` are the dispatch keys that the run leaves out. All faults of both files go to `sink`; entries at
     fault are then missing from the catalog, so pass the gate (`sink.raise_if_errors()`) before using it.
     """
-    tags_root = _root(tags, sink)
-    known_tags = {} if tags_root is None else load_tags(tags_root, sink)
-    report = CrossReport(sink)
-    functions = without_repetitions(_load_file(native, frozenset(known_tags), ignored_keys, report, sink), report)
+    own = Diagnostics()
+    tags_root = _root(tags, own)
+    known_tags = {} if tags_root is None else load_tags(tags_root, own)
+    report = CrossReport(own)
+    around = Surroundings(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
+    loaded = _load_file(native, around, report, own)
+    functions = without_repetitions(loaded or [], report)
     check_names(functions, report)
 
     keyed = [(one, signature_key(one.schema)) for one in functions]
@@ -48,12 +51,16 @@ def load_catalog(
         for made in add_variants(operation, tag_by_kind, report):
             functions.append(made)
             keyed.append((made, operation.key))
+    groups, view_groups = grouped(operations, report), grouped_by_view(view_families(keyed, report), report)
+    sink.extend(own)
     return Catalog(
         tuple(functions),
-        tuple(grouped(operations, report)),
-        tuple(grouped_by_view(view_families(keyed, report), report)),
+        tuple(groups),
+        tuple(view_groups),
         tuple(key for key in DISPATCH_KEYS if key not in ignored_keys),
         known_tags,
+        None if loaded is None else report.absent,
+        is_sound=not own.has_errors,
     )
 
 
@@ -66,15 +73,14 @@ def _root(file: SourceFile, sink: Diagnostics) -> Node | None:
 
 
 def _load_file(
-    file: SourceFile, tags: frozenset[str], ignored: frozenset[DispatchKey], report: CrossReport, sink: Diagnostics
-) -> list[NativeFunction]:
-    """The native functions of all sound entries; none where the file is no YAML, which then is the one fault told."""
-    around = Surroundings(tags, ignored, Diagnostics())
+    file: SourceFile, around: Surroundings, report: CrossReport, sink: Diagnostics
+) -> list[NativeFunction] | None:
+    """The native functions of all sound entries; None where the file is no YAML, which then is the one fault told."""
     try:
         functions = _load_entries(read_coming(file), around, report)
     except Fault as fault:
         sink.add(fault.diagnostic)
-        return []
+        return None
     sink.extend(around.sink.since(0))
     return functions
 

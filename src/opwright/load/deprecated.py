@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from opwright.load import deprecated_codes as codes
@@ -30,11 +30,16 @@ _CALL: Final = re.compile(r"(\w+)(?:\.\w+)?\((.*)\)")
 
 
 def load_deprecated(
-    file: SourceFile, functions: Iterable[NativeFunction], sink: Diagnostics
+    file: SourceFile,
+    functions: Iterable[NativeFunction],
+    sink: Diagnostics,
+    *,
+    may_lack: Callable[[str], bool] = lambda _: False,
 ) -> tuple[DeprecatedSignature, ...]:
     """The deprecated signatures of a file; `functions` are those that have a Python binding.
 
-    All faults go to `sink`; entries at fault are left out.
+    All faults go to `sink`; entries at fault are left out, and so are those that call a function of a name of which
+    `may_lack` says that a function may be missing because of another fault.
     """
     try:
         root = read_tree(file)
@@ -47,7 +52,15 @@ def load_deprecated(
     by_name: dict[str, list[NativeFunction]] = {}
     for function in functions:
         by_name.setdefault(function.name.name, []).append(function)
-    return tuple(one for item in root.items for one in _load_entry(item, by_name, sink))
+    known = _Known(by_name, may_lack)
+    return tuple(one for item in root.items for one in _load_entry(item, known, sink))
+
+
+class _Known(NamedTuple):
+    """The functions that signatures can call, by name, and whether one of a name may be missing."""
+
+    by_name: dict[str, list[NativeFunction]]
+    may_lack: Callable[[str], bool]
 
 
 class _Call(NamedTuple):
@@ -71,9 +84,7 @@ class _Passed(NamedTuple):
         return f"{self.type.text}{'' if self.annotation is None else f'({self.annotation})'} {self.name}"
 
 
-def _load_entry(
-    node: Node, by_name: dict[str, list[NativeFunction]], sink: Diagnostics
-) -> Iterator[DeprecatedSignature]:
+def _load_entry(node: Node, known: _Known, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
     """The signatures of one entry: one for each overload that it may call."""
     if not isinstance(node, Mapping):
         sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {node.described}", node.span)
@@ -91,7 +102,7 @@ def _load_entry(
     passed = _passed(call, schema, sink)
     if passed is None:
         return
-    for function in _callable(call, schema, passed, by_name, sink):
+    for function in _callable(call, schema, passed, known, sink):
         yield DeprecatedSignature(schema, function, call.values, named.span)
 
 
@@ -154,19 +165,19 @@ def _callable(
     call: _Call,
     schema: FunctionSchema,
     passed: list[_Passed],
-    by_name: dict[str, list[NativeFunction]],
+    known: _Known,
     sink: Diagnostics,
 ) -> list[NativeFunction]:
     """The overloads that take what is passed and return what the signature promises."""
     at = call.scalar.span_of(0, len(call.name))
-    candidates = by_name.get(call.name)
-    if candidates is None:
-        help = did_you_mean(call.name, by_name)
+    candidates = known.by_name.get(call.name, [])
+    if not candidates and not known.may_lack(call.name):
+        help = did_you_mean(call.name, known.by_name)
         sink.error(codes.UNKNOWN_OPERATOR, f"there is no Python function `{call.name}` to call", at, help=help)
         return []
     against = [(function, _objection(function, call, schema, passed)) for function in candidates]
     found = [function for function, objection in against if objection is None]
-    if not found:
+    if not found and not known.may_lack(call.name):
         taken = ", ".join(map(str, passed))
         notes = tuple(f"`{function.name}` {objection}" for function, objection in against)
         sink.error(codes.NO_MATCH, f"no overload of `{call.name}` takes ({taken})", call.scalar.span, notes=notes)

@@ -41,7 +41,7 @@ def read_differentiability(
             return NOTHING_SAID
         if kind == "str":
             condition = item.value
-            checker.check_condition(item)
+            checker.check_expression(item)
         said.append(kind == "str" or item.python_value() is True)
     if condition is not None and len(said) != 1:
         message = "a condition is supported only for a function with one output"

@@ -108,6 +108,7 @@ class _Loader:
             return
         function = self._function(named, report)
         if function is None:
+            self._check_expressions(node)
             return
         outputs = read_differentiability(node.get(DIFFERENTIABILITY), function, report, self._checker)
         by_key: dict[str, DifferentiabilityInfo] = {}
@@ -117,6 +118,16 @@ class _Loader:
                 by_key[key] = info
         if not report.failed:
             self._take(function, named, by_key)
+
+    def _check_expressions(self, node: Mapping) -> None:
+        """Checks the formulas of an entry whose function is not known."""
+        formulas = list(node.entries)
+        dispatch = node.get(DISPATCH)
+        for _, inner in dispatch.entries if isinstance(dispatch, Mapping) else ():
+            formulas += inner.entries if isinstance(inner, Mapping) else ()
+        for key, value in formulas:
+            if key.value not in FIELDS and isinstance(value, Scalar):
+                self._checker.check_expression(value)
 
     def _take(self, function: NativeFunction, named: Scalar, by_key: InfoByKey) -> None:
         earlier = self._entries.get(function)
@@ -141,11 +152,13 @@ class _Loader:
         if found is None:
             return None
         function = self._functions.canonical(found)
-        if function is None:
+        if function is None and self._functions.may_lack(found.name.text):
+            report.failed = True
+        elif function is None:
             message = f"`{found.name}` is not differentiated itself, and it has no functional or in-place form"
             report.error(codes.NO_CANONICAL, message, named.span)
-            return None
-        self._functions.check_reserved(function, named, report)
+        else:
+            self._functions.check_reserved(function, named, report)
         return function
 
     def _formulas(self, node: Mapping, report: EntryReport) -> Iterator[tuple[str, list[tuple[Scalar, Node]]]]:

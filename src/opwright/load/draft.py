@@ -17,12 +17,18 @@ from opwright.source.span import Span
 
 
 class Surroundings:
-    """What all entries of a file are read with: the known tags, the ignored keys, and the sink of faults."""
+    """What all entries of a file are read with: the known tags, the ignored keys, and the sink of faults.
 
-    __slots__ = ("ignored_keys", "keys_of", "sink", "tag_sets", "tags")
+    `all_tags` says that no tag is missing because of a fault in `tags.yaml`, so that an unknown one is a mistake.
+    """
 
-    def __init__(self, tags: frozenset[str], ignored_keys: frozenset[DispatchKey], sink: Diagnostics) -> None:
+    __slots__ = ("all_tags", "ignored_keys", "keys_of", "sink", "tag_sets", "tags")
+
+    def __init__(
+        self, tags: frozenset[str], ignored_keys: frozenset[DispatchKey], sink: Diagnostics, *, all_tags: bool = True
+    ) -> None:
         self.tags: Final = tags
+        self.all_tags: Final = all_tags
         self.ignored_keys: Final = ignored_keys
         self.sink: Final = sink
         # Both are remembered by what the file says, since few texts occur and each many times.

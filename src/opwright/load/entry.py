@@ -240,7 +240,7 @@ def _read_tags(node: Node, draft: Draft) -> None:
     for item in items:
         if not isinstance(item, Scalar) or item.kind != "str":
             draft.fault(codes.TAG_TYPE, f"a tag is a name, not {item.described}", item.span)
-        elif item.value not in known:
+        elif item.value not in known and draft.around.all_tags:
             help = did_you_mean(item.value, known) if known else "`tags.yaml` defines none"
             draft.fault(codes.UNKNOWN_TAG, f"unknown tag `{item.value}`", item.span, help=help)
         else:

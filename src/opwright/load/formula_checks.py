@@ -66,10 +66,11 @@ class FormulaChecker:
     warning, in a strict run an error.
     """
 
-    __slots__ = ("_declarations", "_functions", "_is_strict", "_known", "_parser", "_sink")
+    __slots__ = ("_declarations", "_functions", "_is_strict", "_known", "_may_lack", "_parser", "_sink")
 
     def __init__(self, catalog: Catalog, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False) -> None:
         operators = {function.name.name for function in catalog.functions}
+        self._may_lack: Final = catalog.may_lack
         self._functions: Final = operators.union(helpers.names)
         self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
         # A call of a helper that is named as an operator may be meant for the operator.
@@ -90,8 +91,8 @@ class FormulaChecker:
         if root is not None:
             self._check_names(root, scalar, source, scope)
 
-    def check_condition(self, scalar: Scalar) -> None:
-        """Checks that a condition is an expression; its names are those of a C++ function, whatever they are."""
+    def check_expression(self, scalar: Scalar) -> None:
+        """Checks that a text is an expression, whatever its names are."""
         if not is_plain_expression(scalar.value):
             self._parsed(scalar, _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";")
 
@@ -184,7 +185,9 @@ class FormulaChecker:
         return codes.UNKNOWN_NAME, message, did_you_mean(name, sorted(scope.names | _ALWAYS))
 
     def _is_function(self, name: str) -> bool:
-        return name in self._known or (name.endswith("_symint") and name[:-7] in self._functions)
+        return (
+            name in self._known or self._may_lack(name) or (name.endswith("_symint") and name[:-7] in self._functions)
+        )
 
     def _tree_parser(self) -> Parser:
         if self._parser is None:

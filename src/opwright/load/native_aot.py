@@ -6,7 +6,7 @@ They are Python modules that PyTorch's build runs. Here they are read and not ru
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from opwright.load import native_aot_codes as codes
@@ -33,7 +33,9 @@ def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnos
     found: dict[tuple[str, str], NativeAotKernel] = {}
     for file in files:
         try:
-            kernel = _kernel(file, structured)
+            kernel = _kernel(file, structured, catalog.may_lack)
+            if kernel is None:
+                continue
             if found.setdefault((kernel.key.name, kernel.operator), kernel) is not kernel:
                 raise Fault.at(
                     codes.AOT_TWICE, f"`{kernel.operator}` for {kernel.key} is declared twice", first_line(file)
@@ -43,7 +45,10 @@ def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnos
     return tuple(kernel for _, kernel in sorted(found.items()))
 
 
-def _kernel(file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup]]) -> NativeAotKernel:
+def _kernel(
+    file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup]], may_lack: Callable[[str], bool]
+) -> NativeAotKernel | None:
+    """The kernel that a file declares; None where its operator may be missing because of another fault."""
     values = _constants(file)
     for name in _REQUIRED:
         node = values.get(name)
@@ -61,6 +66,8 @@ def _kernel(file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup
     if not isinstance(unconditional, bool):
         message = "`UNCONDITIONAL` is neither True nor False"
         raise Fault.at(codes.AOT_DECLARATION, message, node_span(file, values["UNCONDITIONAL"]))
+    if operator.partition(".")[0] not in structured and may_lack(operator):
+        return None
     group = _group(operator, structured, node_span(file, values["ATEN_OP"]))
     return NativeAotKernel(operator, key_named(key), unconditional, group)
 

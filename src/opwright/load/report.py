@@ -8,13 +8,12 @@ from typing import Final
 
 from opwright.load.draft import argument_span, dispatch_key_span, item_span, name_span
 from opwright.model.native_function import NativeFunction
-from opwright.schema.names import parsed_operator_name
-from opwright.schema.signature import view_base_name
+from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.span import Span
 
-_OPERATOR: Final = re.compile(r"\s*(?:\w+::)*(\w+)")
+_OPERATOR: Final = re.compile(r"\s*((?:\w+::)*\w+)")
 
 
 class CrossReport:
@@ -25,23 +24,31 @@ class CrossReport:
     not reported: whoever mends the one fault would find the other gone.
     """
 
-    __slots__ = ("_absent", "_entries", "_sink")
+    __slots__ = ("_absent", "_entries", "_has_nameless", "_sink")
 
     def __init__(self, sink: Diagnostics) -> None:
         self._sink: Final = sink
         self._entries: dict[int, Mapping] | None = None
         self._absent: Final[set[str]] = set()
+        self._has_nameless = False
 
     def leave_out(self, node: Mapping) -> None:
         """Takes down that an entry has a fault and is not loaded."""
         func = node.get("func")
         found = _OPERATOR.match(func.value) if isinstance(func, Scalar) else None
         if found is not None:
-            self._absent.add(view_base_name(parsed_operator_name(found.group(1), "").base))
+            self._absent.add(base_of_operation(found.group(1)))
+        else:
+            self._has_nameless = True
 
     def repeat(self, function: NativeFunction) -> None:
         """Takes down that a function has two entries, of which either may be the right one."""
         self._absent.add(view_base_name(function.name.base))
+
+    @property
+    def absent(self) -> frozenset[str] | None:
+        """The base names of the operators whose entries are left out; None where one of them has no name."""
+        return None if self._has_nameless else frozenset(self._absent)
 
     def concerns_absent(self, base: str) -> bool:
         """Whether an entry that is left out has that base name, or is a copying form of it."""

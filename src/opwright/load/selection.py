@@ -133,7 +133,7 @@ def check_selection(selection: Selection, catalog: Catalog, sink: Diagnostics, *
         namespace, colons, _ = operator.name.partition("::")
         if colons and namespace not in namespaces:
             elsewhere += 1
-        elif operator.name not in known:
+        elif operator.name not in known and not catalog.may_lack(operator.name):
             help = _nearest(operator.name, known)
             report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=help)
     if elsewhere:

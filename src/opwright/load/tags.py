@@ -29,12 +29,16 @@ def load_tags(root: Node, sink: Diagnostics) -> dict[str, str]:
 
 
 def _load_tag(item: Mapping, tags: dict[str, str], places: dict[str, Scalar], sink: Diagnostics) -> None:
+    misspelt = ""
     for key, _ in item.entries:
         if key.value not in _FIELDS:
+            misspelt = misspelt or did_you_mean(key.value, ("tag",))
             message = f"a tag has no field `{key.value}`"
             sink.error(cross_codes.TAG_SHAPE, message, key.span, help=did_you_mean(key.value, _FIELDS))
     check_unique_keys(item, sink)
     name = item.get("tag")
+    if name is None and misspelt:
+        return
     if name is None:
         sink.error(cross_codes.TAG_SHAPE, "the entry has no `tag`", item.span)
         return

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import did_you_mean
 
 
@@ -16,7 +17,8 @@ class Catalog:
     `functions` holds the entries in file order, then the synthesized variants; `groups` has every function once, in
     a group where one exists; `view_groups` has every function once too, in a view group where one exists. `keys` are
     the dispatch keys of the run (flags leave some out), in the order of their files. `tags` maps the known tags to
-    their descriptions.
+    their descriptions. `absent` has the base names of operators whose entries have faults and are left out; it is None
+    where the file could not be read at all. `is_sound` says that neither entries nor what is between them has a fault.
 
     >>> import opwright
     >>> catalog = opwright.load()
@@ -26,7 +28,7 @@ class Catalog:
     True
     """
 
-    __slots__ = ("_by_name", "functions", "groups", "kernels", "keys", "tags", "view_groups")
+    __slots__ = ("_by_name", "absent", "functions", "groups", "is_sound", "kernels", "keys", "tags", "view_groups")
 
     def __init__(
         self,
@@ -35,12 +37,17 @@ class Catalog:
         view_groups: tuple[NativeFunction | ViewGroup, ...],
         keys: tuple[DispatchKey, ...],
         tags: Mapping[str, str],
+        absent: frozenset[str] | None = frozenset(),
+        *,
+        is_sound: bool = True,
     ) -> None:
         self.functions: Final = functions
         self.groups: Final = groups
         self.view_groups: Final = view_groups
         self.keys: Final = keys
         self.tags: Final = tags
+        self.absent: Final = absent
+        self.is_sound: Final = is_sound
         self._by_name: dict[str, NativeFunction] | None = None
         kernels: dict[DispatchKey, dict[NativeFunction, Kernel]] = {key: {} for key in keys}
         for function in functions:
@@ -59,6 +66,15 @@ class Catalog:
 
     def __contains__(self, name: object) -> bool:
         return name in self._names()
+
+    def may_lack(self, name: str) -> bool:
+        """Whether there may be no operator of a name because its entry has a fault and is left out.
+
+        >>> import opwright
+        >>> opwright.load().may_lack("relu")
+        False
+        """
+        return self.absent is None or (bool(self.absent) and base_of_operation(name) in self.absent)
 
     def _names(self) -> Mapping[str, NativeFunction]:
         """The functions by name, with their namespace and without."""

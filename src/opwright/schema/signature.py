@@ -7,11 +7,20 @@ from functools import cache
 from typing import Final
 
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, argument_list, returned
-from opwright.schema.names import operator_name
+from opwright.schema.names import operator_name, parsed_operator_name
 
 #: The base names of views and of their copying and inverse forms: `x_copy` goes with `x`, `x_scatter` with `x_inverse`.
 _COPY: Final = "_copy"
 _SCATTER: Final = "_scatter"
+
+
+def base_of_operation(name: str) -> str:
+    """The base name that all overloads of an operator share, and copying forms of a view with the view.
+
+    >>> base_of_operation("aten::add_.Tensor"), base_of_operation("slice_copy.Tensor_out")
+    ('add', 'slice')
+    """
+    return view_base_name(parsed_operator_name(name.rpartition("::")[2].partition(".")[0], "").base)
 
 
 def view_base_name(base: str) -> str:

@@ -102,13 +102,19 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     from opwright.load.selection import load_operator_names, selection_of_names
+    from opwright.source.diagnostic import Fault
     from opwright.source.text import SourceFile
 
     path: str | None = arguments.selected_op_list_path
     arguments.op_registration_whitelist = None
     if path is None:
         return selection(arguments, sink)
-    names = load_operator_names(SourceFile.read(path), sink)
+    try:
+        names = load_operator_names(SourceFile.read(path), sink)
+    except Fault as fault:
+        # The other inputs are read all the same, so that one run reports the faults of all.
+        sink.add(fault.diagnostic)
+        names = ()
     bases = [name.partition(".")[0] for name in names]
     if arguments.op_selection_yaml_path is not None:
         # One of the two only; the common check says so.
