@@ -160,6 +160,16 @@ def test_what_names_say() -> None:
         ("f(Tensor(a!) other, Tensor self) -> Tensor", "Tensor(a!) other", "stands before `self`"),
         ("f(Tensor class) -> Tensor", "class", "a keyword of Python"),
         ("f(Tensor self) -> (Tensor)", "(Tensor)", "takes no parentheses"),
+        ("f(int" + "?" * 100_000 + " a) -> Tensor", "?", "more than 8 of `?` and `[]`"),
+        ("f(Tensor self) -> Tensor" + "[]" * 50_000, "[]", "more than 8 of `?` and `[]`"),
+        (f"f(int[{'1' * 5_000}] a) -> Tensor", "111", "no size of a list"),
+        (f"{'a' * 201}(Tensor self) -> Tensor", "aaa", "a name of 201 characters"),
+        (f"f.{'a' * 90_000}(Tensor self) -> Tensor", "aaa", "a name of 90,000 characters"),
+        (f"f(int {'a' * 201}) -> Tensor", "aaa", "a name of 201 characters"),
+        (f"f(int[] a=[{'1,' * 50_000}1]) -> Tensor", "[1", "a default of 100,003 characters"),
+        (f"f(str a='{chr(92) * 501}') -> Tensor", "'", "no default for type `str`"),
+        ("f(str a='x\ny') -> Tensor", "\ny", "cannot be printed"),
+        ("f(str a='x\0y') -> Tensor", "\0y", "cannot be printed"),
     ],
 )
 def test_a_mistake_is_shown_at_its_place(text: str, place: str, says: str) -> None:

@@ -36,7 +36,7 @@ FILES = {
     "merges": "- a: 1\n- <<: {b: 2}\n",
     "blocks": "- a: |\n    one\n\n    two\n\n  b: >-\n    three\n\n\n- c\n",
     "plain": "# here\n- 'a'\n- \"b\\n\"\n- 2\n- yes\n-\n- {}\n- []\n- [[x], {y: z}, ]\n- - deep\n  - {}\n# end\n",
-    "deep": "- " + "[" * 400 + "]" * 400 + "\n",
+    "deep": "- " + "[" * 90 + "]" * 90 + "\n",
 }
 FAULTS = {
     "late": ENTRIES + "- [unclosed\n",

@@ -157,23 +157,55 @@ def test_block_that_ends_with_an_alias() -> None:
 
 
 def test_deep_nesting() -> None:
-    """A file that nests deeper than Python's stack is read."""
-    root = loaded("- " * 3000 + "a")
-    with pytest.raises(Fault, match="too deeply"):
-        root.python_value()
+    """Lists nest 100 deep; one that is deeper is a fault where it starts, however deep it goes on."""
+    root = loaded("- " * 100 + "a")
     depth = 0
     while isinstance(root, Sequence):
         root = root.items[0]
         depth += 1
-    assert depth == 3000
+    assert depth == 100
+    for text, at in (("- " * 3000 + "a", 200), ("[" * 100_000, 100), ("{a: " * 30_000, 400), ("[{a: " * 50_000, 250)):
+        assert_refused(text, at, "nest more than 100 deep")
 
 
-def test_many_aliases_stay_small() -> None:
-    """Aliases of aliases share their values, so that a small file cannot fill the memory."""
-    text = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
-    value = loaded(text).python_value()
+def test_aliases_share_their_values() -> None:
+    """Aliases of aliases share their values, and what they repeat is bounded, so that a small file stays small."""
+    lines = ["a0: &a0 [x, x]\n", *[f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)]]
+    value = loaded("".join(lines[:15])).python_value()
     assert isinstance(value, dict)
-    assert len(value) == 60
+    assert value["a14"][0] is value["a14"][1]
+    at = "".join(lines[:17]).index("*a15")
+    assert_refused("".join(lines), at, "aliases repeat more than 500,000 values")
+
+
+def test_merges_that_multiply() -> None:
+    """Merge keys that multiply the keys of a mapping are refused, at an alias, before the mapping is made."""
+    text = "- &a0 {k: 1}\n" + "".join(
+        f"- &a{n} {{<<: [*a{n - 1}, *a{n - 1}, *a{n - 1}], x{n}: 1}}\n" for n in range(1, 40)
+    )
+    assert_refused(text, text.index("*a9, *a9") + 5, "aliases repeat more than 500,000 values")
+
+
+def test_long_scalar() -> None:
+    """A scalar has 100,000 characters at most, in every style; a longer one is a fault at its start."""
+    assert loaded("- " + "x" * 100_000).span.end == 100_002
+    for scalar in ("x" * 100_001, '"' + "\\\\" * 100_001 + '"', "|\n" + "  x\n" * 60_000):
+        assert_refused(f"- {scalar}", 2, "more than 100,000 characters")
+
+
+def test_many_values() -> None:
+    """A file has 500,000 events at most; the fault is where the first value beyond stands."""
+    assert_refused("[" + "a," * 600_000 + "]", 2 * (500_000 - 4) + 1, "more than 500,000 values")
+
+
+def assert_refused(text: str, at: int, message: str) -> None:
+    """Expects a text to go beyond a limit at an offset."""
+    with pytest.raises(Fault, match=message) as caught:
+        loaded(text)
+    place = caught.value.diagnostic.place
+    assert caught.value.diagnostic.code == "E0117"
+    assert place is not None
+    assert (place.start, place.end) == (at, at + 1)
 
 
 @pytest.mark.parametrize("text", ["2024-13-01", "!!int x", "!!float ''", "!!bool maybe", "!!timestamp never"])

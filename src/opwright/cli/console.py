@@ -30,11 +30,11 @@ def report(diagnostics: Diagnostics, color: str = AUTO) -> None:
     """Print diagnostics to standard error, in order, with their lines. `color` is a choice of `--color`."""
     if not len(diagnostics):
         return
-    from opwright.source.render import render_terminal
+    from opwright.source.render import render_report
 
     # A reader who has gone away is told nothing more.
     with contextlib.suppress(BrokenPipeError):
-        sys.stderr.write(render_terminal(diagnostics.sorted(), color=wants_color(color)))
+        sys.stderr.write(render_report(diagnostics.sorted(), color=wants_color(color)))
         sys.stderr.flush()
 
 

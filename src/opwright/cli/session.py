@@ -246,7 +246,7 @@ def remember(
     """Leave a record of a run."""
     said = ""
     if len(generation.sink):
-        from opwright.source.render import render_terminal
+        from opwright.source.render import render_report
 
-        said = render_terminal(generation.sink.sorted(), color=True)
+        said = render_report(generation.sink.sorted(), color=True)
     write_record(run, Record(run.kind, run.request, tool_identity(), watched, outputs, {**facts, "said": said}))

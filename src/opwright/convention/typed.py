@@ -118,7 +118,12 @@ def _returned(type: Type) -> str:
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?")
 
 #: Defaults that are words. Reductions are numbers in Python.
-_DEFAULTS: Final = {**{name: str(number) for name, number in REDUCTIONS.items()}, "True": "True", "False": "False"}
+_DEFAULTS: Final = {
+    **{name: str(number) for name, number in REDUCTIONS.items()},
+    "None": "None",
+    "True": "True",
+    "False": "False",
+}
 
 
 def default_text(argument: Argument) -> str:

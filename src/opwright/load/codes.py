@@ -585,3 +585,17 @@ A method is called on the argument `self`, which is a tensor: not a list of tens
                           ^^^^^^ only a function
 """,
 )
+DEFAULT_FORM: Final = _code(
+    50,
+    "default without a form in C++",
+    """
+The default of an argument stands in C++ declarations too. Numbers and strings do as they are; of words only `True`,
+`False`, `None`, `Mean` (of an `int`), `long` (of a `ScalarType`) and `contiguous_format` (of a `MemoryFormat`) have a
+form there, and inside lists none has.
+
+    - func: cast(Tensor self, ScalarType dtype=float) -> Tensor
+                              ^^^^^^^^^^^^^^^^^^^^^^ no form in C++
+
+Make the argument optional with the default `None`, and let the kernel decide.
+""",
+)

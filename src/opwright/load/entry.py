@@ -107,7 +107,11 @@ def _read_func(node: Node, draft: Draft) -> None:
         draft.wrong_type(node, "func", "a schema")
         return
     text = node.value
-    namespace, start = read_namespace(text)
+    try:
+        namespace, start = read_namespace(text)
+    except SchemaFault as fault:
+        draft.schema_fault(fault, node)
+        return
     if namespace:
         draft.namespace = namespace
         end = text.find("(", start)

@@ -65,7 +65,11 @@ def _check_arguments(draft: Draft, arguments: Arguments) -> None:
     for one in wrong:
         message = f"`{one.type}` of argument `{one.name}` has no form in C++"
         draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, one.text))
-    if not wrong:
+    odd = [one for one in arguments.all if one.default is not None and not has_cpp_form(one.type, one.default)]
+    for one in odd:
+        message = f"the default `{one.default}` of argument `{one.name}` has no form in C++ for type `{one.type}`"
+        draft.fault(codes.DEFAULT_FORM, message, argument_span(draft.node, one.text))
+    if not wrong and not odd:
         _SOUND.add(arguments)
 
 
@@ -77,6 +81,40 @@ def _check_returns(draft: Draft, returns: tuple[Return, ...]) -> None:
         draft.fault(codes.RETURN_TYPE, f"`{returns[place].type}` cannot be returned in C++", at)
     if not wrong:
         _SOUND_RETURNS.add(returns)
+
+
+#: The words that have a form in C++, by type.
+_WORDS: Final = {
+    "bool": ("True", "False"),
+    "SymBool": ("True", "False"),
+    "Scalar": ("True", "False"),
+    "int": ("Mean",),
+    "ScalarType": ("long",),
+    "MemoryFormat": ("contiguous_format",),
+}
+
+
+def has_cpp_form(type: Type, default: str) -> bool:
+    """Whether a default of a type can be written in C++: of words only few, and none inside a list.
+
+    >>> from opwright.schema import parse_type
+    >>> has_cpp_form(parse_type("ScalarType"), "long"), has_cpp_form(parse_type("ScalarType"), "float")
+    (True, False)
+    >>> has_cpp_form(parse_type("int[2]"), "[0,1]"), has_cpp_form(parse_type("bool[2]"), "[True,False]")
+    (True, False)
+    """
+    if isinstance(type, OptionalType):
+        return default == "None" or has_cpp_form(type.elem, default)
+    if isinstance(type, ListType):
+        if default[:1] not in ("[", "{"):
+            return type.elem.text != "bool" and has_cpp_form(type.elem, default)
+        items = [item.strip() for item in default[1:-1].split(",") if item.strip()]
+        return all(not item[0].isalpha() and item[0] != "'" and has_cpp_form(type.elem, item) for item in items)
+    if default[:1] in ("'", '"'):
+        return type.text == "str"
+    is_word = default[:1].isalpha() or default[:1] == "_" or default in ("-inf", "-nan")
+    # A qualified name is one of C++.
+    return not is_word or default in _WORDS.get(type.text, ()) or "::" in default
 
 
 def _has_form(type: Type) -> bool:

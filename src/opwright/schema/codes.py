@@ -216,3 +216,15 @@ A list has no size, or a whole number above zero: then a single value may be pas
                           ^ write `int[2]`, or `int[]`
 """,
 )
+TOO_LARGE: Final = _code(
+    20,
+    "a name, type or default is too long",
+    """
+Files are named after operators, and file systems take names of 255 characters, so a name in a schema has 200 characters
+at most. A type has at most 8 of `?` and `[]`, and a default at most 1,000 characters. All this is far above what
+operators have.
+
+    pool(Tensor self, int[][][][][][][][][] size) -> Tensor
+                                         ^^ the ninth
+""",
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Final, TypeAlias, final
@@ -10,14 +11,17 @@ from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
 
-_INTEGER: Final = r"-?(?:0[xX][0-9a-fA-F]+|[0-9]+)"
+# A decimal number has no leading zero, which makes it octal in C++.
+_INTEGER: Final = r"-?(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)"
 _NUMBER: Final = r"-?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
-_WORD: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*"
-_STRING: Final = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
+_WORD: Final = r"(?!None\Z)[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*"
+#: The escapes that C++ has as well; `\x` takes all digits that follow there, so it has two here, and no third behind.
+_ESCAPE: Final = r"\\(?:[abfnrtv\\'\"?]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{1,2}(?![0-9a-fA-F]))"
+_STRING: Final = rf"\"(?:[^\"\\]|{_ESCAPE})*\"|'(?:[^'\\]|{_ESCAPE})*'"
 _BOOL: Final = "True|False"
 
-#: The reductions of losses, which schemas write by name where the type is int, and their numbers.
-REDUCTIONS: Final[Mapping[str, int]] = {"None": 0, "Mean": 1, "Sum": 2}
+#: The reductions of losses that schemas write by name where the type is int, and their numbers.
+REDUCTIONS: Final[Mapping[str, int]] = {"Mean": 1}
 
 #: What a value of a base type looks like; a type that is not listed takes any word.
 _FORMS: Final = {
@@ -35,7 +39,14 @@ _FORMS: Final = {
         "Tensor": r"\{\}",
     }.items()
 }
-_ANY_WORD: Final = re.compile(f"{_WORD}|{_INTEGER}")
+_ANY_WORD: Final = re.compile(_WORD)
+_INTEGER_FORM: Final = re.compile(_INTEGER)
+
+#: The bits of integers; the number of a device has fewer.
+_BITS: Final = {"int": 64, "SymInt": 64, "Scalar": 64, "DeviceIndex": 8}
+
+#: The characters that a default may have.
+_LONGEST: Final = 1_000
 
 
 def is_default(type: Type, text: str) -> bool:
@@ -52,11 +63,29 @@ def is_default(type: Type, text: str) -> bool:
             items = text[1:-1]
             return not items or all(is_default(type.elem, item.strip()) for item in items.split(","))
         return type.size is not None and is_default(type.elem, text)
-    return _FORMS.get(type.text, _ANY_WORD).fullmatch(text) is not None
+    return _FORMS.get(type.text, _ANY_WORD).fullmatch(text) is not None and _is_in_range(type, text)
+
+
+def _is_in_range(type: Type, text: str) -> bool:
+    """Whether its type can hold a number: integers have 64 bits, and other numbers are no larger than a double."""
+    if type.text in _BITS and _INTEGER_FORM.fullmatch(text) is not None:
+        limit = 1 << (_BITS[type.text] - 1)
+        return -limit <= _integer(text) < limit
+    if type.text in ("float", "Scalar") and text[-1:].isdigit():
+        return math.isfinite(float(text))
+    return True
 
 
 def check_default(type: Type, text: str, start: int) -> None:
     """SchemaFault where the default `text`, which stands at `start`, is no value of `type`."""
+    if len(text) > _LONGEST:
+        message = f"a default of {len(text):,} characters, more than {_LONGEST:,}"
+        raise SchemaFault(codes.TOO_LARGE, message, start, start + len(text))
+    if not text.isprintable():
+        message = "a default has a character that cannot be printed"
+        at = start + next(place for place, one in enumerate(text) if not one.isprintable())
+        help = "in a string, write it as an escape such as `\\n`"
+        raise SchemaFault(codes.BAD_DEFAULT, message, at, at + 1, help=help)
     if not is_default(type, text):
         message = f"`{text}` is no default for type `{type.text}`" if text else "no default after `=`"
         raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text))
@@ -131,7 +160,7 @@ def _scalar(text: str) -> DefaultItem:
     return _integer(text) if re.fullmatch(_INTEGER, text) else float(text)
 
 
-_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
+_ESCAPED: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
 _CONTROLS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -144,4 +173,4 @@ def _string(text: str) -> str:
             return _CONTROLS.get(plain, plain)
         return chr(int(octal, 8) if octal else int(hexadecimal, 16))
 
-    return _ESCAPE.sub(character, text[1:-1])
+    return _ESCAPED.sub(character, text[1:-1])

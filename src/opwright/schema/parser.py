@@ -27,6 +27,13 @@ _SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
 _ITEM: Final = re.compile(r"(?:[^,()\[\]\"']|\([^()]*\)|\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*")
 _COMMA: Final = re.compile(r", *")
 _ARROW: Final = re.compile(r" *-> *")
+#: How many `?` and `[]` a type may have. PyTorch's have two.
+_DEEPEST_TYPE: Final = 8
+#: The characters of a name: files are named after operators, and file systems take 255 with the endings of headers.
+_LONGEST_NAME: Final = 200
+#: The digits of a list's size.
+_LONGEST_SIZE: Final = 4
+
 _BASE_NAMES: Final = frozenset(BASE_TYPES)
 
 _TYPES: Final[dict[str, Type]] = {}
@@ -64,9 +71,13 @@ def parse_type(text: str) -> Type:
 
 
 def read_namespace(text: str) -> tuple[str, int]:
-    """The namespace before `::` in front of a schema (empty without one) and where the schema starts."""
+    """The namespace before `::` in front of a schema (empty without one) and where the schema starts.
+
+    SchemaFault where it is too long.
+    """
     found = _IDENTIFIER.match(text) if "::" in text else None
     if found is not None and text.startswith("::", found.end()):
+        check_name_length(0, found.end())
         return found.group(), found.end() + 2
     return "", 0
 
@@ -119,6 +130,7 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
     if found is None:
         raise _unexpected(text, start, "an operator's name")
     name, end, overload = found.group(), found.end(), ""
+    check_name_length(start, end)
     if name.endswith("_out"):
         message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
         raise SchemaFault(codes.BAD_NAME, message, start, end, help="name the overload `out` instead")
@@ -129,7 +141,15 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
         if spelt is None:
             raise _unexpected(text, end + 1, "an overload name after `.`")
         overload, end = spelt.group(), spelt.end()
+        check_name_length(spelt.start(), end)
     return parsed_operator_name(name, overload), end
+
+
+def check_name_length(start: int, end: int) -> None:
+    """SchemaFault where a name that stands from `start` to `end` is longer than file systems take."""
+    if end - start > _LONGEST_NAME:
+        message = f"a name of {end - start:,} characters, more than {_LONGEST_NAME}"
+        raise SchemaFault(codes.TOO_LARGE, message, start, end)
 
 
 def _item_end(text: str, start: int) -> int:
@@ -239,6 +259,7 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
     if named is None or position >= end:
         raise _unexpected(text, min(position, end), "a blank and the argument's name")
     name, position = named.group(), named.end()
+    check_name_length(named.start(), position)
     if name in KEYWORDS:
         message = f"argument is named `{name}`, a keyword of Python"
         raise SchemaFault(codes.KEYWORD_NAME, message, named.start(), named.end())
@@ -309,7 +330,12 @@ def _read_type(text: str, start: int, *, allow_annotation: bool = True) -> tuple
             raise SchemaFault(codes.BAD_ANNOTATION, "alias annotation without `)`", position, len(text))
         alias = _read_annotation(text, position + 1, close)
         position = close + 1
+    depth = 0
     while (suffix := _SUFFIX.match(text, position)) is not None:
+        depth += 1
+        if depth > _DEEPEST_TYPE:
+            message = f"a type has more than {_DEEPEST_TYPE} of `?` and `[]`"
+            raise SchemaFault(codes.TOO_LARGE, message, suffix.start(), suffix.end())
         type = optional(type) if suffix.group() == "?" else _sized(type, suffix)
         position = suffix.end()
     if alias is not None:
@@ -330,7 +356,7 @@ def _sized(elem: Type, suffix: re.Match[str]) -> Type:
     size = suffix.group(1)
     if size == "":
         return list_of(elem, None)
-    if not size.isascii() or not size.isdigit() or size.startswith("0"):
+    if not size.isascii() or not size.isdigit() or size.startswith("0") or len(size) > _LONGEST_SIZE:
         raise SchemaFault(codes.LIST_SIZE, f"`{size}` is no size of a list", suffix.start(1), suffix.end(1))
     return list_of(elem, int(size))
 

@@ -11,9 +11,23 @@ import enum
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from opwright.source import limits
 from opwright.source.span import Span
 
-__all__ = ["Diagnostic", "Diagnostics", "Fault", "FaultsFound", "Label", "Severity", "did_you_mean", "shortened"]
+__all__ = [
+    "Diagnostic",
+    "Diagnostics",
+    "Fault",
+    "FaultsFound",
+    "Label",
+    "Severity",
+    "did_you_mean",
+    "first_shown",
+    "shortened",
+]
+
+
+_LONGEST_WORD = 200
 
 
 class Severity(enum.Enum):
@@ -124,6 +138,9 @@ class FaultsFound(Exception):
 class Diagnostics:
     """The sink that a run's diagnostics go into.
 
+    It keeps 1,000 errors: with the last of them it raises `FaultsFound`, so that the work on a file that is wrong
+    throughout has an end. It keeps 1,000 warnings and notes, and drops further ones.
+
     >>> sink = Diagnostics()
     >>> sink.warning("W0001", "the file has no entries")
     >>> sink.has_errors
@@ -133,11 +150,12 @@ class Diagnostics:
     ['E0001', 'W0001']
     """
 
-    __slots__ = ("_found", "_has_errors")
+    __slots__ = ("_errors", "_found")
 
     def __init__(self) -> None:
         self._found: list[Diagnostic] = []
-        self._has_errors = False
+        self._errors = 0
+        _suggestions.renew()
 
     def __len__(self) -> int:
         return len(self._found)
@@ -148,18 +166,26 @@ class Diagnostics:
     @property
     def has_errors(self) -> bool:
         """Whether an error was added."""
-        return self._has_errors
+        return self._errors > 0
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Adds a diagnostic, for instance one that a `Fault` carries."""
-        self._found.append(diagnostic)
-        if diagnostic.severity is Severity.ERROR:
-            self._has_errors = True
+        """Adds a diagnostic, for instance one that a `Fault` carries. Raises FaultsFound when there are too many."""
+        self._keep(diagnostic)
+        if self._errors >= limits.ERRORS and diagnostic.severity is Severity.ERROR:
+            raise FaultsFound(self.sorted())
 
     def extend(self, more: Iterable[Diagnostic]) -> None:
-        """Adds several diagnostics."""
+        """Adds several diagnostics that were found already; it never raises."""
         for diagnostic in more:
-            self.add(diagnostic)
+            self._keep(diagnostic)
+
+    def _keep(self, diagnostic: Diagnostic) -> None:
+        if diagnostic.severity is Severity.ERROR:
+            self._errors += 1
+            if self._errors <= limits.ERRORS:
+                self._found.append(diagnostic)
+        elif len(self._found) - min(self._errors, limits.ERRORS) < limits.REMARKS:
+            self._found.append(diagnostic)
 
     def take(self, raised: Fault | FaultsFound) -> None:
         """Adds what was raised."""
@@ -220,7 +246,7 @@ class Diagnostics:
 
     def raise_if_errors(self) -> None:
         """Raises `FaultsFound` with all that was found, if there is an error among it."""
-        if self._has_errors:
+        if self._errors:
             raise FaultsFound(self.sorted())
 
 
@@ -240,17 +266,44 @@ def _identity(diagnostic: Diagnostic) -> tuple[object, ...]:
     return diagnostic.code, diagnostic.severity, diagnostic.message, labels, diagnostic.notes, diagnostic.help
 
 
+class _SuggestionBudget:
+    """How many searches for the nearest name are left: each compares a word with thousands, and no one reads them all.
+
+    A new sink renews it, because a new run begins with one.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = limits.SUGGESTIONS
+
+    def renew(self) -> None:
+        self._left = limits.SUGGESTIONS
+
+    def take(self) -> bool:
+        """Whether another search may be made."""
+        self._left -= 1
+        return self._left >= 0
+
+
+_suggestions = _SuggestionBudget()
+
+
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """A question with the candidate most like the word, or "" when none is near.
+
+    Only the first 100 words after a sink was made are looked for, and no word of more than 200 characters.
 
     >>> did_you_mean("CPUU", ["CPU", "CUDA"])
     'did you mean `CPU`?'
     >>> did_you_mean("banana", ["CPU", "CUDA"])
     ''
     """
+    if len(word) > _LONGEST_WORD or not _suggestions.take():
+        return ""
     import difflib  # Only a run that has a fault needs it.
 
-    pool = sorted(set(candidates))
+    pool = sorted({candidate for candidate in candidates if len(candidate) <= _LONGEST_WORD})
     folded = word.casefold()
     for candidate in pool:
         if candidate.casefold() == folded and candidate != word:
@@ -287,6 +340,21 @@ def _edits(left: str, right: str) -> int:
             line.append(edits)
         before, above = above, line
     return above[-1]
+
+
+def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], str]:
+    """The diagnostics that a report shows, in their order, and a line that counts the others: "" if there are none.
+
+    Errors are shown before warnings and notes are.
+    """
+    hidden = len(diagnostics) - limits.SHOWN
+    if hidden <= 0:
+        return list(diagnostics), ""
+    errors = [place for place, one in enumerate(diagnostics) if one.severity is Severity.ERROR]
+    others = [place for place, one in enumerate(diagnostics) if one.severity is not Severity.ERROR]
+    shown = sorted((errors + others)[: limits.SHOWN])
+    stopped = f"; stopped after {limits.ERRORS:,} errors" if len(errors) >= limits.ERRORS else ""
+    return [diagnostics[place] for place in shown], f"and {hidden:,} more{stopped}"
 
 
 def shortened(text: str, limit: int = 60) -> str:

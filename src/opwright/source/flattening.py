@@ -16,6 +16,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS
 from opwright.source.nodes import scalar_kind
 from opwright.source.span import SourceText
 from opwright.source.yaml import BLOCK_STYLES, block_end, parsing
@@ -62,12 +63,12 @@ def _parts(file: SourceText, next_event: Callable[[], Event], at_once: int) -> I
         of = [kinds.get(key) or kinds.setdefault(key, scalar_kind(*key)) for key in zip(said, styles, strict=True)]
         return starts, ends, said, styles, of, collections
 
-    while True:
+    for _ in range(YAML_EVENTS):
         event = next_event()
         kind: type[object] = type(event)
         if kind is ScalarEvent:
             style, value = event.style or "", event.value
-            if event.anchor is not None or event.tag is not None or value == _MERGE:
+            if event.anchor is not None or event.tag is not None or value == _MERGE or len(value) > SCALAR_CHARACTERS:
                 raise ValueError("a scalar to look at closer")
             start, end = event.start_mark.index, event.end_mark.index
             if style in BLOCK_STYLES:
@@ -90,6 +91,8 @@ def _parts(file: SourceText, next_event: Callable[[], Event], at_once: int) -> I
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             if event.anchor is not None or event.tag is not None or _is_strange(event, opened, count):
                 raise ValueError("a collection to look at closer")
+            if len(opened) == DEPTH:
+                raise ValueError("nested too deeply")
             opened.append((event, count))
             count = 0
         elif kind is AliasEvent:
@@ -110,6 +113,7 @@ def _parts(file: SourceText, next_event: Callable[[], Event], at_once: int) -> I
             yield taken()
             starts, ends, values, styles, collections = [], [], [], [], []
             done = 0
+    raise ValueError("too many values")
 
 
 def _is_strange(event: Event, opened: list[tuple[Event, int]], count: int) -> bool:

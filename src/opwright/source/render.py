@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.source.diagnostic import Diagnostic, Label, Severity
-from opwright.source.snippet import PRIMARY, SECONDARY, Row, printable, snippet_rows
+from opwright.source.diagnostic import Diagnostic, Label, Severity, first_shown
+from opwright.source.snippet import PRIMARY, SECONDARY, Row, printable, readable, snippet_rows
 from opwright.source.span import SourceText
 
-__all__ = ["render_short", "render_terminal"]
+__all__ = ["render_report", "render_short", "render_terminal"]
 
 _RESET: Final = "\x1b[0m"
 _BOLD: Final = "\x1b[1m"
@@ -40,7 +40,7 @@ def _short_line(diagnostic: Diagnostic) -> str:
     where = "" if place is None else f"{place}: "
     hint = f"; {diagnostic.help}" if diagnostic.help else ""
     text = f"{where}{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.message}{hint}"
-    return printable(" ".join(text.splitlines()))
+    return readable(" ".join(text.splitlines()))
 
 
 def render_terminal(diagnostics: Iterable[Diagnostic], *, color: bool, width: int = _WIDTH) -> str:
@@ -61,6 +61,12 @@ def render_terminal(diagnostics: Iterable[Diagnostic], *, color: bool, width: in
       = help: did you mean `CPU`?
     """
     return "\n".join(_Painter(diagnostic, color).text(width) for diagnostic in diagnostics)
+
+
+def render_report(diagnostics: Sequence[Diagnostic], *, color: bool) -> str:
+    """The same for all that a run found: of more than 100 diagnostics the first ones, and how many more there are."""
+    shown, rest = first_shown(diagnostics)
+    return render_terminal(shown, color=color) + (f"\n{rest}\n" if rest else "")
 
 
 class _Painter:
@@ -95,8 +101,8 @@ class _Painter:
         severity = self.diagnostic.severity
         first, *more = self.diagnostic.message.splitlines() or [""]
         name = self._paint(f"{severity.value}[{self.diagnostic.code}]", _SEVERITY_COLORS[severity])
-        lines = [name + self._paint(f": {printable(first)}", _BOLD)]
-        lines.extend(self._paint(f"  {printable(line)}", _BOLD) for line in more)
+        lines = [name + self._paint(f": {readable(first)}", _BOLD)]
+        lines.extend(self._paint(f"  {readable(line)}", _BOLD) for line in more)
         return lines
 
     def _gutter(self, number: str) -> str:
@@ -118,8 +124,8 @@ class _Painter:
         for word, text in remarks:
             first, *more = text.splitlines() or [""]
             start = f"{' ' * self.margin} {self._paint('=', _BLUE)} {self._paint(word, _BOLD)}: "
-            lines.append(start + printable(first))
-            lines.extend(" " * (self.margin + len(" = help: ")) + printable(line) for line in more)
+            lines.append(start + readable(first))
+            lines.extend(" " * (self.margin + len(" = help: ")) + readable(line) for line in more)
         return lines
 
 

@@ -8,6 +8,7 @@ characters. That costs a pass over one scalar, so it is done for a scalar that h
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from yaml.scanner import Scanner
@@ -81,11 +82,13 @@ class _Reader:
             self.put(characters, start, end)
 
 
+@lru_cache(maxsize=1)
 def raw_offsets(text: str, start: int, end: int, style: str, value: str) -> list[tuple[int, int]] | None:
     """The raw (start, end) of each character of a scalar's value, and a last pair for the point after them.
 
     `start` and `end` are the scalar's own offsets in the text, with its anchor and tag. None when the text does not
-    read as that value, which only a scalar changed after it was parsed can bring about.
+    read as that value, which only a scalar changed after it was parsed can bring about. The last answer is remembered:
+    a long scalar may have many faults.
 
     >>> raw_offsets("'it''s'", 0, 7, "'", "it's")
     [(1, 2), (2, 3), (3, 5), (5, 6), (6, 6)]

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from opwright.source.diagnostic import Label
 from opwright.source.span import SourceText
 
-__all__ = ["PRIMARY", "SECONDARY", "Row", "printable", "snippet_rows"]
+__all__ = ["PRIMARY", "SECONDARY", "Row", "printable", "readable", "snippet_rows"]
 
 PRIMARY: Final = "primary"
 SECONDARY: Final = "secondary"
@@ -21,6 +21,11 @@ SECONDARY: Final = "secondary"
 _TAB_WIDTH: Final = 4
 _MORE: Final = "..."
 _CONTEXT: Final = 20
+# Messages quote what stands in a file, which may be long.
+_LONGEST_TEXT: Final = 1_000
+# Of a longer line only the part round its first label is laid out.
+_LONGEST_LINE: Final = 4_000
+_BEFORE_LABEL: Final = 1_000
 # A gap of one line is shown; a longer one is left out.
 _LARGEST_SHOWN_GAP: Final = 2
 _WIDTHLESS: Final = frozenset(["Mn", "Me", "Cf"])
@@ -83,9 +88,12 @@ class _Canvas:
 class _Line:
     """A line of the file as a terminal shows it, cut to the part that its marks are in when it is too long."""
 
-    __slots__ = ("_columns", "_hidden", "_shift", "_width", "cells", "text")
+    __slots__ = ("_columns", "_hidden", "_shift", "_skipped", "_width", "cells", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, marked_column: int) -> None:
+        """`marked_column` is where its first label starts: of a very long line only the part round it is laid out."""
+        self._skipped = max(marked_column - _BEFORE_LABEL, 0) if len(text) > _LONGEST_LINE else 0
+        text = text[self._skipped : self._skipped + _LONGEST_LINE]
         # One string for each terminal column; the second column of a wide character is an empty one.
         self.cells: list[str] = []
         self._columns: list[int] = []
@@ -104,7 +112,7 @@ class _Line:
 
     def raw_column(self, column: int) -> int:
         """The terminal column of a character column of the file, both from 0, before cutting."""
-        return self._columns[min(column, len(self._columns) - 1)]
+        return self._columns[min(max(column - self._skipped, 0), len(self._columns) - 1)]
 
     def cut(self, marked: list[tuple[int, int]], width: int) -> None:
         """Leaves out what does not fit into width columns; of the marked columns, the earlier count for more."""
@@ -140,6 +148,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(_shown(character) for character in text)
 
 
+def readable(text: str) -> str:
+    """The text as a line of a report: printable, and cut where it is longer than anyone reads."""
+    return printable(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}{_MORE}")
+
+
 def snippet_rows(file: SourceText, labels: Sequence[Label], width: int) -> list[Row]:
     """The rows for all labels that are in one file, cut to a width in columns."""
     return _Snippet(file, labels).rows(width)
@@ -168,10 +181,11 @@ class _Snippet:
             previous = number + 1
         return rows
 
-    def _line(self, number: int) -> _Line:
+    def _line(self, number: int, column: int = 0) -> _Line:
+        """The line of a number, which has a label at a column if it is asked for the first time."""
         line = self.lines.get(number)
         if line is None:
-            line = self.lines[number] = _Line(self.file.line_text(number))
+            line = self.lines[number] = _Line(self.file.line_text(number), column)
         return line
 
     def _place(self, label: Label) -> None:
@@ -181,12 +195,12 @@ class _Snippet:
         end = start + len(covered.rstrip("\r\n"))
         first_line, first_column = self.file.place(start)
         last_line, last_column = self.file.place(max(start, end - 1))
-        first = self._line(first_line).raw_column(first_column - 1)
+        first = self._line(first_line, first_column - 1).raw_column(first_column - 1)
         if first_line == last_line:
             after = self._line(last_line).raw_column(last_column) if end > start else first + 1
             self.marks.setdefault(first_line, []).append(_Mark(first, max(after, first + 1), label))
             return
-        last = self._line(last_line).raw_column(last_column - 1)
+        last = self._line(last_line, last_column - 1).raw_column(last_column - 1)
         self.ranges.append(_Range(first_line, first, last_line, last, len(self.ranges), label))
 
     def _shown_lines(self) -> list[int]:
@@ -231,7 +245,7 @@ class _Snippet:
             canvas = self._bars(number)
             column = margin + line.column(part.last_column)
             self._write_corner(canvas, part, column)
-            canvas.write(column + 2, printable(part.label.text), _style(part.label))
+            canvas.write(column + 2, readable(part.label.text), _style(part.label))
             rows.append(Row("", canvas.pieces()))
         return rows
 
@@ -254,13 +268,13 @@ class _Snippet:
         waiting = sorted((mark for mark in placed if mark.label.text), key=lambda mark: (mark.start, mark.end))
         if waiting and waiting[-1].end == max(mark.end for mark in placed):
             beside = waiting.pop()
-            underlines.write(beside.end + 1, printable(beside.label.text), _style(beside.label))
+            underlines.write(beside.end + 1, readable(beside.label.text), _style(beside.label))
         if waiting:
             rows.append(self._connectors(number, waiting))
         while waiting:
             below = waiting.pop()
             canvas = self._connectors(number, waiting)
-            canvas.write(below.start, printable(below.label.text), _style(below.label))
+            canvas.write(below.start, readable(below.label.text), _style(below.label))
             rows.append(canvas)
         return rows
 

@@ -89,8 +89,10 @@ class SourceText:
         return self.prefix_bytes + len(self.text[:offset].encode("utf-8", "surrogatepass"))
 
     def span(self, start: int, end: int | None = None) -> Span:
-        """The span from start to end (or of no width, at start)."""
-        return Span(self, start, start if end is None else end)
+        """The span from start to end (or of no width, at start), as far as it is inside the text."""
+        length = len(self.text)
+        start = min(start, length)
+        return Span(self, start, start if end is None else max(min(end, length), start))
 
 
 class Span(NamedTuple):

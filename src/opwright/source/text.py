@@ -6,6 +6,7 @@ import os
 
 from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault
+from opwright.source.limits import FILE_BYTES
 from opwright.source.span import SourceText, Span
 
 __all__ = ["SourceFile", "Span"]
@@ -51,6 +52,20 @@ text. Save the file as UTF-8.
 """,
     )
 )
+FILE_TOO_LARGE = register(
+    Code(
+        "E0004",
+        "the file is too large",
+        """
+An input has at most 16 million bytes, more than twenty times as many as PyTorch's largest. A larger one is not read:
+it is no input, or it is meant to exhaust the machine that reads it.
+
+    error[E0004]: `native_functions.yaml` has more than 16,000,000 bytes
+
+Check the path, or split the file.
+""",
+    )
+)
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -68,12 +83,13 @@ class SourceFile(SourceText):
     def read(cls, path: str | os.PathLike[str]) -> SourceFile:
         """The file at a path, decoded from UTF-8; a byte order mark is dropped and line breaks stay as they are.
 
-        Raises Fault when there is no such file (E0001), it cannot be read (E0002) or is not UTF-8 (E0003).
+        Raises Fault when there is no such file (E0001), it cannot be read (E0002), is not UTF-8 (E0003) or is larger
+        than any input is (E0004).
         """
         name = os.fspath(path)
         try:
             with open(name, "rb") as stream:
-                data = stream.read()
+                data = stream.read(FILE_BYTES + 1)
         except (FileNotFoundError, NotADirectoryError):
             raise Fault.at(FILE_MISSING, f"no such file: `{name}`") from None
         except IsADirectoryError:
@@ -87,11 +103,14 @@ class SourceFile(SourceText):
     def decode(cls, path: str, data: bytes) -> SourceFile:
         """The file that these bytes are, for text that comes out of an archive or a network.
 
-        Raises Fault when the bytes are not UTF-8 (E0003), at the first byte that is not.
+        Raises Fault when the bytes are not UTF-8 (E0003), at the first byte that is not, or too many (E0004).
 
         >>> SourceFile.decode("ops.yaml", b"\\xef\\xbb\\xbftags").text
         'tags'
         """
+        if len(data) > FILE_BYTES:
+            place = cls(path, "").span(0)
+            raise Fault.at(FILE_TOO_LARGE, f"`{path}` has more than {FILE_BYTES:,} bytes", place, help="split the file")
         skipped = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
         try:
             return cls(path, data[skipped:].decode("utf-8"), prefix_bytes=skipped)

@@ -26,6 +26,7 @@ from yaml.events import (
 from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault, Label, did_you_mean, shortened
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
+from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import ALIAS_WRONG, encoding_fault, syntax_fault
@@ -112,6 +113,28 @@ The key `<<` merges the entries of another mapping, or of a list of mappings, in
       func: add(Tensor self) -> Tensor
 
 Give it an alias of a mapping, or put the key into quotes if it is meant as text.
+""",
+    )
+)
+
+TOO_MUCH = register(
+    Code(
+        "E0117",
+        "the YAML file is too large in some way",
+        """
+Opwright reads inputs that may come from strangers, so there are limits to what one file may ask for. They are far above
+what PyTorch's own files have: lists and mappings nest 100 deep at most, a file has 500,000 lists, mappings and scalars
+at most (what an alias repeats is counted each time), and a scalar has 100,000 characters at most.
+
+    - &a [x, x, x, x, x, x, x, x, x, x]
+    - &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
+    - &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
+    - &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]
+    - &e [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]
+    - &f [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]
+                  ^ too much
+
+Mend the file, or split it.
 """,
     )
 )
@@ -212,13 +235,17 @@ def block_end(file: SourceText, start: int, end: int) -> int:
 class _Builder:
     """Makes the tree from a parser's events, without recursion: a file may nest deeper than Python's stack."""
 
-    __slots__ = ("alias_end", "anchors", "file", "open_anchors")
+    __slots__ = ("alias_end", "anchors", "file", "open_anchors", "open_sizes", "repeated", "sizes")
 
     def __init__(self, file: SourceText) -> None:
         self.file = file
         self.alias_end = 0
         self.anchors: dict[str, Node] = {}
         self.open_anchors: dict[str, int] = {}
+        # The events that aliases stand for so far, and those under each anchor: an alias repeats all of them.
+        self.repeated = 0
+        self.sizes: dict[str, int] = {}
+        self.open_sizes: dict[str, int] = {}
 
     def build(self, next_event: Callable[[], Event]) -> Node:
         """The root node of the only document."""
@@ -226,22 +253,29 @@ class _Builder:
         # The nodes read so far of the collection that is open; a mapping's are its keys and values in turn.
         nodes: list[Node] = []
         outer: list[tuple[list[Node], Event]] = []
-        while True:
+        for count in range(YAML_EVENTS):
             event = next_event()
             kind: type[object] = type(event)
             if kind is ScalarEvent:
+                value = event.value
+                if len(value) > SCALAR_CHARACTERS:
+                    raise self._too_much(event, f"a value has more than {SCALAR_CHARACTERS:,} characters")
                 if event.anchor is None and event.tag is None and (style := event.style or "") not in BLOCK_STYLES:
                     start = event.start_mark.index
-                    nodes.append(Scalar(file, start, event.end_mark.index, event.value, style))
+                    nodes.append(Scalar(file, start, event.end_mark.index, value, style))
                 else:
                     nodes.append(self._marked_scalar(event))
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
                 children = nodes
                 nodes, opening = outer.pop()
                 nodes.append(self._collection(opening, event, children))
+                if opening.anchor is not None:
+                    self.sizes[opening.anchor] = count + self.repeated - self.open_sizes[opening.anchor]
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 if event.anchor is not None or event.tag is not None:
-                    self._open_collection(event)
+                    self._open_collection(event, count)
+                if len(outer) == DEPTH:
+                    raise self._too_much(event, f"lists and mappings nest more than {DEPTH} deep")
                 outer.append((nodes, event))
                 nodes = []
             elif kind is AliasEvent:
@@ -251,6 +285,12 @@ class _Builder:
                     self._refuse_second_document(event)
             elif kind is StreamEndEvent:
                 return self._root(nodes)
+        raise self._too_much(event, f"the file has more than {YAML_EVENTS:,} values")
+
+    def _too_much(self, event: Event, message: str) -> Fault:
+        """The fault that the file goes beyond a limit where an event starts."""
+        at = event.start_mark.index
+        return Fault.at(TOO_MUCH, message, self.file.span(at, at + 1), label="too much")
 
     def _root(self, nodes: list[Node]) -> Node:
         if nodes:
@@ -287,12 +327,13 @@ class _Builder:
             self.anchors[event.anchor] = scalar
         return scalar
 
-    def _open_collection(self, event: Event) -> None:
+    def _open_collection(self, event: Event, count: int) -> None:
         kind: type[object] = type(event)
         self._check_tag(event, _MAPPING_TAGS if kind is MappingStartEvent else _SEQUENCE_TAGS)
         if event.anchor is not None:
             self._check_anchor(event.anchor, event)
             self.open_anchors[event.anchor] = event.start_mark.index
+            self.open_sizes[event.anchor] = count + self.repeated
 
     def _collection(self, start: Event, end: Event, children: list[Node]) -> Node:
         offset = start.start_mark.index
@@ -356,6 +397,9 @@ class _Builder:
         self.alias_end = event.end_mark.index
         known = self.anchors.get(name)
         if known is not None:
+            self.repeated += self.sizes.get(name, 1)
+            if self.repeated > YAML_EVENTS:
+                raise self._too_much(event, f"the file's aliases repeat more than {YAML_EVENTS:,} values")
             return known
         if name in self.open_anchors:
             start = self.open_anchors[name]
