@@ -2,18 +2,31 @@
 
 PYTHON ?= $(firstword $(foreach candidate,python3 python3.13 python3.12 python3.11 python3.10,\
     $(shell $(candidate) -c 'import sys; sys.version_info >= (3, 10) and print("$(candidate)")' 2>/dev/null)))
-# The release that the outputs are compared with. For a smaller download of the same release:
-#   make test PIP_FLAGS="--extra-index-url https://download.pytorch.org/whl/cpu"
+# The release that the outputs are compared with.
 RELEASE ?= 2.13.0
+# An index with smaller wheels of the same release, without code for GPUs:
+#   make test SMALL_WHEELS=https://download.pytorch.org/whl/cpu
+# If it does not answer in time, the usual index serves.
+SMALL_WHEELS ?=
+SMALL_WHEELS_SECONDS ?= 10
 PIP_FLAGS ?=
 ONLY ?=
+# How many tests run at once.
+JOBS ?= 2
 
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check install --quiet $(PIP_FLAGS)
 TOOL := $(VENV)/.opwright-installed
 REFERENCE := $(VENV)/.reference-installed
+# pip asks each index for each package and waits for all of them: one that does not answer costs many minutes.
+answers = $(shell $(PYTHON) -c 'import signal, urllib.request; signal.alarm($(SMALL_WHEELS_SECONDS)); \
+    urllib.request.urlopen("$(1)"); print("yes")' 2>/dev/null)
+SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--extra-index-url $(SMALL_WHEELS),\
+    $(warning $(SMALL_WHEELS) does not answer; the usual index serves)))
+PYTEST := $(VENV)/bin/python -m pytest
+PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test compile lint conformance conformance-full conformance-releases bench fuzz clean venv
+.PHONY: demo test test-full compile lint docs conformance conformance-full conformance-releases bench fuzz clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -24,7 +37,7 @@ $(TOOL): pyproject.toml
 
 # What the checks need besides: the test tools, and torch, whose generator is the reference.
 $(REFERENCE): $(TOOL)
-	$(PIP) --editable '.[test]' torch==$(RELEASE)
+	$(PIP) $(SMALL_WHEELS_FLAG) --editable '.[test]' torch==$(RELEASE)
 	@touch $@
 
 venv: $(REFERENCE)
@@ -32,18 +45,27 @@ venv: $(REFERENCE)
 demo: $(TOOL)
 	$(VENV)/bin/opwright generate --torch $(RELEASE) --out build/pytorch
 
+# The checks that find most mistakes, in a few minutes.
 test: $(REFERENCE)
-	$(VENV)/bin/python -m pytest -m "not network and not slow"
+	$(PYTEST) $(PARALLEL) -m "not network and not slow and not thorough"
+
+# All checks but those with targets of their own.
+test-full: $(REFERENCE)
+	$(PYTEST) $(PARALLEL) -m "not network and not slow"
 
 # Generated code against the installed PyTorch: compiled, loaded and called; the sources of PyTorch's own build too.
 compile: $(REFERENCE)
-	$(VENV)/bin/python -m pytest tests/compile
+	$(PYTEST) tests/compile
 
 lint: $(REFERENCE)
-	$(VENV)/bin/ruff check src tests bench
-	$(VENV)/bin/ruff format --check src tests bench
-	$(VENV)/bin/mypy src tests bench
-	$(VENV)/bin/python -m pytest -q tests/test_layering.py
+	$(VENV)/bin/ruff check src tests bench docs
+	$(VENV)/bin/ruff format --check src tests bench docs
+	$(VENV)/bin/mypy src tests bench docs/reference.py
+	$(PYTEST) -q tests/test_layering.py
+
+# The pages of the documentation that are made from the program: diagnostics, command line, library.
+docs: $(REFERENCE)
+	$(VENV)/bin/python -m docs.reference
 
 conformance: $(REFERENCE)
 	$(VENV)/bin/python -m tests.conformance $(if $(ONLY),--only '$(ONLY)')

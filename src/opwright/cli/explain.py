@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the page of a code, or the list of codes."""
     del sink
-    _import_all_codes()
+    import_all_codes()
     if arguments.code is None:
         for code in all_codes():
             print(f"{code.code}  {code.title}")
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     return console.SUCCESS
 
 
-def _import_all_codes() -> None:
+def import_all_codes() -> None:
     """Codes are registered by the modules that find the faults: all modules are imported, but those that run."""
     for module in pkgutil.walk_packages(opwright.__path__, "opwright."):
         if not module.name.endswith("__main__"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TypeVar, cast
 
 from opwright.cpp.binding import Binding
@@ -15,6 +16,7 @@ Fact = TypeVar("Fact")
 def per_function(make: Callable[[NativeFunction], Fact]) -> Callable[[NativeFunction], Fact]:
     """The same function, remembering its answer in `function.derived`, so that it lives as long as the function."""
 
+    @wraps(make)
     def look_up(function: NativeFunction) -> Fact:
         derived = function.derived
         found = derived.get(make)
@@ -22,8 +24,6 @@ def per_function(make: Callable[[NativeFunction], Fact]) -> Callable[[NativeFunc
             found = derived[make] = make(function)
         return cast(Fact, found)
 
-    look_up.__doc__ = make.__doc__
-    look_up.__name__ = make.__name__
     return look_up
 
 

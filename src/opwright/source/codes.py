@@ -3,10 +3,7 @@
 A package that finds faults registers its rows where it defines its rules, so that a code, its title and its
 explanation stand beside the rule. The table only collects them, and imports nothing.
 
-The ranges: E00xx files, usage and output; E01xx YAML; E02xx the schema language; E03xx one entry of
-`native_functions.yaml`; E04xx rules between entries, groups and tags; E05xx releases and inputs; E06xx templates
-and building; E07xx selection and flags; E08xx C shims; E09xx derivatives; E10xx Python bindings and deprecated
-signatures. Warnings take the same ranges with a `W`.
+The first two digits of a code name its subject, see `RANGES`. Warnings take the same ranges with a `W`.
 """
 
 from __future__ import annotations
@@ -14,7 +11,22 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Code", "all_codes", "find_code", "register"]
+__all__ = ["RANGES", "Code", "all_codes", "find_code", "register"]
+
+#: The first two digits of codes -> what they are about.
+RANGES = {
+    "00": "files, usage and output",
+    "01": "YAML",
+    "02": "the schema language",
+    "03": "one entry of `native_functions.yaml`",
+    "04": "rules between entries, groups and tags",
+    "05": "releases and inputs",
+    "06": "templates and building",
+    "07": "selection and flags",
+    "08": "C shims",
+    "09": "derivatives",
+    "10": "Python bindings and deprecated signatures",
+}
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")
 _TABLE: dict[str, Code] = {}
@@ -55,6 +67,8 @@ def register(row: Code) -> str:
     """
     if not _CODE_FORM.fullmatch(row.code):
         raise ValueError(f"a diagnostic code is E or W and four digits, not {row.code!r}")
+    if row.code[1:3] not in (*RANGES, "99"):
+        raise ValueError(f"diagnostic code {row.code} is in no range")
     if not row.title.strip() or not row.explanation.strip():
         raise ValueError(f"diagnostic code {row.code} needs a title and an explanation")
     if row.code in _TABLE:

@@ -1,0 +1,285 @@
+"""Writes the pages of the documentation that are made from the program itself.
+
+    python -m docs.reference            write them
+    python -m docs.reference --check    fail where a page differs from what would be written
+
+`diagnostics.md` comes from the table of codes, `command-line.md` from the parsers, `api.md` from docstrings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Final, NoReturn
+from unittest.mock import patch
+
+import opwright
+from opwright.cli.explain import import_all_codes
+from opwright.cli.main import COMMANDS, main
+from opwright.cli.parser import Parser
+from opwright.source.codes import RANGES, all_codes
+
+DOCS: Final = Path(__file__).resolve().parent
+COMMAND: Final = "make docs"
+_WIDTH: Final = 70
+#: What stands before the names of parameters.
+_MARKS: Final[Mapping[object, str]] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+#: The types of defaults that are shown.
+_SHOWN: Final = (bool, int, float, str, tuple, type(None))
+_NOTE: Final = f"<!-- Made by `{COMMAND}`: do not edit. -->"
+
+#: Drop-in programs, which are modules of `opwright.torchgen`.
+DROP_INS: Final = (
+    "gen",
+    "gen_autograd",
+    "gen_autograd_python",
+    "generate_code",
+    "gen_unboxing",
+    "gen_annotated_fn_args",
+)
+
+
+def diagnostics_page() -> str:
+    """All diagnostic codes, by range, with their pages."""
+    import_all_codes()
+    lines = [
+        *("# Diagnostics", "", _NOTE, ""),
+        "Each fault that Opwright finds has a code. `opwright explain CODE` prints what is below.",
+    ]
+    for start, subject in RANGES.items():
+        codes = [code for code in all_codes() if code.code[1:3] == start]
+        if not codes:
+            continue
+        lines += ["", f"## {subject[0].upper()}{subject[1:]}"]
+        for code in codes:
+            title, _, text = code.page.partition("\n\n")
+            lines += ["", f"### {title}", "", text]
+    return "\n".join(lines) + "\n"
+
+
+class _Declared(Exception):
+    """Raised in place of parsing, with the parser that has all its arguments."""
+
+
+def _parser_of(program: Callable[[list[str]], object], words: list[str]) -> Parser:
+    """The parser that a program makes, caught when it is about to parse."""
+
+    def stop(parser: Parser, *_: object) -> NoReturn:
+        raise _Declared(parser)
+
+    with patch.object(Parser, "parse_args", stop):
+        try:
+            program(words)
+        except _Declared as declared:
+            parser: Parser = declared.args[0]
+            return parser
+    raise AssertionError(f"{program} has parsed nothing")
+
+
+def command_line_page() -> str:
+    """The commands and the drop-in programs with their arguments."""
+    lines = ["# Command line", "", _NOTE, "", *_program_lines(_parser_of(main, []), "opwright")]
+    for command in COMMANDS:
+        lines += ["", *_program_lines(_parser_of(main, [command]), f"opwright {command}")]
+    for name in DROP_INS:
+        program = import_module(f"opwright.torchgen.{name}").main
+        lines += ["", *_program_lines(_parser_of(program, []), f"python -m opwright.torchgen.{name}")]
+    return "\n".join(lines) + "\n"
+
+
+def _program_lines(parser: Parser, name: str) -> Iterator[str]:
+    """One program: its description, and a table for each group of arguments."""
+    yield f"## {name}"
+    yield ""
+    yield from _as_text(parser.description or "")
+    # argparse has no public way to list arguments; help texts differ between versions of Python.
+    for group in parser._action_groups:
+        actions = [action for action in group._group_actions if action.help is not argparse.SUPPRESS]
+        if actions:
+            title = {"positional arguments": "arguments", "optional arguments": "options"}.get(
+                group.title or "", group.title
+            )
+            yield from ("", f"| {title} | |", "| --- | --- |")
+            for action in actions:
+                help = (action.help or "") % {**vars(action), "prog": parser.prog}
+                yield f"| {_spelling(action)} | {help.replace('|', chr(92) + '|')} |"
+
+
+def _spelling(action: argparse.Action) -> str:
+    """How an argument is written, with what follows it."""
+    value = "" if action.nargs == 0 else _value(action)
+    if not action.option_strings:
+        return f"`{value}`"
+    return ", ".join(f"`{f'{flag} {value}'.strip()}`" for flag in action.option_strings)
+
+
+def _value(action: argparse.Action) -> str:
+    """What stands for an argument's value."""
+    name = action.metavar or ("{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper())
+    form = {None: "{0}", "?": "[{0}]", "*": "[{0} ...]", "+": "{0} ..."}[action.nargs]  # type: ignore[index]
+    return form.format(name)
+
+
+def _as_text(description: str) -> Iterator[str]:
+    """A description whose indented lines, commands and lists of them, are blocks of code."""
+    for paragraph in inspect.cleandoc(description).split("\n\n"):
+        lines = paragraph.splitlines()
+        prose = [line for line in lines if not line.startswith("  ")]
+        code = [line for line in lines if line.startswith("  ")]
+        yield from prose
+        if code:
+            yield from (*([""] if prose else []), "```", *inspect.cleandoc("\n".join(code)).splitlines(), "```")
+        if paragraph != description.rstrip().split("\n\n")[-1]:
+            yield ""
+
+
+def api_page() -> str:
+    """The public names of the library, with their signatures and docstrings."""
+    lines = [
+        *("# The library, name by name", "", _NOTE, ""),
+        "The public names of `opwright`. [library.md](library.md) shows how they are used together.",
+    ]
+    for name in sorted(opwright.__all__, key=str.lower):
+        value = getattr(opwright, name)
+        if not isinstance(value, ModuleType):
+            lines += ["", *_entry(name, value, "##")]
+    for module in (opwright.convention, opwright.cpp):
+        for name in module.__all__:
+            lines += ["", *_module_lines(import_module(f"{module.__name__}.{name}"))]
+    return "\n".join(lines) + "\n"
+
+
+def _module_lines(module: ModuleType) -> Iterator[str]:
+    """A module with its functions and classes."""
+    yield from (f"## {module.__name__}", "", *_doc(module))
+    for name, value in vars(module).items():
+        is_own = getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
+        if is_own and (inspect.isclass(value) or inspect.isfunction(value)):
+            yield from ("", *_entry(name, value, "###"))
+
+
+def _entry(name: str, value: object, level: str) -> Iterator[str]:
+    """One name: its heading, its signature, what it says of itself, and the members of a class."""
+    yield from (f"{level} {name}", "")
+    if inspect.isclass(value):
+        yield from ("```python", f"class {name}{_fields(value)}", "```", "", *_doc(value))
+        for member, attribute in vars(value).items():
+            if not member.startswith("_"):
+                yield from _member(member, attribute, f"{level}#", name)
+    elif inspect.isfunction(value):
+        yield from ("```python", f"def {name}{_signature(value)}", "```", "", *_doc(value))
+    else:
+        yield from ("```python", _alias(name, _plain(str(value))), "```")
+
+
+def _alias(name: str, text: str) -> str:
+    """The definition of a type alias, on as many lines as it needs."""
+    return f"{name} = {text}" if len(text) < _WIDTH else f"{name} = (\n    {text.replace(' | ', chr(10) + '    | ')}\n)"
+
+
+def _member(name: str, attribute: object, level: str, owner: str) -> Iterator[str]:
+    """A property or a method of a class."""
+    function = attribute.fget if isinstance(attribute, property) else getattr(attribute, "__func__", attribute)
+    if not inspect.isfunction(function) or not function.__doc__:
+        return
+    shown = f"{name}: {_returns(function)}" if isinstance(attribute, property) else f"def {name}{_signature(function)}"
+    yield from ("", f"{level} {owner}.{name}", "", "```python", shown, "```", "", *_doc(function))
+
+
+def _fields(value: type) -> str:
+    """The parameters that a class is called with, if it says them itself."""
+    if fields := getattr(value, "_fields", ()):
+        defaults, types = getattr(value, "_field_defaults", {}), value.__annotations__
+        shown = [f"{name}: {_plain(str(types[name]))}{_default(defaults, name)}" for name in fields]
+        return _list(shown)
+    init = vars(value).get("__init__")
+    return _list(_parameters(init)) if inspect.isfunction(init) else ""
+
+
+def _default(defaults: dict[str, object], name: str) -> str:
+    return f" = {_shown_default(defaults[name])}" if name in defaults else ""
+
+
+def _shown_default(value: object) -> str:
+    """A default, short: values that print their address or all their parts are an ellipsis."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return repr(value) if type(value) in _SHOWN and len(repr(value)) < _WIDTH else "..."
+
+
+def _list(parameters: list[str]) -> str:
+    """Parameters in parentheses, one to a line where they are many."""
+    joined = ", ".join(parameters)
+    return f"({joined})" if len(joined) < _WIDTH else "(\n    " + ",\n    ".join(parameters) + ",\n)"
+
+
+def _signature(function: Callable[..., object]) -> str:
+    """The parameters and the result of a function."""
+    return f"{_list(_parameters(function))} -> {_returns(function)}"
+
+
+def _parameters(function: Callable[..., object]) -> list[str]:
+    """The parameters of a function, as its source writes their types; without `self`."""
+    parts: list[str] = []
+    star = False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in ("self", "cls"):
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            parts.append("*")
+        star = star or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        mark = _MARKS.get(parameter.kind, "")
+        default = "" if parameter.default is parameter.empty else f" = {_shown_default(parameter.default)}"
+        parts.append(f"{mark}{parameter.name}: {_plain(str(parameter.annotation))}{default}")
+    return parts
+
+
+def _returns(function: Callable[..., object]) -> str:
+    return _plain(str(inspect.signature(function).return_annotation))
+
+
+def _plain(annotation: str) -> str:
+    """An annotation without the modules of names, and without quotes."""
+    return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z])", "", re.sub(r"^ForwardRef\('(.*?)'.*\)$", r"\1", annotation)).strip("'\"")
+
+
+def _doc(value: object) -> Iterable[str]:
+    """A docstring as Markdown: its examples are blocks of code."""
+    lines: list[str] = []
+    in_example = False
+    for line in inspect.cleandoc(getattr(value, "__doc__", None) or "").splitlines():
+        if in_example != (starts := line.startswith(">>>") or (in_example and bool(line.strip()))):
+            lines.append("```python" if starts else "```")
+            in_example = starts
+        lines.append(line)
+    return [*lines, "```"] if in_example else lines
+
+
+PAGES: Final = {"diagnostics.md": diagnostics_page, "command-line.md": command_line_page, "api.md": api_page}
+
+
+def run(argv: list[str]) -> int:
+    """Write the pages, or compare them with those that are there, and give the exit status."""
+    status = 0
+    for name, make in PAGES.items():
+        path, text = DOCS / name, make()
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        if argv == ["--check"]:
+            print(f"docs/{name} is not what the program says of itself now: run `{COMMAND}`", file=sys.stderr)
+            status = 1
+        else:
+            path.write_text(text, encoding="utf-8")
+            print(f"docs/{name} written")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
