@@ -13,6 +13,7 @@ _WORDS: Final = {
     "None": "::std::nullopt",
     "Mean": "at::Reduction::Mean",
     "[]": "{}",
+    "{}": "{}",
     "contiguous_format": "c10::MemoryFormat::Contiguous",
     "long": "at::kLong",
 }

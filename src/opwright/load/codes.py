@@ -136,13 +136,12 @@ KERNEL_NAMESPACE: Final = _code(
     14,
     "too many namespaces before a kernel",
     """
-A kernel's name has three namespaces at most: `one::two::three::kernel`. The kernel is then looked for in
-`one::two::three::native`.
+A kernel's name has two namespaces at most: `one::two::kernel`. The kernel is then looked for in `one::two::native`.
 
     - func: zero(Tensor self) -> Tensor
       dispatch:
-        CPU: one::two::three::four::zero_cpu
-             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        CPU: one::two::three::zero_cpu
+             ^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
 )
 MANUAL_DISPATCH: Final = _code(

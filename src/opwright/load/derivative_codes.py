@@ -530,3 +530,17 @@ own. What stands beside `dispatch` is not read.
         self: grad.clone()
 """,
 )
+IGNORED_NAME: Final = _warning(
+    6,
+    "a name that is not differentiable anyway",
+    """
+A key names several arguments as not differentiable, and one of them is no argument of this overload. PyTorch's
+generator takes such keys, which come about where one line is copied to several overloads; the name has no effect.
+
+    - name: attend.two(Tensor query, Tensor key) -> Tensor
+      query, key, value: non_differentiable
+                  ^^^^^ delete it
+
+A warning while files are generated, an error with `--strict`.
+""",
+)

@@ -180,7 +180,8 @@ class _Reader:
 
     def _read_backward(self, key: Scalar, names: tuple[str, ...], scalar: Scalar) -> None:
         text = scalar.value
-        if len(text) < 40 and text.lower().strip() == _NOT_DIFFERENTIABLE:
+        is_formula = len(text) >= 40 or text.lower().strip() != _NOT_DIFFERENTIABLE
+        if not is_formula:
             self._not_differentiable.extend(names)
             again = self._taken.intersection(names)
         else:
@@ -191,8 +192,14 @@ class _Reader:
             message = f"`{name}` has a formula and is `{_NOT_DIFFERENTIABLE}` too"
             self._report.error(codes.OVERLAP, message, part_span(key, name))
         for name in names[1:]:
-            if name not in self._scope.argument_names:
+            if name in self._scope.argument_names:
+                continue
+            if is_formula:
                 self._report_unknown(key, name)
+            else:
+                message = f"`{name}` is no argument of `{self._scope.function.name}`, so this has no effect"
+                help = did_you_mean(name, self._scope.argument_names) or f"delete `{name}`"
+                self._report.doubt(codes.IGNORED_NAME, message, part_span(key, name), help=help)
 
     def _derivative(self, names: tuple[str, ...], scalar: Scalar) -> Derivative:
         text = scalar.value

@@ -30,11 +30,12 @@ class FormulaReport:
 class EntryReport:
     """The sink of one entry's faults; remembers whether there was any."""
 
-    __slots__ = ("_sink", "failed", "node")
+    __slots__ = ("_is_strict", "_sink", "failed", "node")
 
-    def __init__(self, node: Mapping, sink: Diagnostics) -> None:
+    def __init__(self, node: Mapping, sink: Diagnostics, *, strict: bool = False) -> None:
         self.node: Final = node
         self._sink: Final = sink
+        self._is_strict: Final = strict
         self.failed = False
 
     def error(
@@ -43,6 +44,11 @@ class EntryReport:
         """Reports a fault; the entry is then left out."""
         self.failed = True
         self._sink.error(code, message, at, label=label, help=help, also=also)
+
+    def doubt(self, code: str, message: str, at: Span, *, help: str = "", also: Row[Label] = ()) -> None:
+        """Reports what has no effect: a warning, or an error in a strict run; the entry is kept."""
+        tell = self._sink.error if self._is_strict else self._sink.warning
+        tell(code, message, at, help=help, also=also)
 
     def formula(self, scalar: Scalar) -> FormulaReport:
         """The sink for the faults of one formula."""

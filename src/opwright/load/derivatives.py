@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.load import derivative_codes as codes
@@ -20,7 +19,6 @@ from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
 NAME: Final = "name"
@@ -99,7 +97,7 @@ class _Loader:
 
     def add(self, node: Mapping) -> None:
         """Reads an entry."""
-        report = EntryReport(node, self._sink)
+        report = EntryReport(node, self._sink, strict=self._is_strict)
         check_unique_keys(node, self._sink)
         named = node.get(NAME)
         if not isinstance(named, Scalar) or named.kind != "str":
@@ -117,7 +115,7 @@ class _Loader:
             if info is not None:
                 by_key[key] = info
         if not report.failed:
-            self._take(function, named, by_key)
+            self._take(function, named, by_key, report)
 
     def _check_expressions(self, node: Mapping) -> None:
         """Checks the formulas of an entry whose function is not known."""
@@ -129,10 +127,10 @@ class _Loader:
             if key.value not in FIELDS and isinstance(value, Scalar):
                 self._checker.check_expression(value)
 
-    def _take(self, function: NativeFunction, named: Scalar, by_key: InfoByKey) -> None:
+    def _take(self, function: NativeFunction, named: Scalar, by_key: InfoByKey, report: EntryReport) -> None:
         earlier = self._entries.get(function)
         if earlier is not None:
-            self._doubt(
+            report.doubt(
                 codes.REPEATED_ENTRY,
                 f"a second entry for `{function.name}` takes the place of the first",
                 named.span,
@@ -140,11 +138,6 @@ class _Loader:
             )
         self._entries[function] = named
         self.infos[function] = by_key
-
-    def _doubt(self, code: str, message: str, at: Span, *, help: str = "", also: Row[Label] = ()) -> None:
-        """Reports what has no effect: a warning, or an error in a strict run."""
-        tell = self._sink.error if self._is_strict else self._sink.warning
-        tell(code, message, at, help=help, also=also)
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function that carries the derivatives of the one that an entry names."""
@@ -170,7 +163,7 @@ class _Loader:
             return
         for key, _ in formulas:
             message = f"the formula of `{key.value}` stands beside `dispatch` and has no effect"
-            self._doubt(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
+            report.doubt(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
         if not isinstance(dispatch, Mapping):
             report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.described}, not a mapping", dispatch.span)
             return

@@ -119,7 +119,7 @@ def _made(function: NativeFunction, repeated: NativeFunction, info: Differentiab
     return DifferentiabilityInfo(
         name=function.name.base,
         function=function,
-        node_name=f"Foreach{info.node_name}{function.name.overload}",
+        node_name=info.node_name and f"Foreach{info.node_name}{function.name.overload}",
         derivatives=derivatives,
         forward_derivatives=tuple([_forward(one, function, info.function) for one in info.forward_derivatives]),
         differentiable_arguments=tuple([one for one in function.arguments.non_out if one.name in names]),

@@ -12,7 +12,7 @@ from opwright.schema.function import FunctionSchema
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 #: How many namespaces may stand before the name of a kernel.
-KERNEL_NAMESPACES: Final = 3
+KERNEL_NAMESPACES: Final = 2
 
 
 def default_kernel_name(schema: FunctionSchema) -> str:

@@ -62,7 +62,7 @@ def is_default(type: Type, text: str) -> bool:
         if text.startswith("[") and text.endswith("]"):
             items = text[1:-1]
             return not items or all(is_default(type.elem, item.strip()) for item in items.split(","))
-        return type.size is not None and is_default(type.elem, text)
+        return type.size is not None and (text == "{}" or is_default(type.elem, text))
     return _FORMS.get(type.text, _ANY_WORD).fullmatch(text) is not None and _is_in_range(type, text)
 
 

@@ -61,11 +61,12 @@ def parsed_operator_name(name: str, overload: str) -> OperatorName:
 
     >>> parsed_operator_name("__iand__", "Tensor").inplace
     True
-    >>> parsed_operator_name("add_", "").base
-    'add'
+    >>> parsed_operator_name("add_", "").base, parsed_operator_name("__frob_x__", "").base
+    ('add', '__frob_x_')
     """
-    if len(name) > 4 and name.startswith("__") and name.endswith("__"):
-        inner = name[2:-2]
+    inner = name[2:-2]
+    # `__frob_x__` is no dunder but the in-place form of `__frob_x_`.
+    if inner and "_" not in inner and name.startswith("__") and name.endswith("__"):
         if inner[0] == "i" and inner[1:] in AUGMENTED:
             return OperatorName(inner[1:], overload, True, True, False)
         return OperatorName(inner, overload, False, True, False)

@@ -26,7 +26,7 @@ _SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
 # One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
 _ITEM: Final = re.compile(r"(?:[^,()\[\]\"']|\([^()]*\)|\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*")
 _COMMA: Final = re.compile(r", *")
-_ARROW: Final = re.compile(r" *-> *")
+_ARROW: Final = " -> "
 #: How many `?` and `[]` a type may have. PyTorch's have two.
 _DEEPEST_TYPE: Final = 8
 #: The characters of a name: files are named after operators, and file systems take 255 with the endings of headers.
@@ -88,10 +88,9 @@ def read_schema(text: str, start: int = 0) -> FunctionSchema:
     if not text.startswith("(", position):
         raise _unexpected(text, position, "`(` after the operator's name")
     arguments, position = _read_arguments(text, position + 1)
-    arrow = _ARROW.match(text, position)
-    if arrow is None:
-        raise _unexpected(text, position, "`->` and what the function returns")
-    returns, position = _read_returns(text, arrow.end())
+    if not text.startswith(_ARROW, position):
+        raise _unexpected(text, position, "` -> ` and what the function returns")
+    returns, position = _read_returns(text, position + len(_ARROW))
     if position != len(text):
         raise _unexpected(text, position, "the end of the schema")
     schema = FunctionSchema(name, arguments, returns)
@@ -235,6 +234,9 @@ def _next_item(text: str, end: int) -> int:
         return end
     if text.startswith(")", comma.end()):
         raise _unexpected(text, comma.end(), "another item after `,`")
+    if comma.group() != ", ":
+        # PyTorch splits at a comma with a blank; it would take `1,*` for one default, and print the `*` into C++.
+        raise SchemaFault(codes.SYNTAX, "one blank stands after `,`", *comma.span(), help="write `, `")
     return comma.end()
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from opwright.cpp import namespaces
 from opwright.emit.aten import direct, exports
-from opwright.emit.aten.backend import Backend, Wrapped, backends, has_functions_header, wrapped_units
+from opwright.emit.aten.backend import Backend, Unit, Wrapped, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
 from opwright.model.native_function import NATIVE_NAMESPACE
@@ -54,13 +54,19 @@ def _all_headers(backend: Backend, job: Job) -> Slots:
 def _in_namespaces(backend: Backend, job: Job) -> str:
     """The declarations, each once, in namespaces beside those of the kernels: `at::native` goes with `at::cpu`."""
     blocks: dict[str, dict[str, None]] = {}
+    # Namespaces stand in the order in which units come upon them, whether these are declared here or not.
+    for unit in job.catalog.groups:
+        blocks.setdefault(_namespace_of(backend, unit), {})
     for unit, ways in wrapped_units(job)[backend.key]:
-        kernel = backend.kernel(unit)
-        namespace = NATIVE_NAMESPACE if kernel is None else kernel.namespace
-        blocks.setdefault(namespace.replace("native", backend.key.lower), {}).update(
-            dict.fromkeys(declarations([(unit, ways)], backend, job))
-        )
-    return namespaces.blocks(blocks)
+        blocks[_namespace_of(backend, unit)].update(dict.fromkeys(declarations([(unit, ways)], backend, job)))
+    named = {namespace.replace("native", backend.key.lower): lines for namespace, lines in blocks.items() if lines}
+    return namespaces.blocks(named)
+
+
+def _namespace_of(backend: Backend, unit: Unit) -> str:
+    """The namespace of a unit's kernel; units without one go where PyTorch's own kernels are."""
+    kernel = backend.kernel(unit)
+    return NATIVE_NAMESPACE if kernel is None else kernel.namespace
 
 
 def _plain_frame(backend: Backend, job: Job) -> Slots:

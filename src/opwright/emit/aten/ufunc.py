@@ -57,8 +57,11 @@ def _check_loops(group: NativeFunctionsGroup) -> None:
     else:
         scalars, vectors = (_by_dtype(loops, choices) for choices in _CHOICES.values())
         missing = [dtype for dtype in vectors if dtype not in scalars]
+        uncalled = [dtype for dtype, functors in _functors(group).items() if UfuncKey.CUDAFunctor not in functors]
         if missing:
             fault = f"there is a loop over vectors for {', '.join(missing)} and none over scalars"
+        elif uncalled:
+            fault = f"there is no CUDAFunctor for {', '.join(uncalled)}, only functors that take a scalar"
     if fault is not None:
         raise Fault.at(codes.UFUNC_LOOPS, f"the loops of `{group.out.name}` make no kernel: {fault}", group.out.entry)
 
@@ -84,11 +87,12 @@ def _stub(group: NativeFunctionsGroup) -> str:
 def _kernel(group: NativeFunctionsGroup, switch_name: str, cases: Sequence[str]) -> str:
     """The kernel function: a switch over the dtypes."""
     head = f"void {_name(group)}_kernel(TensorIteratorBase& iter, {_typed(ufunc.stub_arguments(group))})"
-    return f'{head} {{\n  AT_DISPATCH_SWITCH(iter.common_dtype(), "{switch_name}",\n{"".join(cases)}  );\n}}'
+    listed = "\n".join(cases)
+    return f'{head} {{\n  AT_DISPATCH_SWITCH(iter.common_dtype(), "{switch_name}",\n{listed}\n  );\n}}'
 
 
 def _case(dtype: str, body: str) -> str:
-    return f"\nAT_DISPATCH_CASE(at::ScalarType::{dtype},\n  [&]() {{\n{body}\n  }}\n)\n\n"
+    return f"\nAT_DISPATCH_CASE(at::ScalarType::{dtype},\n  [&]() {{\n{body}\n  }}\n)\n"
 
 
 def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
@@ -176,21 +180,27 @@ def _functor_keys(group: NativeFunctionsGroup) -> tuple[UfuncKey, ...]:
 _SHARED_LOOPS: Final = (UfuncKey.ScalarOnly, UfuncKey.Generic)
 
 
-def cuda_definitions(group: NativeFunctionsGroup) -> str:
-    """The functors, the kernel function with its choice among them, and the kernel that calls it."""
-    name = _name(group)
+def _functors(group: NativeFunctionsGroup) -> dict[str, dict[UfuncKey, str]]:
+    """The names of the functors for each dtype."""
     loops = group.out.ufunc
-    functors: list[str] = []
     by_dtype: dict[str, dict[UfuncKey, str]] = {}
     shared = _by_dtype(loops, _SHARED_LOOPS)
     for key in _functor_keys(group):
         # A loop named for this very place is a functor that is written by hand.
         names = _by_dtype(loops, [key]) if key in loops else {one: f"{key.value}_{shared[one]}" for one in shared}
-        if key not in loops:
-            functors.append(_functor(group, key, next(iter(shared.values()))))
         for dtype, functor in names.items():
             by_dtype.setdefault(dtype, {})[key] = functor
-    cases = [_case(dtype, _cuda_choice(group, chosen)) for dtype, chosen in by_dtype.items()]
+    return by_dtype
+
+
+def cuda_definitions(group: NativeFunctionsGroup) -> str:
+    """The functors, the kernel function with its choice among them, and the kernel that calls it."""
+    name = _name(group)
+    loops = group.out.ufunc
+    shared = _by_dtype(loops, _SHARED_LOOPS)
+    made = [key for key in _functor_keys(group) if key not in loops]
+    functors = [_functor(group, key, next(iter(shared.values()))) for key in made]
+    cases = [_case(dtype, _cuda_choice(group, chosen)) for dtype, chosen in _functors(group).items()]
     kernel = _kernel(group, ufunc.kernel_name(group, CUDA), cases)
     body = _implementation(group, CUDA, f"{name}_kernel(*this")
     return (

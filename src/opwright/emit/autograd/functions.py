@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -61,10 +62,15 @@ def _ranges(one: Node) -> list[str]:
     ]
 
 
+def _indented(formula: str) -> str:
+    """A formula whose further lines, if there are any, are indented as the statements of a function are."""
+    return re.sub(r"\n(?!\n)", "\n  ", formula) if "\n" in formula else formula
+
+
 def _single(step: Step, over_lists: bool) -> str:
     """The statement for the gradient of one argument."""
     ((name, number),) = step.arguments
-    formula = f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula
+    formula = _indented(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
     if not over_lists:
         return f"""\
   if (needs_input_grad[/*{name}*/{number}]) {{
@@ -104,7 +110,7 @@ def _several(step: Step) -> str:
     return f"""\
   if ({" || ".join(needed)}) {{
 {mask}
-    auto grad_result = {step.formula};
+    auto grad_result = {_indented(step.formula)};
 {copies}
   }}"""
 

@@ -33,8 +33,9 @@ def _defined(signature: CppSignature) -> str:
             requires_grad = f"{binding.name}.requires_grad()"
         else:
             passed.append(binding.name)
-    call = f"at::{signature.name}({', '.join(passed)})"
-    return f"""inline at::Tensor {signature.name}({", ".join(map(_parameter, signature.bindings))}) {{
+    name = cpp.name(signature.function.schema, symint=signature.symint)
+    call = f"at::{name}({', '.join(passed)})"
+    return f"""inline at::Tensor {name}({", ".join(map(_parameter, signature.bindings))}) {{
   at::AutoDispatchBelowADInplaceOrView guard;
   return autograd::make_variable({call}, /*requires_grad=*/{requires_grad});
 }}

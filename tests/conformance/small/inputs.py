@@ -1,0 +1,72 @@
+"""A small input: a few entries with what goes with them; and the cases of this folder, which are such inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tests.conformance.inputs import pytorch_files
+
+FOLDER = Path(__file__).parent
+
+#: An operator that every input has: without one that has a derivative the reference cannot write `VariableType`.
+ANCHOR = """\
+- func: anchor(Tensor self) -> Tensor
+  dispatch:
+    CPU, CUDA: anchor
+  autogen: anchor.out
+"""
+
+ANCHOR_DERIVATIVE = """\
+- name: anchor(Tensor self) -> Tensor
+  self: grad
+"""
+
+PER_OPERATOR = "--per-operator-headers"
+DEVICES = "--mps --xpu --mtia"
+
+
+@dataclass(frozen=True)
+class SmallInput:
+    """The texts of one input, which follow those of the anchor, and PyTorch's in the case of tags.
+
+    `flags` are the main program's, as words; `selection` is what its file of selected operators holds, if it has one.
+    """
+
+    name: str
+    native: str = ""
+    derivatives: str = ""
+    deprecated: str = "[]\n"
+    tags: str = ""
+    selection: str = ""
+    flags: str = PER_OPERATOR
+
+    def write(self, packaged: Path) -> list[str]:
+        """Put the YAML files of the input in place of those in `packaged`; the flags of the main program."""
+        tags = pytorch_files()["ATen/native/tags.yaml"].decode("utf-8")
+        texts = {
+            "ATen/native/native_functions.yaml": ANCHOR + self.native,
+            "ATen/native/tags.yaml": tags + self.tags,
+            "autograd/derivatives.yaml": ANCHOR_DERIVATIVE + self.derivatives,
+            "autograd/deprecated.yaml": self.deprecated,
+            "selection.yaml": self.selection,
+        }
+        for path, text in texts.items():
+            (packaged / path).write_text(text, encoding="utf-8")
+        selected = ["--op-selection-yaml-path", f"{packaged}/selection.yaml"] if self.selection else []
+        return [*self.flags.split(), *selected]
+
+
+def load_cases(file: str) -> list[Mapping[str, str]]:
+    """The cases of a file of this folder, as mappings of texts."""
+    cases: list[Mapping[str, str]] = yaml.safe_load((FOLDER / file).read_text(encoding="utf-8"))
+    return cases
+
+
+def small_input(name: str, case: Mapping[str, str]) -> SmallInput:
+    """The input of a case, which may say more than an input does."""
+    texts = ("native", "derivatives", "deprecated", "tags", "selection", "flags")
+    return SmallInput(name, **{field: case[field] for field in texts if field in case})

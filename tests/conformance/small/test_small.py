@@ -1,0 +1,61 @@
+"""Odd entries are taken as the reference takes them, and what is refused on purpose stands in the documentation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.inputs import ROOT
+from tests.conformance.small.compare import Verdict, verdicts
+from tests.conformance.small.inputs import load_cases, small_input
+
+ODD = load_cases("odd.yaml")
+REFUSED = load_cases("refused.yaml")
+GUIDE = ROOT / "docs" / "from-torchgen.md"
+HEADING = "## What Opwright refuses"
+
+
+@pytest.fixture(scope="module")
+def odd_verdicts() -> dict[str, Verdict]:
+    """What came out for each odd input, by title."""
+    return {one.given.name: one for one in verdicts(small_input(case["title"], case) for case in ODD)}
+
+
+@pytest.fixture(scope="module")
+def refused_verdicts() -> dict[str, Verdict]:
+    """What came out for each input that Opwright refuses, by kind."""
+    return {one.given.name: one for one in verdicts(small_input(case["kind"], case) for case in REFUSED)}
+
+
+@pytest.mark.parametrize("title", [case["title"] for case in ODD])
+def test_an_odd_entry_has_the_same_files(title: str, odd_verdicts: dict[str, Verdict]) -> None:
+    """Both sides take it and write the same bytes."""
+    outcome = odd_verdicts[title]
+    assert not outcome.refused, outcome.refused
+    assert not outcome.refused_here, outcome.refused_here
+    assert not outcome.different, outcome.first_difference
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["kind"])
+def test_what_is_refused_on_purpose_is_taken_by_the_reference(
+    case: dict[str, str], refused_verdicts: dict[str, Verdict]
+) -> None:
+    """Every program of the reference takes it; ours refuse it with the code of its kind."""
+    outcome = refused_verdicts[case["kind"]]
+    assert not outcome.refused, outcome.refused
+    assert f"error[{case['code']}]" in outcome.refused_here
+    assert not outcome.crashed, outcome.refused_here
+
+
+def test_the_guide_lists_what_is_refused() -> None:
+    """The list in the guide for those who know torchgen is the list of cases, in the same order."""
+    assert listed_kinds(GUIDE) == [(case["kind"], case["code"]) for case in REFUSED]
+
+
+def listed_kinds(page: Path) -> list[tuple[str, str]]:
+    """The kinds that a page lists, each with its code."""
+    section = page.read_text(encoding="utf-8").partition(HEADING)[2].partition("\n## ")[0]
+    items = [" ".join(item.split()) for item in re.findall(r"(?ms)^- (.*?)(?=^- |^$)", section)]
+    return [(kind, code) for kind, code in (re.fullmatch(r"(.*) \((E\d+)\)[.;]?", item).groups() for item in items)]  # type: ignore[union-attr]
