@@ -40,6 +40,10 @@ MUTATIONS: dict[str, Mutation] = {
 PACKAGED = "torchgen/packaged/"
 SHIM_TABLES = "torchgen/aoti/fallback_ops.py"
 
+#: The inputs that are laid out as a source tree, and the program there that PyTorch's build runs.
+TREE = "tree"
+BUILD_PROGRAM = "tools/setup_helpers/generate_code.py"
+
 
 class NoReference(Exception):
     """Raised where PyTorch's generator is not installed in the environment that runs the comparison."""
@@ -100,9 +104,34 @@ def input_folder(name: str) -> Path:
 
         base = release_folder(release or name)
         return base if not release else mutated_folder(name, MUTATIONS[mutation], folder_files(base), {})
+    if name == TREE:
+        return source_tree()
     files = {f"torchgen/packaged/{path}": text for path, text in pytorch_files().items()}
-    files.update((f"selection/{title}.yaml", text.encode("utf-8")) for title, text in SELECTIONS.items())
+    files.update(selection_files())
     return mutated_folder(name, MUTATIONS[name], files, reference_modules())
+
+
+def selection_files() -> Files:
+    """The selection files of the suite, by path in a folder of inputs."""
+    return {f"selection/{title}.yaml": text.encode("utf-8") for title, text in SELECTIONS.items()}
+
+
+def source_tree() -> Path:
+    """The folder of PyTorch's own inputs laid out as a source tree, with the reference's programs at their places."""
+    package = reference_package()
+    places = {"packaged/ATen": "aten/src/ATen", "packaged/autograd": "tools/autograd", "": "torchgen"}
+    files: Files = {"tools/__init__.py": b"", BUILD_PROGRAM: Path(__file__).with_name("build_program.py").read_bytes()}
+    for path in package.rglob("*"):
+        relative = path.relative_to(package).as_posix()
+        if path.suffix in (".py", ".yaml") or path.parent.name == "templates":
+            inner = next(inner for inner in places if relative.startswith(inner))
+            files[f"{places[inner]}/{relative.removeprefix(inner).lstrip('/')}"] = path.read_bytes()
+    files.update(selection_files())
+    files["version.txt"] = f"{reference_version()}\n".encode()
+    folder = CACHE / "inputs" / f"{TREE}-{files_digest(files)[:12]}"
+    if not folder.is_dir():
+        write_folder(folder, files)
+    return folder
 
 
 def mutated_folder(name: str, mutation: Mutation, files: Files, modules: Files) -> Path:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tests.conformance.inputs import ROOT, input_folder, installed_headers
+from tests.conformance.inputs import BUILD_PROGRAM, ROOT, TREE, input_folder, installed_headers
 
 Command = tuple[str, ...]
 Side = Literal["reference", "opwright"]
@@ -39,11 +39,14 @@ class Job:
 def commands(job: Job, side: Side, inputs: Path | None = None) -> list[list[str]]:
     """The command lines of one side of `job`, ready to run; `inputs` is a folder to use in place of the job's own."""
     folder = inputs or input_folder(job.inputs)
+    is_tree = (folder / "aten").is_dir()
+    aten = f"{folder}/aten/src/ATen" if is_tree else f"{folder}/torchgen/packaged/ATen"
     places = {
-        "{aten}": f"{folder}/torchgen/packaged/ATen",
-        "{native}": f"{folder}/torchgen/packaged/ATen/native/native_functions.yaml",
-        "{tags}": f"{folder}/torchgen/packaged/ATen/native/tags.yaml",
-        "{autograd}": f"{folder}/torchgen/packaged/autograd",
+        "{root}": f"{folder}",
+        "{aten}": aten,
+        "{native}": f"{aten}/native/native_functions.yaml",
+        "{tags}": f"{aten}/native/tags.yaml",
+        "{autograd}": f"{folder}/tools/autograd" if is_tree else f"{folder}/torchgen/packaged/autograd",
         "{selection}": f"{folder}/selection",
     }
     steps = job.reference if side == "reference" else job.opwright
@@ -132,6 +135,7 @@ AUTOGRAD_MODULE = "torchgen.packaged.autograd.gen_autograd"
 PLAIN_CALL = "import sys, {module} as program; program.{function}(*sys.argv[1:])"
 SELECTED_CALL = (
     "import sys, torchgen.packaged.autograd.gen_autograd as program, torchgen.selective_build.selector as selector; "
+    "sys.modules['__main__'].__file__ = sys.argv[6]; "
     "chosen = selector.SelectiveBuilder.from_yaml_path(sys.argv[5]); "
     "program.gen_autograd(*sys.argv[1:5], chosen, disable_autograd={disabled})"
 )
@@ -143,9 +147,15 @@ VIEW_META_CALL = (
 VIEW_META_PLACES = ("{native}", "{tags}", "{selection}/all.yaml", "functionalization", "{aten}/templates")
 
 
-def reference_autograd(selection: str, *, disabled: bool = False) -> Command:
-    """The reference's autograd program with a selection, by name."""
-    return ("-c", SELECTED_CALL.format(disabled=disabled), *INPUTS, f"{{selection}}/{selection}.yaml")
+def reference_autograd(
+    selection: str, *, disabled: bool = False, program: str = "torchgen/packaged/autograd/gen_autograd.py"
+) -> Command:
+    """The reference's autograd program with a selection, by name, as if `program` had been started for it.
+
+    What the reference writes names the program that was started, by its path in the folder of inputs.
+    """
+    selected = f"{{selection}}/{selection}.yaml"
+    return ("-c", SELECTED_CALL.format(disabled=disabled), *INPUTS, selected, f"{{root}}/{program}")
 
 
 def reference_call(module: str, function: str) -> Command:
@@ -157,7 +167,7 @@ def autograd(inputs: str = "pytorch", suffix: str = "") -> Job:
     """The autograd job as the drop-in program runs it."""
     return Job(
         f"autograd{suffix}",
-        reference=(reference_autograd("all"),),
+        reference=(("-m", AUTOGRAD_MODULE, *INPUTS),),
         opwright=(("-m", "opwright.torchgen.gen_autograd", *INPUTS),),
         inputs=inputs,
     )
@@ -187,13 +197,13 @@ def annotated(inputs: str = "pytorch", suffix: str = "") -> Job:
     """The job for the annotated arguments."""
     return Job(
         f"annotated{suffix}",
-        reference=(reference_call("torchgen.packaged.autograd.gen_annotated_fn_args", "gen_annotated"),),
+        reference=(("-m", "torchgen.packaged.autograd.gen_annotated_fn_args", *INPUTS),),
         opwright=(("-m", "opwright.torchgen.gen_annotated_fn_args", *INPUTS),),
         inputs=inputs,
     )
 
 
-def generate_code(name: str, subset: str, *reference: Command) -> Job:
+def generate_code(name: str, subset: str, *reference: Command, inputs: str = "pytorch") -> Job:
     """A job of the program that PyTorch's build calls for everything but ATen, for one subset."""
     flags = ("--native-functions-path", "{native}", "--tags-path", "{tags}", "--install-dir", ".", "--subset", subset)
     view_meta = ("-c", VIEW_META_CALL, *VIEW_META_PLACES)
@@ -201,11 +211,28 @@ def generate_code(name: str, subset: str, *reference: Command) -> Job:
         name,
         reference=tuple(tuple(BUILD_FOLDERS.get(word, word) for word in step) for step in (*reference, view_meta)),
         opwright=(("-m", "opwright.torchgen.generate_code", *flags),),
+        inputs=inputs,
     )
 
 
 # Where that program puts the files, instead of the folders used above.
 BUILD_FOLDERS = {"out": "autograd/generated", "functionalization": "functionalization/generated"}
+
+
+def tree_jobs() -> list[Job]:
+    """Jobs that run the reference as builds do: its programs as scripts, or as modules, of a source tree."""
+    main = ("--source-path", "{aten}", *FOLDERS, *PER_OPERATOR)
+    autograd_program = ("tools.autograd.gen_autograd", "opwright.torchgen.gen_autograd")
+    annotated_program = ("tools.autograd.gen_annotated_fn_args", "opwright.torchgen.gen_annotated_fn_args")
+    jobs = [
+        Job(f"tree-{name}", (("-m", reference, *INPUTS),), (("-m", ours, *INPUTS),), TREE)
+        for name, (reference, ours) in (("autograd", autograd_program), ("annotated", annotated_program))
+    ]
+    for subset in ("libtorch", "pybindings"):
+        program = ("{root}/" + BUILD_PROGRAM, *INPUTS, subset)
+        jobs.append(generate_code(f"tree-{subset}", subset, program, inputs=TREE))
+    ours = ("-m", "opwright.torchgen.gen", *main)
+    return [*jobs, Job("tree-gen", (("{root}/torchgen/gen.py", *main),), (ours,), TREE)]
 
 
 def usual_jobs() -> list[Job]:
@@ -221,7 +248,7 @@ def usual_jobs() -> list[Job]:
         autograd(),
         python_bindings(),
         annotated(),
-        generate_code("generate-code-libtorch", "libtorch", reference_autograd("all")),
+        generate_code("generate-code-libtorch", "libtorch", reference_autograd("all", program=BUILD_PROGRAM)),
         generate_code("generate-code-pybindings", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")),
     ]
 
@@ -297,7 +324,7 @@ def mutated_jobs() -> list[Job]:
 
 def full_jobs() -> list[Job]:
     """Every job there is."""
-    return [*usual_jobs(), *flag_jobs(), *mutated_jobs()]
+    return [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs()]
 
 
 Matrix = Callable[[], list[Job]]

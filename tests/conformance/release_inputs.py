@@ -8,8 +8,7 @@ from pathlib import Path
 from opwright.release.inputs import Inputs, from_version
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from tests.conformance.inputs import CACHE, Files, files_digest, write_folder
-from tests.conformance.selections import SELECTIONS
+from tests.conformance.inputs import CACHE, Files, files_digest, selection_files, write_folder
 
 # The newest patch of each series that has rules of its own.
 RELEASES = ("2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")
@@ -37,7 +36,7 @@ def release_folder(release: str) -> Path:
     wanted = ["torch/version.py", *members.member_names("torchgen/")]
     wanted += [path for path in members.member_names("torch/_native/ops/") if path.endswith("/aot.py")]
     files: Files = members.read_members(path for path in wanted if not path.endswith("/BUILD.bazel"))
-    files.update((f"selection/{title}.yaml", text.encode("utf-8")) for title, text in SELECTIONS.items())
+    files.update(selection_files())
     folder = parent / f"torch-{release}-{files_digest(files)[:12]}"
     write_folder(folder, files)
     return folder

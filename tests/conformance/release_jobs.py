@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.conformance.inputs import BUILD_PROGRAM
 from tests.conformance.jobs import (
     AUTOGRAD_MODULE,
     DEVICES,
@@ -39,7 +40,7 @@ def release_jobs(release: str) -> list[Job]:
         suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
     jobs = [aten(name, *flags, inputs=release, folders=folders) for name, flags in suites.items()]
     # The two halves of the program that a build calls, which make the classes of views and their bindings as well.
-    jobs.append(generate_code("autograd", "libtorch", reference_autograd("all")))
+    jobs.append(generate_code("autograd", "libtorch", reference_autograd("all", program=BUILD_PROGRAM)))
     jobs.append(generate_code("python", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")))
     jobs.append(annotated())
     return [Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs]

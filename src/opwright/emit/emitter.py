@@ -32,8 +32,9 @@ class Options(NamedTuple):
 
     `backends` are the dispatch keys whose registrations are wanted (`--backend-whitelist`), None for all.
     `autograd_templates` is what the comments of autograd's files call the folder of their templates, as seen from the
-    reference's package: the default is where a source tree has it. `disable_autograd` leaves out all kernels of
-    autograd, of views and of tracing.
+    reference's package: the default is where a source tree has it. `autograd_program` is the program that these
+    comments name as their maker: the default is the one that PyTorch's build runs. `disable_autograd` leaves out all
+    kernels of autograd, of views and of tracing.
     """
 
     per_operator_headers: bool = True
@@ -45,6 +46,7 @@ class Options(NamedTuple):
     update_c_shim: bool = False
     extend_c_shim: bool = False
     autograd_templates: str = "../tools/autograd/templates"
+    autograd_program: str = "tools/setup_helpers/generate_code.py"
     disable_autograd: bool = False
 
 

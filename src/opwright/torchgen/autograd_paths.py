@@ -15,6 +15,20 @@ def add_path_arguments(parser: argparse.ArgumentParser) -> None:
     add("autograd", metavar="AUTOGRAD", help="the folder with derivatives.yaml, deprecated.yaml and their templates")
 
 
+def program_as_named(autograd: str, program: str) -> str:
+    """What comments call a program in autograd's folder: as seen from beside the package of PyTorch's generator.
+
+    >>> program_as_named("pytorch/tools/autograd", "gen_autograd.py")
+    'tools/autograd/gen_autograd.py'
+    >>> program_as_named("site/torchgen/packaged/autograd", "gen_autograd.py")
+    'torchgen/packaged/autograd/gen_autograd.py'
+    """
+    folder, name = os.path.split(os.path.abspath(autograd))
+    parent = os.path.basename(folder)
+    package = "torchgen/packaged" if parent == "packaged" else parent
+    return f"{package}/{name}/{program}"
+
+
 def templates_as_named(autograd: str) -> str:
     """What comments call the folder of autograd's templates: as seen from the package of PyTorch's generator.
 

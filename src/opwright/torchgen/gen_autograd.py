@@ -11,7 +11,7 @@ from opwright.cli import session
 from opwright.cli.arguments import selection
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
-from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
+from opwright.torchgen.autograd_paths import add_path_arguments, program_as_named, templates_as_named
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
@@ -66,7 +66,9 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, sink: Diag
         folders={"autograd": arguments.out},
         families=run.families,
         options=Options(
-            autograd_templates=templates_as_named(arguments.autograd), disable_autograd=arguments.disable_autograd
+            autograd_templates=templates_as_named(arguments.autograd),
+            autograd_program=program_as_named(arguments.autograd, "gen_autograd.py"),
+            disable_autograd=arguments.disable_autograd,
         ),
         selection=selection(arguments, sink),
         tolerant=True,
