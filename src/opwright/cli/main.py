@@ -57,13 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     if command is None:
         parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help="one of the commands above")
-        parser.parse_args(words)
+        parser.parse(words)
         raise AssertionError("the parser accepts no command that is not in the table")
     module = import_module(f"opwright.cli.{command}")
     own = Parser(f"opwright {command}", module.__doc__)
     module.add_arguments(own)
     add_color_argument(own)
-    arguments = own.parse_args(words[1:])
+    arguments = own.parse(words[1:])
     settle_streams()
     if _is_settled(module, arguments):
         return 0

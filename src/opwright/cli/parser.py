@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import NoReturn
 
 __all__ = ["Parser"]
 
 _COLUMNS = 80
+_INVALID_CHOICE = re.compile(r"argument (.+): invalid choice: (['\"])(.*?)\2")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -23,10 +30,49 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help keeps the lines of its description."""
+    """A parser whose help keeps the lines of its description, and whose errors are short and suggest what was meant."""
 
     def __init__(self, prog: str, description: str | None) -> None:
         super().__init__(prog=prog, description=description, formatter_class=_Formatter)
+        self._words: list[str] = []
+
+    def parse(self, words: Sequence[str] | None) -> argparse.Namespace:
+        """The arguments that these words give, by default those of the process; ends the process where they are wrong.
+
+        As `parse_args`, but what is wrong with the words is told with all of them in view.
+        """
+        self._words = sys.argv[1:] if words is None else list(words)
+        return self.parse_args(self._words)
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong with the arguments, what may be meant, and where help is; and end the process."""
+        lines = [f"{self.prog}: error: {message}", *self._suggestions(message)]
+        self.exit(2, "\n".join([*lines, f"`{self.prog} --help` lists all arguments", ""]))
+
+    def _suggestions(self, message: str) -> Iterator[str]:
+        from opwright.source.diagnostic import did_you_mean
+
+        options = list(self._option_string_actions)
+        for word in self._words:
+            name = word.partition("=")[0]
+            # A number or a lone dash is a value, and so is what stands after `--`; beginnings of options are options.
+            if name == "--":
+                break
+            if name.startswith("--") and not any(option.startswith(name) for option in options):
+                hint = did_you_mean(name, options)
+                if hint:
+                    yield f"  `{name}`: {hint}"
+        wrong = _INVALID_CHOICE.search(message)
+        for action in self._actions if wrong is not None else ():
+            if wrong is not None and wrong.group(1) == _shown_name(action):
+                hint = did_you_mean(wrong.group(3), map(str, action.choices or ()))
+                if hint:
+                    yield f"  {hint}"
+
+
+def _shown_name(action: argparse.Action) -> str:
+    """The name of an argument in messages of `argparse`."""
+    return "/".join(action.option_strings) or str(action.metavar or action.dest)
 
 
 def _columns() -> int:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FAMILIES: Final = ("headers", "sources", "declarations_yaml")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen", __doc__)
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
@@ -135,7 +135,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse(argv)
     if _is_settled(arguments):
         return 0
     from opwright.cli import console

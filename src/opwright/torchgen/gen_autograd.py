@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen_autograd", __doc__)
     add_path_arguments(parser)
     add = parser.add_argument
@@ -77,7 +77,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, sink: Diag
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse(argv)
     run = session.run_of(
         "gen_autograd", arguments, arguments.out, {"autograd": arguments.out}, ("autograd",), apart=True
     )

@@ -19,7 +19,7 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen_unboxing", __doc__)
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
@@ -80,7 +80,7 @@ def _write_list(path: str, generation: Generation) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse(argv)
     return console.run(lambda sink: _run(arguments, sink))
 
 

@@ -48,7 +48,7 @@ _NATIVE: Final = "aten/src/ATen/native/native_functions.yaml"
 _TAGS: Final = "aten/src/ATen/native/tags.yaml"
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.generate_code", __doc__)
     add = parser.add_argument
     add("--native-functions-path", metavar="FILE", default=_NATIVE, help="the path of native_functions.yaml")
@@ -161,7 +161,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, templates:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse(argv)
     folders = _folders(arguments)
     # Only one of the output folders holds nothing but generated files, whatever the arguments.
     run = session.run_of("generate_code", arguments, folders["autograd"], folders, _families(arguments), apart=True)

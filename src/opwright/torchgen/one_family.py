@@ -30,7 +30,7 @@ def run_family(
     """
     parser = Parser(f"python -m opwright.torchgen.{program}", description)
     add_path_arguments(parser)
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     folders = {folder: arguments.out}
     run = session.run_of(program, arguments, arguments.out, folders, (family,), apart=True)
     return session.run_unless_current(run, lambda sink: _written(arguments, run, sink, folders, named))

@@ -1,0 +1,60 @@
+"""Wrong usage: what is wrong in one line, what may be meant, and where help is."""
+
+from __future__ import annotations
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.torchgen import gen
+
+
+def told(capsys: pytest.CaptureFixture[str], words: list[str]) -> list[str]:
+    """The lines on standard error of a run with wrong arguments."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    return shown.err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "suggestions"),
+    [
+        (["genrate"], ["did you mean `generate`?"]),
+        (["explian", "E0312"], ["did you mean `explain`?"]),
+        (["generate", "--only", "headrs", "--out", "x"], ["did you mean `headers`?"]),
+        (["generate", "--only=autogard", "--out", "x"], ["did you mean `autograd`?"]),
+        (["generate", "--list-outputs", "cmkae", "--out", "x"], ["did you mean `cmake`?"]),
+        (["generate", "--color", "nevr", "--out", "x"], ["did you mean `never`?"]),
+        (["generate", "--onyl", "headers", "--out", "x"], ["`--onyl`: did you mean `--only`?"]),
+        (["generate", "--ouut=x"], ["`--ouut`: did you mean `--out`?"]),
+        (["stubs", "--out", "x", "--projct", "y"], ["`--projct`: did you mean `--project`?"]),
+        (["generate", "--op_registraton_whitelist", "a", "--out", "x"],
+         ["`--op_registraton_whitelist`: did you mean `--op_registration_whitelist`?"]),
+        (["generate"], []),
+        (["frobnicate"], []),
+        (["generate", "--out", "x", "--", "--onyl"], []),
+    ],
+)  # fmt: skip
+def test_a_typo_gets_a_suggestion(capsys: pytest.CaptureFixture[str], words: list[str], suggestions: list[str]) -> None:
+    """The error comes first, then what may be meant, then the way to the help; nothing else is printed."""
+    first, *middle, last = told(capsys, words)
+    assert ": error: " in first
+    assert [line.strip() for line in middle] == suggestions
+    assert last.endswith("--help` lists all arguments")
+
+
+def test_the_beginning_of_an_option_is_no_typo(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what is wrong is spoken of."""
+    assert told(capsys, ["generate", "--onl", "headers", "--no-prun"])[1:-1] == []
+
+
+def test_the_drop_in_programs_suggest_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Their options and choices are those of PyTorch's generator."""
+    with pytest.raises(SystemExit):
+        gen.main(["--generate", "headrs", "--mpss"])
+    assert capsys.readouterr().err.splitlines()[1:-1] == [
+        "  `--mpss`: did you mean `--mps`?",
+        "  did you mean `headers`?",
+    ]
