@@ -14,6 +14,20 @@ settings.register_profile("opwright", deadline=None)
 settings.load_profile("opwright")
 
 
+#: Fixtures of these scopes are made once, and used by several tests.
+_SHARED = ("module", "class", "package")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests that share a fixture run in one process, where several processes run tests: it is made only once."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            definitions = item._fixtureinfo.name2fixturedefs.values()
+            if any(definition.scope in _SHARED for row in definitions for definition in row):
+                item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests, and the programs that they start, leave the user's cache alone."""
