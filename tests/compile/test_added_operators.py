@@ -14,6 +14,8 @@ from tests.compile.conftest import Generate
 if TYPE_CHECKING:
     from torch import Tensor
 
+pytestmark = pytest.mark.thorough
+
 #: The generated sources.
 SOURCES = (
     *(

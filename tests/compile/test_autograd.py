@@ -12,6 +12,8 @@ from tests.compile.compiler import Compiler
 from tests.conformance.inputs import pytorch_files
 from tests.conformance.mutate import DERIVATIVES, NATIVE, split_entries
 
+pytestmark = pytest.mark.thorough
+
 #: Overloads that between them save tensors, lists, sizes, numbers and results, have several gradients or forward
 #: formulas of each kind, are views, write in place, and work over lists.
 OVERLOADS = (

@@ -11,6 +11,8 @@ import pytest
 from tests.compile.compiler import Compiler, torch_folder
 from tests.compile.conftest import Generate
 
+pytestmark = pytest.mark.thorough
+
 SOURCE = Path(__file__).parent / "calls.cpp"
 
 #: The functions of calls.cpp that give `a + 2 * b`.

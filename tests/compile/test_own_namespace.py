@@ -14,6 +14,8 @@ from tests.compile.conftest import Generate
 if TYPE_CHECKING:
     from torch import Tensor
 
+pytestmark = pytest.mark.thorough
+
 #: The generated sources that serve operators of any namespace: those that define schemas, and those of kernels.
 SOURCES = tuple(
     f"aten/src/ATen/{name}"

@@ -14,6 +14,8 @@ import pytest
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import Generate
 
+pytestmark = pytest.mark.thorough
+
 #: Of sharded sources the first shard: the others have the same kinds of functions.
 ATEN = (
     "CompositeViewCopyKernels",

@@ -38,6 +38,7 @@ def read_type(spelt: list[Any]) -> CType:
     return CONSTRUCTORS[constructor](read_type(rest[0]))
 
 
+@pytest.mark.thorough
 def test_every_problem_of_a_full_run_has_the_reference_s_solution(tmp_path: Path, reference_inputs: Path) -> None:
     """All translations that the reference makes for its headers and sources come out the same, word for word."""
     command = [sys.executable, str(PROGRAM), str(reference_inputs), str(tmp_path)]
