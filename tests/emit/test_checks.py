@@ -76,6 +76,46 @@ def test_faults(entries: str, faults: list[str]) -> None:
     assert _found(entries) == faults
 
 
+_SMUDGE = "- func: smudge(Tensor self, int by) -> Tensor\n"
+
+
+@pytest.mark.parametrize(
+    ("entries", "marks", "help"),
+    [
+        (
+            f"{_SMUDGE}- func: smudge_(Tensor(a!) self) -> Tensor(a!)\n  dispatch:\n    CPU: smudge_\n",
+            ["smudge_", "int by"],
+            "the functional, in-place and out overloads of an operation have the same arguments and results",
+        ),
+        (
+            f"{_SMUDGE}- func: smudge_(Tensor(a!) self, int by) -> Tensor(a!)\n  dispatch:\n    CPU: smudge_\n",
+            ["smudge_(Tensor(a!) self, int by) -> Tensor(a!)"],
+            "add an entry for `smudge.out`, or `autogen: smudge.out` to that of `smudge_`",
+        ),
+        (
+            f"{_SMUDGE}- func: smugde_(Tensor(a!) self, int by) -> Tensor(a!)\n  dispatch:\n    CPU: smugde_\n",
+            ["smugde_(Tensor(a!) self, int by) -> Tensor(a!)", "smudge(Tensor self, int by) -> Tensor"],
+            "one of the two names may be misspelt: `smugde`, `smudge`",
+        ),
+    ],
+)
+def test_what_a_function_lacks_to_be_functionalized(entries: str, marks: list[str], help: str) -> None:
+    """The overload that nearly fits is shown, or what to add to those that fit."""
+    sink = Diagnostics()
+    check_emittable(job_of(entries), sink)
+    (fault,) = sink.sorted()
+    assert fault.code == "E0466"
+    assert [label.span.file.text[label.span.start : label.span.end] for label in fault.labels] == marks
+    assert fault.help == help
+
+
+def test_advice_for_a_missing_out_overload_is_right() -> None:
+    """What the help says to add mends the fault."""
+    entries = f"{_SMUDGE}- func: smudge_(Tensor(a!) self, int by) -> Tensor(a!)\n  dispatch:\n    CPU: smudge_\n"
+    assert _found(entries) == ["2 E0466"]
+    assert _found(f"{entries}  autogen: smudge.out\n") == []
+
+
 def test_inverse_view_needs_its_scatter() -> None:
     """An inverse view whose scatter form takes other arguments cannot be functionalized."""
     entries = (

@@ -10,12 +10,15 @@ from typing import Final
 from opwright.emit import codes
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
+from opwright.load.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_place
+from opwright.load.variants import out_name
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import Argument
+from opwright.schema.signature import signature_key
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 
 __all__ = ["NOT_FUNCTIONALIZED", "check_emittable"]
@@ -143,8 +146,29 @@ def _check_functionalization(catalog: Catalog, sink: Diagnostics) -> None:
             sink.error(codes.VIEW_WITHOUT_COPY, message, group.view.entry)
     for function in catalog.functions:
         if function.group is None and function.view_group is None and _is_left_alone(function):
-            message = f"`{function.name}` writes to its arguments, and has neither out nor functional form"
-            sink.error(codes.NOT_FUNCTIONAL, message, function.entry)
+            _report_not_functional(function, catalog, sink)
+
+
+def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Diagnostics) -> None:
+    """Reports a function that writes and has no group, with what keeps others of its name from being in it."""
+    key = signature_key(function.schema)
+    operation = [one for one in catalog.functions if one.name.base == function.name.base]
+    operation = [one for one in operation if one is not function and signature_key(one.schema) == key]
+    message = f"`{function.name}` writes to its arguments, and has neither out nor functional form"
+    near = nearest_overload(function, catalog.functions)
+    renamed = renamed_overload(function, catalog.functions)
+    also: tuple[Label, ...] = ()
+    at, help = schema_place(function), ""
+    if operation:
+        other, out = operation[0].name, out_name(function.name)
+        message = f"`{function.name}` writes to its arguments, and its operation has `{other}` but no out overload"
+        help = f"add an entry for `{out}`, or `autogen: {out}` to that of `{function.name}`"
+    elif near is not None:
+        message, at, also, help = f"{message}: {near.words}", near.place, (near.other_label,), SAME_ARGUMENTS
+    elif renamed is not None:
+        help = f"one of the two names may be misspelt: `{function.name.base}`, `{renamed.name.base}`"
+        also = (Label(schema_place(renamed), "the same arguments", primary=False),)
+    sink.error(codes.NOT_FUNCTIONAL, message, at, help=help, also=also)
 
 
 def _is_plain_view(view: NativeFunction) -> bool:

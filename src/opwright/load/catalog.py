@@ -41,7 +41,7 @@ def load_catalog(
     report = CrossReport(own)
     around = Surroundings(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
     loaded = _load_file(native, around, report, own)
-    functions = without_repetitions(loaded or [], report)
+    report.functions = functions = without_repetitions(loaded or [], report)
     check_names(functions, report)
 
     keyed = [(one, signature_key(one.schema)) for one in functions]

@@ -598,3 +598,15 @@ form there, and inside lists none has.
 Make the argument optional with the default `None`, and let the kernel decide.
 """,
 )
+UNMARKED_OUT: Final = _code(
+    51,
+    "out argument that is not marked",
+    """
+The argument that an out overload writes its result to is marked so, and so is the return:
+
+    - func: scale.out(Tensor self, *, Tensor out) -> Tensor
+                                      ^^^^^^^^^^ write `Tensor(a!) out`
+
+Without the mark it is one more argument that is only read, and the overload belongs to no other.
+""",
+)

@@ -8,7 +8,7 @@ from opwright.load import codes, cross_codes
 from opwright.load.report import CrossReport
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
-from opwright.source.diagnostic import did_you_mean
+from opwright.source.diagnostic import Label, did_you_mean
 
 #: Tagged `inplace_view` for what they do to storage, without an out-of-place form that is a view.
 _WITHOUT_VIEW_NAME: Final = frozenset(("resize_", "resize_as_"))
@@ -38,11 +38,9 @@ def without_repetitions(functions: list[NativeFunction], report: CrossReport) ->
 
 def check_names(functions: list[NativeFunction], report: CrossReport) -> None:
     """Reports each structured delegate that does not fit, and each in-place view without its view."""
-    by_name = {function.name.text: function for function in functions}
+    _check_delegates(functions, report)
     plain = {(one.name.base, one.name.dunder) for one in functions if _is_plain(one.name)}
     for function in functions:
-        if function.structured_delegate is not None:
-            _check_delegate(function, function.structured_delegate, by_name, report)
         if function.is_view and function.name.inplace and "inplace_view" not in function.tags:
             message = f"`{function.name}` is an in-place view and is not tagged `inplace_view`"
             report.error(codes.INPLACE_VIEW_TAG, message, report.name(function), help="add `tags: inplace_view`")
@@ -54,21 +52,32 @@ def _is_plain(name: OperatorName) -> bool:
     return not name.inplace and not name.functional_overload
 
 
-def _check_delegate(
-    function: NativeFunction, delegate: OperatorName, by_name: dict[str, NativeFunction], report: CrossReport
-) -> None:
-    target = by_name.get(delegate.text)
-    if report.concerns_absent(delegate.base):
-        return
-    if target is not None:
-        if not target.structured:
-            message = f"`{function.name}` delegates to `{delegate}`, which is not `structured: True`"
-            at = report.value(function, "structured_delegate")
-            report.error(cross_codes.DELEGATE_PLAIN, message, at, also=report.other(target, "not structured"))
-    else:
-        help = did_you_mean(delegate.text, (name for name, one in by_name.items() if one.structured))
-        message = f"`{function.name}` delegates to `{delegate}`, for which there is no entry"
-        report.error(cross_codes.DELEGATE_MISSING, message, report.value(function, "structured_delegate"), help=help)
+def _check_delegates(functions: list[NativeFunction], report: CrossReport) -> None:
+    """Reports structured delegates that are not structured or do not exist, each once."""
+    delegating: dict[OperatorName, list[NativeFunction]] = {}
+    for function in functions:
+        delegate = function.structured_delegate
+        if delegate is not None and not report.concerns_absent(delegate.base):
+            delegating.setdefault(delegate, []).append(function)
+    by_name = {function.name: function for function in functions} if delegating else {}
+    for delegate, sources in delegating.items():
+        target = by_name.get(delegate)
+        if target is not None and target.structured:
+            continue
+        report.faulty_delegates.update(sources)
+        at = report.value(sources[0], "structured_delegate")
+        also = [
+            Label(report.value(other, "structured_delegate"), f"`{other.name}` too", primary=False)
+            for other in sources[1:]
+        ]
+        if target is not None:
+            message = f"`{sources[0].name}` delegates to `{delegate}`, which is not `structured: True`"
+            report.error(cross_codes.DELEGATE_PLAIN, message, at, also=[*report.other(target, "not structured"), *also])
+        else:
+            hint = did_you_mean(delegate.text, (one.name.text for one in functions if one.structured))
+            message = f"`{sources[0].name}` delegates to `{delegate}`, for which there is no entry"
+            help = hint or f"add an entry for `{delegate}` with `structured: True`"
+            report.error(cross_codes.DELEGATE_MISSING, message, at, help=help, also=also)
 
 
 def _check_inplace_view(function: NativeFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:

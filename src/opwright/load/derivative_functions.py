@@ -6,6 +6,7 @@ from typing import Final
 
 from opwright.load import derivative_codes as codes
 from opwright.load.derivative_report import EntryReport
+from opwright.load.nearest import schema_place
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.schema.signature import signature_key
@@ -113,10 +114,3 @@ class FunctionIndex:
                     scalar.span,
                     also=(Label(schema_place(function), "declared here", primary=False),),
                 )
-
-
-def schema_place(function: NativeFunction) -> Span:
-    """Where the entry of a function spells its schema; all of the entry where it is spelt in some other way."""
-    entry = function.entry
-    start = entry.file.text.find(str(function.schema), entry.start, entry.end)
-    return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))

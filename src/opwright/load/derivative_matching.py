@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from opwright.load import derivative_codes as codes
-from opwright.load.derivative_functions import schema_place
 from opwright.load.foreach_derivatives import FOREACH, ForeachSources
 from opwright.load.inplace_formulas import inplace_forward
+from opwright.load.nearest import schema_place
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     Derivatives,

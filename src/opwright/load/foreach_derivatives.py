@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.load import derivative_codes as codes
-from opwright.load.derivative_functions import schema_place
 from opwright.load.formulas import words_of
+from opwright.load.nearest import schema_place
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     Derivative,

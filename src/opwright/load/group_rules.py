@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opwright.load import cross_codes
+from opwright.load.nearest import SAME_ARGUMENTS, first_difference, nearest_overload, renamed_overload
 from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
@@ -32,9 +33,27 @@ def _check_forms(members: dict[SchemaKind, NativeFunction], report: CrossReport)
         message = f"`{scratch.name}` has `_scratch_` arguments and other overloads of its signature"
         report.error(cross_codes.SCRATCH_GROUP, message, report.name(scratch))
     elif SchemaKind.functional not in members and not report.concerns_absent(first.name.base):
-        shown = ", ".join(f"`{one.name}`" for one in members.values())
-        message = f"no functional overload beside {shown}"
-        report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
+        written = list(members.values())
+        if not _tells_misfit(written, report):
+            shown = ", ".join(f"`{one.name}`" for one in written)
+            message = f"no functional overload beside {shown}"
+            report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
+
+
+def _tells_misfit(members: list[NativeFunction], report: CrossReport) -> bool:
+    """Whether there is an overload that was meant as the functional one of others; then it is reported."""
+    shown = ", ".join(f"`{one.name}`" for one in members)
+    message = f"no functional overload beside {shown}"
+    others = [one for one in report.functions if one.kind is SchemaKind.functional]
+    differences = [near for one in members for near in [nearest_overload(one, others)] if near is not None]
+    renamed = renamed_overload(members[0], report.functions)
+    if differences:
+        near = min(differences, key=lambda difference: difference.edits)
+        # The members agree with each other, so the one that stands alone is pointed at.
+        report.difference(cross_codes.NO_FUNCTIONAL, message, near.reversed, help=SAME_ARGUMENTS)
+    elif renamed is not None:
+        report.renamed(cross_codes.NO_FUNCTIONAL, message, members[0], renamed)
+    return bool(differences) or renamed is not None
 
 
 def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
@@ -42,6 +61,10 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
     if report.concerns_absent(group.functional.name.base):
         return
     members = group.functions()
+    functional = group.functional
+    is_asked = not functional.is_synthesized or any(functional.name in one.autogen for one in members)
+    if not is_asked and _tells_misfit([one for one in members if not one.is_synthesized], report):
+        return
     for one in members:
         if one.namespace != group.functional.namespace:
             message = f"`{one.name}` is in namespace `{one.namespace}`, `{group.functional.name}` in another"
@@ -66,9 +89,8 @@ def _report_mixture(one: NativeFunction, group: NativeFunctionsGroup, report: Cr
         report.error(
             cross_codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured")
         )
-    elif one.structured_delegate is not None and one.structured_delegate != group.out.name:
-        message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{group.out.name}`"
-        report.error(cross_codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
+    else:
+        _check_delegate(one, group.out, report)
 
 
 def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
@@ -78,9 +100,16 @@ def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
             message = f"structured `{out.name}` has an implicit composite kernel"
             report.error(cross_codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
     for one in (group.functional, group.inplace):
-        if one is not None and one.structured_delegate is not None and one.structured_delegate != out.name:
-            message = f"`{one.name}` delegates to `{one.structured_delegate}`, its out overload is `{out.name}`"
-            report.error(cross_codes.DELEGATE_OTHER, message, report.value(one, "structured_delegate"))
+        if one is not None:
+            _check_delegate(one, out, report)
+
+
+def _check_delegate(function: NativeFunction, out: NativeFunction, report: CrossReport) -> None:
+    delegate = function.structured_delegate
+    if delegate is not None and delegate != out.name and function not in report.faulty_delegates:
+        message = f"`{function.name}` delegates to `{delegate}`, its out overload is `{out.name}`"
+        help = f"write `structured_delegate: {out.name}`"
+        report.error(cross_codes.DELEGATE_OTHER, message, report.value(function, "structured_delegate"), help=help)
 
 
 def _spelt(kernel: Kernel) -> str:
@@ -115,7 +144,9 @@ def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
         entries = [one.entry for one in members if one.is_synthesized]
         base = next((one for one in members if not one.is_synthesized and one.entry in entries), members[0])
         message = f"the overloads {wanted} are made from `{base.name}`, and no `autogen` says so"
-        report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=f"add `autogen: {wanted}`")
+        schemas = ", ".join(f"`{one.schema}`" for one in members if one.is_synthesized)
+        help = f"add an entry for {schemas}, or `autogen: {wanted}` to have it made"
+        report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=help)
         return
     wrong = next(((one, name) for one in asking for name in one.autogen if name.text not in made), None)
     help = f"write `autogen: {wanted}`" if made else "delete `autogen`"
@@ -136,8 +167,15 @@ def check_view_group(group: ViewGroup, report: CrossReport) -> None:
         _check_copy(view, copy, report)
     elif _needs_copy(view) and not report.concerns_absent(view.name.base):
         message = f"view `{view.name}` has no copying form"
-        help = f"add an entry for `{view.name.base}_copy{_overload(view)}` of the same signature, tagged `view_copy`"
-        report.error(cross_codes.NO_VIEW_COPY, message, report.name(view), help=help)
+        name = f"{view.name.base}_copy"
+        copies = [one for one in report.functions if one.name.base == name and not one.is_synthesized]
+        differences = [near for one in copies for near in [first_difference(one, view)] if near is not None]
+        if differences:
+            near = min(differences, key=lambda difference: difference.edits)
+            report.difference(cross_codes.NO_VIEW_COPY, message, near, help="it takes the arguments of the view")
+        else:
+            help = f"add an entry for `{name}{_overload(view)}` of the same signature, tagged `view_copy`"
+            report.error(cross_codes.NO_VIEW_COPY, message, report.name(view), help=help)
     if inplace is not None:
         _check_inplace_view(view, inplace, report)
 

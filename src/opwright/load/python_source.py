@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from opwright.source.diagnostic import Fault
 from opwright.source.span import Span
+from opwright.source.yaml_faults import conflict_fault
 
 if TYPE_CHECKING:
     from opwright.source.text import SourceFile
@@ -19,6 +20,9 @@ def parsed_module(file: SourceFile, code: str) -> ast.Module:
     try:
         return ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        conflict = conflict_fault(file)
+        if conflict is not None:
+            raise conflict from None
         line = min(getattr(error, "lineno", None) or 1, file.line_count)
         start = file.offset(line)
         message = f"this is not Python: {getattr(error, 'msg', None) or error}"

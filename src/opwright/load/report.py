@@ -7,6 +7,7 @@ from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.load.draft import argument_span, dispatch_key_span, item_span, name_span
+from opwright.load.nearest import Difference
 from opwright.model.native_function import NativeFunction
 from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label
@@ -21,16 +22,19 @@ class CrossReport:
 
     The nodes are not kept while a file is loaded, for few runs have such a fault: then the file is read again. It also
     knows which entries are left out since they have a fault of their own, so that what follows from their absence is
-    not reported: whoever mends the one fault would find the other gone.
+    not reported: whoever mends the one fault would find the other gone. `functions` are those that are loaded, and
+    `faulty_delegates` those of them whose structured delegate has been reported.
     """
 
-    __slots__ = ("_absent", "_entries", "_has_nameless", "_sink")
+    __slots__ = ("_absent", "_entries", "_has_nameless", "_sink", "faulty_delegates", "functions")
 
     def __init__(self, sink: Diagnostics) -> None:
         self._sink: Final = sink
         self._entries: dict[int, Mapping] | None = None
         self._absent: Final[set[str]] = set()
         self._has_nameless = False
+        self.functions: Row[NativeFunction] = ()
+        self.faulty_delegates: Final[set[NativeFunction]] = set()
 
     def leave_out(self, node: Mapping) -> None:
         """Takes down that an entry has a fault and is not loaded."""
@@ -111,6 +115,17 @@ class CrossReport:
     ) -> None:
         """Reports a fault."""
         self._sink.error(code, message, at, label=label, help=help, also=also)
+
+    def difference(self, code: str, subject: str, difference: Difference, *, help: str) -> None:
+        """Reports that an overload does not fit to another one, at both places; `subject` says what follows from it."""
+        message = f"{subject}: {difference.words}"
+        self._sink.error(code, message, difference.place, help=help, also=(difference.other_label,))
+
+    def renamed(self, code: str, message: str, function: NativeFunction, other: NativeFunction) -> None:
+        """Reports that an overload lacks another one, which is there under a name that is spelt nearly the same."""
+        also = self.other(other, "the same arguments")
+        help = f"one of the two names may be misspelt: `{function.name.base}`, `{other.name.base}`"
+        self._sink.error(code, message, self.name(function), help=help, also=also)
 
     def other(self, function: NativeFunction, text: str) -> tuple[Label, ...]:
         """A second label that points to the name of another function."""

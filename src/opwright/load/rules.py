@@ -42,6 +42,8 @@ def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey,
     check_types(draft, schema)
     if schema.arguments.out:
         _check_out(draft)
+    elif schema.name.overload.endswith("out"):
+        _check_out_name(draft, schema)
     if draft.structured or draft.structured_delegate is not None:
         _check_structured(draft, schema, kernels)
     if draft.structured_inherits is not None and not draft.structured:
@@ -76,6 +78,18 @@ def _check_out(draft: Draft) -> None:
     if draft.const_ref_mutables:
         message = "`use_const_ref_for_mutable_tensors` on a function with out arguments"
         draft.fault(codes.CONST_REF_OUT, message, draft.key_span("use_const_ref_for_mutable_tensors"))
+
+
+def _check_out_name(draft: Draft, schema: FunctionSchema) -> None:
+    """An overload that is named as an out one has its `out` marked as written to."""
+    overload = schema.name.overload
+    if overload != "out" and not overload.endswith("_out"):
+        return
+    for one in schema.arguments.keyword_only:
+        if one.name == "out" and one.annotation is None:
+            message = f"`out` of `{schema.name}` is not marked as written to"
+            help = f"write `{one.type.text}(a!) out`, and return `{one.type.text}(a!)`"
+            draft.fault(codes.UNMARKED_OUT, message, argument_span(draft.node, one.text), help=help)
 
 
 def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.load import cross_codes
+from opwright.load.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.load.operations import Operation
 from opwright.load.report import CrossReport
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
@@ -95,8 +96,15 @@ def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> 
         return False
     if out.name.text not in _LONE_OUTS and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
-        help = f"compare its arguments with those of the other overloads of `{out.name.base}`, or add one"
-        report.error(cross_codes.LONE_OUT, message, report.name(out), help=help)
+        near = nearest_overload(out, (one for one in report.functions if one.kind is not SchemaKind.out))
+        renamed = renamed_overload(out, report.functions)
+        if near is not None:
+            report.difference(cross_codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
+        elif renamed is not None:
+            report.renamed(cross_codes.LONE_OUT, message, out, renamed)
+        else:
+            help = f"add an entry for the functional overload of `{out.name.base}`"
+            report.error(cross_codes.LONE_OUT, message, report.name(out), help=help)
     return True
 
 
@@ -134,7 +142,8 @@ def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> l
     return [_synthesized(base, made, tag_by_kind)]
 
 
-def _out_name(name: OperatorName) -> OperatorName:
+def out_name(name: OperatorName) -> OperatorName:
+    """The name of the out overload that is made from an overload of that name."""
     overload = f"{name.overload}_out" if name.overload else "out"
     return operator_name(name.base, overload=overload, dunder=name.dunder)
 
@@ -147,7 +156,7 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     positional = tuple(plain_argument(one) if one is self_arg else one for one in arguments.positional)
     out = argument("out", self_arg.type, None, self_arg.annotation)
     return FunctionSchema(
-        _out_name(schema.name), argument_list(positional, arguments.keyword_only, (out,)), schema.returns
+        out_name(schema.name), argument_list(positional, arguments.keyword_only, (out,)), schema.returns
     )
 
 
@@ -159,7 +168,7 @@ def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annota
         positional = tuple(plain_argument(one) for one in positional)
         keyword_only = tuple(plain_argument(one) for one in arguments.pre_options + arguments.post_options)
     outs, returns = _outs(schema, letters)
-    return FunctionSchema(_out_name(schema.name), argument_list(positional, keyword_only, outs), returns)
+    return FunctionSchema(out_name(schema.name), argument_list(positional, keyword_only, outs), returns)
 
 
 def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:

@@ -6,11 +6,11 @@ The facts are those that PyTorch's generator enforces; each breach is a SchemaFa
 from __future__ import annotations
 
 import keyword
-from typing import Final
+from typing import Final, NoReturn
 
 from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
-from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.schema.function import FunctionSchema, Return, SchemaKind
 from opwright.schema.types import TENSOR, ListType
 
 #: Words that cannot name an argument. `from`, `in`, `lambda` and such fail in Python calls; three are in old use.
@@ -125,8 +125,19 @@ def _check_return_aliases(schema: FunctionSchema, places: _Places) -> None:
         aliases.add(schema.arguments.self_arg.annotation)
     for result in written:
         if result.annotation not in aliases:
-            message = f"return `{result.text}` aliases neither `self` nor an out argument"
-            raise SchemaFault(codes.RETURN_ALIAS, message, *places.result())
+            _refuse_alias(result, schema, places)
+
+
+def _refuse_alias(result: Return, schema: FunctionSchema, places: _Places) -> NoReturn:
+    """The fault of a return that aliases no argument that may be returned."""
+    plain = [one for one in schema.arguments.keyword_only if one.type is result.type and one.annotation is None]
+    unmarked = next((one for one in plain if one.name == "out"), plain[0] if plain else None)
+    if unmarked is None:
+        message = f"return `{result.text}` aliases neither `self` nor an out argument"
+        raise SchemaFault(codes.RETURN_ALIAS, message, *places.result())
+    message = f"`{result.text}` is returned, and `{unmarked.name}` is not marked as written to"
+    help = f"write `{result.text.partition(' ')[0]} {unmarked.name}`"
+    raise SchemaFault(codes.RETURN_ALIAS, message, *places.argument(unmarked.text), help=help)
 
 
 def _check_return_count(schema: FunctionSchema, places: _Places) -> None:

@@ -8,6 +8,7 @@ calls `raise_if_errors`, the gate: no stage works on input that is known to be w
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -318,7 +319,7 @@ def _may_be_misspelt(word: str, candidate: str) -> bool:
 
     Many names end alike: `abs_bakward` is only four letters away from `sum_backward`, and another name all the same.
     """
-    parts, others = (text.replace("-", "_").split("_") for text in (word, candidate))
+    parts, others = (re.split("[-_.]", text) for text in (word, candidate))
     pairs = zip(parts, others, strict=True) if len(parts) == len(others) else [(word, candidate)]
     return all(_edits(part, other) <= max(1, min(len(part), len(other)) // 3) for part, other in pairs)
 

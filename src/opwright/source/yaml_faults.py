@@ -18,7 +18,7 @@ from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault, Label
 from opwright.source.span import SourceText, Span
 
-__all__ = ["encoding_fault", "syntax_fault"]
+__all__ = ["conflict_fault", "encoding_fault", "syntax_fault"]
 
 NOT_YAML = register(
     Code(
@@ -198,8 +198,59 @@ def encoding_fault(file: SourceText) -> Fault:
     )
 
 
+CONFLICT = register(
+    Code(
+        "E0118",
+        "a merge conflict that was not resolved",
+        """
+Git marks what two branches changed in the same place, and leaves the choice to the user:
+
+    <<<<<<< HEAD
+    ^^^^^^^^^^^^ one side begins here
+    - func: abs(Tensor self) -> Tensor
+    =======
+    - func: abs(Tensor self, *, bool fast=False) -> Tensor
+    >>>>>>> fast-abs
+
+Keep what is right of the two sides, and delete the lines with the marks.
+""",
+    )
+)
+#: The lines with which Git marks a conflict: where the one side begins, the other one, and where that ends.
+_CONFLICT = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
+_CONFLICT_MIDDLE = re.compile(r"^={7}\r?$", re.MULTILINE)
+_CONFLICT_END = re.compile(r"^>{7}(?: .*)?$", re.MULTILINE)
+
+
 def syntax_fault(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:
     """The fault that a YAML parser's complaint stands for."""
+    return conflict_fault(file) or _read_complaint(file, error)
+
+
+def conflict_fault(file: SourceText) -> Fault | None:
+    """The fault of a text in which Git left a conflict, at its first line; None where it has none."""
+    marker = _CONFLICT.search(file.text)
+    if marker is None:
+        return None
+    others: list[Label] = []
+    for text, pattern in (("the other side begins here", _CONFLICT_MIDDLE), ("it ends here", _CONFLICT_END)):
+        further = pattern.search(file.text, marker.end())
+        if further is not None:
+            others.append(Label(file.span(*further.span()), text, primary=False))
+    count = sum(1 for _ in _CONFLICT.finditer(file.text))
+    notes = (f"the file has {count} conflicts",) if count > 1 else ()
+    return Fault.at(
+        CONFLICT,
+        "a merge conflict was not resolved",
+        file.span(*marker.span()),
+        label="one side begins here",
+        notes=notes,
+        help="keep what is right of the two sides, and delete the marks of Git",
+        also=others,
+    )
+
+
+def _read_complaint(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:
     complaint = _Complaint(file, error)
     for reading in _READINGS:
         fault = reading(complaint)

@@ -1,0 +1,174 @@
+"""Overloads that nearly belong together: where the schemas of two members of one operation differ first.
+
+The overloads of an operation share their arguments and results. Where one of them is edited alone they fall apart into
+two operations, each of which lacks a member; then the difference is what a user has to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.signature import plain_argument, signature
+from opwright.source.diagnostic import Label, did_you_mean
+from opwright.source.span import Span
+
+__all__ = [
+    "SAME_ARGUMENTS",
+    "Difference",
+    "first_difference",
+    "nearest_overload",
+    "renamed_overload",
+    "schema_place",
+]
+
+SAME_ARGUMENTS: Final = "the functional, in-place and out overloads of an operation have the same arguments and results"
+"""What overloads that do not fit to each other have to keep, as help."""
+
+_RETURNS: Final = ") -> "
+
+
+class Difference(NamedTuple):
+    """Where an overload differs from another one first: the argument of each, or None where one of them has it alone.
+
+    Both are None where the arguments agree and the results differ. `edits` is the number of arguments that differ.
+    """
+
+    function: NativeFunction
+    other: NativeFunction
+    argument: Argument | None
+    other_argument: Argument | None
+    edits: int
+
+    @property
+    def reversed(self) -> Difference:
+        """The same, told of the other overload."""
+        return Difference(self.other, self.function, self.other_argument, self.argument, self.edits)
+
+    @property
+    def words(self) -> str:
+        """The difference in words, as a part of a sentence.
+
+        It starts with the name of the overload.
+        """
+        name, other = f"`{self.function.name}`", f"`{self.other.name}`"
+        if self.argument is not None and self.other_argument is not None:
+            if self.argument.text == self.other_argument.text:
+                return f"{name} takes `{self.argument.text}` at another place than {other}"
+            return f"{name} takes `{self.argument.text}` where {other} takes `{self.other_argument.text}`"
+        if self.argument is not None:
+            return f"{name} takes `{self.argument.text}`, which {other} does not"
+        if self.other_argument is not None:
+            return f"{name} does not take `{self.other_argument.text}`, as {other} does"
+        return f"{name} returns `{_results(self.function.schema)}`, and {other} `{_results(self.other.schema)}`"
+
+    @property
+    def place(self) -> Span:
+        """Where the overload differs: an argument or the results, or its name where it lacks an argument."""
+        return _part_place(self.function, self.argument, self.other_argument)
+
+    @property
+    def other_label(self) -> Label:
+        """The same for the other overload, as a label beside the first."""
+        return Label(_part_place(self.other, self.other_argument, self.argument), f"`{self.other.name}`", primary=False)
+
+
+def first_difference(function: NativeFunction, other: NativeFunction) -> Difference | None:
+    """Where two overloads differ as members of one operation; None where they fit."""
+    from difflib import SequenceMatcher  # Only a run that has a fault needs it.
+
+    ours, theirs = _listed(function), _listed(other)
+    keys = [[key for key, _ in listed] for listed in (ours, theirs)]
+    changes = [
+        code for code in SequenceMatcher(a=keys[0], b=keys[1], autojunk=False).get_opcodes() if code[0] != "equal"
+    ]
+    if not changes:
+        same = _results(signature(function.schema)) == _results(signature(other.schema))
+        return None if same else Difference(function, other, None, None, 1)
+    _, start, end, other_start, other_end = changes[0]
+    return Difference(
+        function,
+        other,
+        ours[start][1] if end > start else None,
+        theirs[other_start][1] if other_end > other_start else None,
+        sum(max(end - start, other_end - other_start) for _, start, end, other_start, other_end in changes),
+    )
+
+
+def nearest_overload(function: NativeFunction, others: Iterable[NativeFunction]) -> Difference | None:
+    """The difference to the overload of the same name that is most like one; None where none is like it."""
+    same_name = [one for one in others if one is not function and _is_written_beside(one, function)]
+    differences = [first_difference(function, other) for other in same_name]
+    # An edit or two make two forms of one operation differ; more of them make another operation.
+    most = 1 + len(function.arguments.non_out) // 3
+    near = [one for one in differences if one is not None and one.edits <= most]
+    return min(near, key=_distance, default=None)
+
+
+def renamed_overload(function: NativeFunction, others: Iterable[NativeFunction]) -> NativeFunction | None:
+    """An overload that fits to one but for the spelling of the operator's name; None where there is none.
+
+    Operators that have their own overload of the kind, as `asin` has beside `sin`, are meant as they are.
+    """
+    written = [one for one in others if not one.is_synthesized and one.namespace == function.namespace]
+    complete = {one.name.base for one in written if one.kind is function.kind}
+    fitting: dict[str, NativeFunction] = {}
+    for one in written:
+        if one.name.base not in complete and first_difference(one, function) is None:
+            fitting.setdefault(one.name.base, one)
+    hint = did_you_mean(function.name.base, fitting)
+    return next((one for base, one in fitting.items() if f"`{base}`" in hint), None)
+
+
+def _is_written_beside(one: NativeFunction, function: NativeFunction) -> bool:
+    """Whether a function has an entry of its own, and the operator name of another one."""
+    names = (one.name.base, one.name.dunder, one.namespace)
+    return not one.is_synthesized and names == (function.name.base, function.name.dunder, function.namespace)
+
+
+def _distance(difference: Difference) -> tuple[int, bool]:
+    return difference.edits, difference.function.name.overload != difference.other.name.overload
+
+
+def _listed(function: NativeFunction) -> list[tuple[tuple[Argument, bool], Argument]]:
+    """The arguments that all forms of an operation share: what has to agree, and the argument itself."""
+    arguments = function.arguments
+    keywords = arguments.pre_options + arguments.post_options
+    positional = [((plain_argument(one), False), one) for one in arguments.positional]
+    return positional + [((plain_argument(one), True), one) for one in keywords]
+
+
+def _results(schema: FunctionSchema) -> str:
+    return str(schema).rpartition(_RETURNS)[2]
+
+
+def _part_place(function: NativeFunction, argument: Argument | None, other: Argument | None) -> Span:
+    if argument is not None:
+        return _argument_place(function, argument.text)
+    whole = schema_place(function)
+    text = str(function.schema)
+    if whole.end - whole.start != len(text):
+        return whole
+    if other is not None:
+        return Span(whole.file, whole.start, whole.start + text.index("("))
+    return Span(whole.file, whole.start + text.rindex(_RETURNS) + len(_RETURNS), whole.end)
+
+
+def schema_place(function: NativeFunction) -> Span:
+    """Where the entry of a function spells its schema; all of the entry where it is spelt in some other way."""
+    entry = function.entry
+    start = entry.file.text.find(str(function.schema), entry.start, entry.end)
+    return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))
+
+
+def _argument_place(function: NativeFunction, text: str) -> Span:
+    """Where the entry of a function spells an argument; its schema where it is spelt in some other way."""
+    whole = schema_place(function)
+    for before in ("(", " "):
+        start = whole.file.text.find(before + text, whole.start, whole.end)
+        end = start + len(before) + len(text)
+        if start >= 0 and whole.file.text[end : end + 1] in (",", ")"):
+            return Span(whole.file, start + len(before), end)
+    return whole
