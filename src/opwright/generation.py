@@ -42,7 +42,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
-    from opwright.build.record import Status
+    from opwright.build.plain_files import Status
     from opwright.release.tables import ShimTables
     from opwright.source.text import SourceFile
 
@@ -422,6 +422,11 @@ class Generation:
         """The paths of the outputs that are not on disk as they should be; nothing is written."""
         maker = Maker(self.job, self._engine.renderer, remembers=False)
         return self._engine.differing(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))))
+
+    def kept_outputs(self) -> list[str]:
+        """The paths of the outputs that belong to the user's sources, which no later run removes."""
+        kept = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
+        return [planned.target for planned in self._engine.plan(emitted(kept, self.job)).outputs]
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
         """Where the lines of each output come from, by its path; after a run."""

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build.writer import STAGING_PREFIX, Writer, write_file
+from opwright.build.plain_files import file_status
+from opwright.build.writer import STAGING_PREFIX, Writer, final_statuses, touch_file, write_file
 from opwright.source.diagnostic import Fault
 
 OLD = {f"ops/op_{number}.h": f"old {number}\n".encode() for number in range(6)}
@@ -157,22 +158,84 @@ def test_permissions_are_kept(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "b.h").stat().st_mode) == 0o640
 
 
-def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
-    """The file that a link leads to is replaced, in its own folder; a link to nothing gets its file."""
-    real = tmp_path / "elsewhere" / "real.h"
-    real.parent.mkdir()
-    real.write_bytes(b"old")
+@pytest.mark.parametrize("target", ["real.h", "missing.h", "link.h", "folder"])
+@pytest.mark.parametrize("data", [b"old", b"new"])
+def test_a_symbolic_link_is_replaced(tmp_path: Path, target: str, data: bytes) -> None:
+    """Where a link stands there is a file afterwards, even of the same bytes; what the link led to stays as it was."""
+    (tmp_path / "real.h").write_bytes(b"old")
+    (tmp_path / "folder").mkdir()
     link = tmp_path / "link.h"
-    link.symlink_to(real)
-    assert write_file(str(link), b"new")
+    link.symlink_to(tmp_path / target)
+    assert write_file(str(link), data)
+    assert not link.is_symlink()
+    assert link.read_bytes() == data
+    assert (tmp_path / "real.h").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "link.h", "real.h"]
+    assert list((tmp_path / "folder").iterdir()) == []
+    assert not write_file(str(link), data)
+
+
+def test_a_discarded_write_leaves_a_link(tmp_path: Path) -> None:
+    """A link is replaced with the commit, not before."""
+    link = tmp_path / "link.h"
+    link.symlink_to(tmp_path / "real.h")
+    with contextlib.suppress(Killed), Writer() as writer:
+        writer.write(str(link), b"new")
+        raise Killed
     assert link.is_symlink()
-    assert real.read_bytes() == b"new"
-    assert not write_file(str(link), b"new")
-    dangling = tmp_path / "dangling.h"
-    dangling.symlink_to(tmp_path / "made" / "later.h")
-    assert write_file(str(dangling), b"new")
-    assert dangling.is_symlink()
-    assert dangling.read_bytes() == b"new"
+    assert staging_folders(tmp_path) == []
+
+
+def test_a_linked_folder_is_followed(tmp_path: Path) -> None:
+    """A file in a folder that is a link is written where the link leads."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "ops").symlink_to(tmp_path / "real")
+    assert write_file(f"{tmp_path}/ops/a.h", b"new")
+    assert (tmp_path / "real" / "a.h").read_bytes() == b"new"
+    assert (tmp_path / "ops").is_symlink()
+
+
+def test_final_statuses_are_those_of_the_files(tmp_path: Path) -> None:
+    """After the commit each status is that on disk; of a file that someone else changed it is none that a file has."""
+    paths = [f"{tmp_path}/{name}.h" for name in ("same", "changed", "new", "foreign")]
+    for path in paths[:2]:
+        write_file(path, b"old")
+    with Writer() as writer:
+        for path, data in zip(paths, [b"old", b"new", b"new", b"new"], strict=True):
+            writer.write(path, data)
+    os.utime(paths[3], ns=(1, 1))
+    final = final_statuses(writer.statuses)
+    assert {path: final[path] for path in paths[:3]} == {path: file_status(os.lstat(path)) for path in paths[:3]}
+    assert final[paths[3]][1] < 0
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "link"])
+def test_a_stamp_is_touched(tmp_path: Path, kind: str) -> None:
+    """A stamp is made with its folder, gets the time of now and keeps its text; a link is replaced."""
+    real, stamp = tmp_path / "real", tmp_path / "stamps" / "done"
+    real.write_text("mine")
+    os.utime(real, (1, 1))
+    if kind != "missing":
+        stamp.parent.mkdir()
+        stamp.symlink_to(real) if kind == "link" else stamp.write_text("text")
+    if kind == "file":
+        os.utime(stamp, (1, 1))
+    touch_file(str(stamp))
+    assert stamp.lstat().st_mtime > 1
+    assert not stamp.is_symlink()
+    assert stamp.read_text() == ("text" if kind == "file" else "")
+    assert (real.read_text(), real.stat().st_mtime) == ("mine", 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_stamp_that_is_no_file_is_a_fault(tmp_path: Path) -> None:
+    """A pipe or a folder in place of a stamp is reported, and not waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("")
+    for place, code in ((tmp_path / "pipe", "E0607"), (tmp_path, "E0607"), (tmp_path / "file" / "stamp", "E0607")):
+        with pytest.raises(Fault) as caught:
+            touch_file(str(place))
+        assert caught.value.diagnostic.code == code
 
 
 def test_a_relative_target_is_written_where_the_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,13 +254,13 @@ def code_of_writing(target: Path) -> str:
 
 
 def test_what_is_not_a_file_is_in_the_way(tmp_path: Path) -> None:
-    """Folders, pipes, links in a circle and files in place of folders are faults, and stay as they are."""
+    """Folders, pipes, files and links in a circle in place of folders are faults, and stay as they are."""
     (tmp_path / "folder.h").mkdir()
     assert code_of_writing(tmp_path / "folder.h") == "E0607"
     os.mkfifo(tmp_path / "pipe.h")
     assert code_of_writing(tmp_path / "pipe.h") == "E0607"
-    (tmp_path / "round.h").symlink_to(tmp_path / "round.h")
-    assert code_of_writing(tmp_path / "round.h") == "E0607"
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    assert code_of_writing(tmp_path / "round" / "a.h") == "E0607"
     (tmp_path / "file").write_bytes(b"old")
     assert code_of_writing(tmp_path / "file" / "a.h") == "E0607"
     assert code_of_writing(tmp_path / "file" / "ops" / "a.h") == "E0607"

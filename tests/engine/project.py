@@ -113,3 +113,13 @@ def times_of(folder: Path) -> dict[str, int]:
 def state_files(project: Project, suffix: str) -> list[Path]:
     """What runs remember, by the ending of the name."""
     return sorted((project.out / ".opwright").glob(f"*{suffix}"))
+
+
+def put(place: Path, kind: str) -> None:
+    """Something other than a file at a place: a pipe, a folder, a link that leads back to itself, or a device."""
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(place if kind == "loop" else "/dev/zero")

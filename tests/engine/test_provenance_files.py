@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from opwright.build import record
-from tests.engine.project import Project, state_files
+from tests.engine.project import Project, put, state_files
 
 
 def where(*words: object) -> subprocess.CompletedProcess[str]:
@@ -78,16 +78,6 @@ def test_what_is_not_a_file_is_not_waited_for(project: Project, kind: str) -> No
         put(place, kind)
         assert where(source(project)).returncode == 1
     assert where(source(project), "--provenance", path).returncode == 1
-
-
-def put(place: Path, kind: str) -> None:
-    """Something other than a file at a place."""
-    if kind == "pipe":
-        os.mkfifo(place)
-    elif kind == "folder":
-        place.mkdir()
-    else:
-        place.symlink_to(place if kind == "loop" else "/dev/zero")
 
 
 @pytest.mark.parametrize("name", ["{outside}", "../secret.json", "link/secret.json", "link.json"])

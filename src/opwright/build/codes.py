@@ -97,8 +97,8 @@ NOT_A_FILE: Final = _code(
     7,
     "something other than a file stands in the way",
     """
-Where an output file belongs there is a folder, a device, a pipe, or a symbolic link that leads back to itself; or
-where an output folder belongs there is a file. Nothing is removed to make room: do that by hand, if it is not needed.
+Where an output file belongs there is a folder, a device or a pipe; or where an output folder belongs there is a file
+or a symbolic link that leads back to itself. Nothing is removed to make room: do that by hand, if it is not needed.
 
     error[E0607]: cannot write `build/aten/src/ATen/Functions.h`: what is there is not a file
 """,

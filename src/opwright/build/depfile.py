@@ -12,12 +12,16 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from opwright.build.codes import NOT_A_FILE
 from opwright.build.plan import Plan, Planned
 from opwright.build.shards import is_everything
 from opwright.build.writer import Writer
 from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from opwright.build.plain_files import Status
 
 __all__ = ["cmake_list", "dependency_lists", "make_rule", "write_dependency_lists"]
 
@@ -94,7 +98,7 @@ def _escaped(path: str) -> str:
 
 def write_dependency_lists(
     path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("cuda",)
-) -> dict[str, tuple[int, int, int]]:
+) -> dict[str, Status]:
     """Writes each list beside `path`, with its prefix before the file's name and before the variable's.
 
     Gives the status of each, by its path, as the writer tells it.

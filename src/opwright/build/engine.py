@@ -22,7 +22,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.build.record import Status
+    from opwright.build.plain_files import Status
     from opwright.emit.emitter import Slots
     from opwright.source.diagnostic import Diagnostic
 

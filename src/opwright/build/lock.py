@@ -13,6 +13,9 @@ from types import TracebackType
 __all__ = ["FolderLock"]
 
 
+_LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
 class FolderLock:
     """A context in which no other run holds the lock of the same folder.
 
@@ -29,7 +32,7 @@ class FolderLock:
     def __enter__(self) -> FolderLock:
         try:
             os.makedirs(self._folder, exist_ok=True)
-            self._handle = os.open(os.path.join(self._folder, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
+            self._handle = os.open(os.path.join(self._folder, "lock"), _LOCK, 0o666)
         except OSError:
             return self
         with contextlib.suppress(OSError):

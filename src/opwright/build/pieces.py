@@ -183,6 +183,8 @@ def _region(
     # Where the chunk of each unit ends, with what joins it to the next; a unit without chunk adds nothing.
     ends = list(accumulate([length + gap if length >= 0 else 0 for length in lengths], initial=0))
     total = max(ends[-1] - gap, 0)
+    if slot.trimmed > total:
+        return None
     text = old[slot.start : slot.start + total - slot.trimmed] + b"\n" * slot.trimmed
     if len(text) != total:
         return None

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from json import loads
 
-from opwright.build.record import Record, Run, replace_state
+from opwright.build.plain_files import read_plain_file, remove_below, remove_flat_folder
+from opwright.build.record import Record, root_of
+from opwright.build.runs import Run, real_folder, replace_state
 from opwright.build.writer import STAGING_PREFIX
 
 __all__ = ["forget_gone_folders", "prune", "remove_stale_staging", "stale_outputs"]
@@ -17,30 +19,45 @@ _HOME_FILE = "folder"
 """The file that says whose state it is, in state folders that stand apart from their output folders."""
 
 
-def stale_outputs(
-    run: Run, earlier: Record, others: Iterable[Record], made: Collection[str], roots: Iterable[str]
-) -> set[str]:
-    """The files that the earlier run of the same kind made and this one does not make.
+def stale_outputs(run: Run, earlier: Record, others: Iterable[Record], made: Collection[str]) -> set[str]:
+    """The files that earlier runs of the same kind made and this one does not make.
 
     A file that a run of another kind made too is none of them, unless all that such runs make this one makes as well.
-    Nothing outside the run's folders is one, whatever the record says.
+    Nor is a file behind a link that leads out of the folders that the user chose.
     """
-    gone = earlier.outputs.keys() - set(made)
+    gone = earlier.own_outputs() - set(made)
     for other in others:
         if not _covers(run, other):
             gone -= other.outputs.keys()
-    prefixes = tuple(f"{os.path.realpath(root).replace(os.sep, '/')}/" for root in roots)
-    return {path for path in gone if path.startswith(prefixes) and "/../" not in path}
+    prefixes = tuple(f"{root}/" for root in _tops(run))
+    return {path for path in gone if path.startswith(prefixes)}
 
 
-def prune(paths: Iterable[str]) -> int:
-    """Removes files, and counts those that were there."""
-    removed = 0
+def _tops(run: Run) -> dict[str, str]:
+    """The real path of each output folder that files are removed from, and that of the folder it must not leave.
+
+    An output folder below the run's own folder must not leave this; one elsewhere was chosen by the user as it is.
+    """
+    home = real_folder(run.home)
+    tops = {}
+    for name, root in run.roots.items():
+        if os.path.isabs(run.folders[name]):
+            tops[root] = root
+        elif f"{root}/".startswith(f"{home}/"):
+            tops[root] = home
+    return tops
+
+
+def prune(run: Run, paths: Iterable[str]) -> int:
+    """Removes stale outputs of a run, and counts those that were there. Links are not followed, and not removed."""
+    tops = _tops(run)
+    below: dict[str, list[str]] = {}
     for path in paths:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-            removed += 1
-    return removed
+        name = root_of(run.roots, path.rpartition("/")[0])
+        top = None if name is None else tops.get(run.roots[name])
+        if top is not None:
+            below.setdefault(top, []).append(path[len(top) + 1 :])
+    return sum(remove_below(top or "/", relative) for top, relative in below.items())
 
 
 def _covers(run: Run, other: Record) -> bool:
@@ -51,7 +68,7 @@ def _covers(run: Run, other: Record) -> bool:
     same = {name: value for name, value in mine.items() if name != "families"} == {
         name: value for name, value in its.items() if name != "families"
     }
-    return same and isinstance(families, list) and set(run.families).issuperset(families)
+    return same and isinstance(families, list) and all(family in run.families for family in families)
 
 
 def remove_stale_staging(folders: Iterable[str]) -> None:
@@ -60,7 +77,7 @@ def remove_stale_staging(folders: Iterable[str]) -> None:
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith(STAGING_PREFIX) and not _is_running(entry):
-                    _remove(entry.path)
+                    remove_flat_folder(entry.path)
 
 
 def forget_gone_folders(run: Run) -> None:
@@ -73,9 +90,10 @@ def forget_gone_folders(run: Run) -> None:
     replace_state(os.path.join(run.state_folder, _HOME_FILE), os.path.realpath(run.home).encode(*_PATH_BYTES))
     with contextlib.suppress(OSError), os.scandir(os.path.dirname(run.state_folder)) as entries:
         for entry in entries:
-            with contextlib.suppress(OSError), open(os.path.join(entry.path, _HOME_FILE), "rb") as stream:
-                if not os.path.isdir(stream.read().decode(*_PATH_BYTES)):
-                    _remove(entry.path)
+            with contextlib.suppress(OSError, ValueError):
+                home = read_plain_file(os.path.join(entry.path, _HOME_FILE)).decode(*_PATH_BYTES)
+                if not os.path.isdir(home):
+                    remove_flat_folder(entry.path)
 
 
 _PATH_BYTES = ("utf-8", "surrogateescape")
@@ -97,9 +115,3 @@ def _is_running(entry: os.DirEntry[str]) -> bool:
         return True
     return True
 
-
-def _remove(folder: str) -> None:
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            os.unlink(f"{folder}/{name}")
-        os.rmdir(folder)

@@ -3,7 +3,10 @@
 A record is a file `.opwright/NAME.record`: a line with the format's number, a checksum and the length of the rest, then
 JSON. There is one for each kind of run, because several runs may share a folder: PyTorch's build makes headers,
 sources and `Declarations.yaml` each with a run of its own. A record that is damaged, of another format, or of another
-kind whose name collides is as good as none.
+kind whose name collides is ignored.
+
+A record may also be forged, or copied from another folder. So it names each output by its output folder and the path
+below that folder; when it is loaded, paths are checked to stay there, and every value to be of its type.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import sys
 import zlib
 from json import dumps, loads
 
-from opwright.build.plain_files import read_plain_file
+from opwright.build.plain_files import file_status, read_plain_file, stays_below
+from opwright.build.runs import real_folder, replace_state
 from opwright.build.watch import Watched
 
 TYPE_CHECKING = False
@@ -22,77 +26,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, TypeAlias
 
-    Status: TypeAlias = "tuple[int, int, int]"
-    """Size, time of change in nanoseconds and inode of an output."""
+    from opwright.build.plain_files import Status
+    from opwright.build.runs import Run
+
+    _Columns: TypeAlias = "tuple[list[str], list[int], list[int], list[int]]"
+    """Names of files in one folder, and each value of their statuses."""
 
 __all__ = [
-    "STATE_FOLDER",
     "Record",
-    "Run",
     "load_record",
     "load_records",
     "record_paths",
     "recorded_facts",
+    "root_of",
     "tool_identity",
     "write_record",
 ]
 
-STATE_FOLDER = ".opwright"
-"""The folder below an output folder that has what runs remember there. It may be deleted at any time."""
-
-_FORMAT = "opwright-record 1"
+_FORMAT = "opwright-record 2"
 _SUFFIX = ".record"
-
-
-class Run:
-    """What identifies a run: the output folder that it is remembered in, its kind, and all that was asked for.
-
-    Runs of one kind make the same files, as far as their inputs and options agree: a later one takes the place of an
-    earlier one. `kind` has the folders and what else tells them apart. What is remembered stands in the output folder,
-    or in the user's cache where nothing but outputs may stand there (`apart`).
-    """
-
-    __slots__ = ("apart", "families", "home", "kind", "request", "state_folder")
-
-    def __init__(
-        self,
-        home: str,
-        kind: Mapping[str, object],
-        request: Mapping[str, object],
-        families: Iterable[str] = (),
-        *,
-        apart: bool = False,
-    ) -> None:
-        self.home = home
-        self.apart = apart
-        self.state_folder = _state_folder_apart(home) if apart else os.path.join(home, STATE_FOLDER)
-        self.families = tuple(families)
-        self.kind = dumps({**kind, "families": sorted(self.families)}, sort_keys=True)
-        self.request = dumps(request, sort_keys=True)
-
-    def state_path(self, suffix: str) -> str:
-        """The path of something that runs of this kind remember."""
-        encoded = self.kind.encode()
-        name = f"{zlib.crc32(encoded):08x}{zlib.adler32(encoded):08x}"
-        return os.path.join(self.state_folder, name + suffix)
-
-
-def _state_folder_apart(home: str) -> str:
-    """Where the user's cache has what runs into an output folder remember."""
-    from opwright.release.places import cache_folder
-
-    real = os.path.realpath(home).encode("utf-8", "surrogateescape")
-    return os.path.join(cache_folder(), "state", f"{zlib.crc32(real):08x}{zlib.adler32(real):08x}")
+_STATUS_SIZE = 3
 
 
 class Record:
     """What a run read, made and said.
 
-    `outputs` maps the path of every output to its status right after the run, `facts` are what the program says about
-    the run when there is nothing to do.
+    `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
+    outside of its output folders, such as dependency files. `kept` are outputs that belong to the sources and are never
+    removed. `left` are outputs of earlier runs that are made no longer and were not removed. `facts` are what the
+    program says about the run when there is nothing to do.
     """
 
-    __slots__ = ("facts", "kind", "outputs", "request", "tool", "watched")
+    __slots__ = ("facts", "kept", "kind", "left", "others", "outputs", "request", "tool", "watched")
 
     def __init__(
         self,
@@ -102,6 +67,10 @@ class Record:
         watched: Watched,
         outputs: Mapping[str, Status],
         facts: Mapping[str, str | int],
+        *,
+        others: Mapping[str, Status],
+        kept: Iterable[str] = (),
+        left: Iterable[str] = (),
     ) -> None:
         self.kind = kind
         self.request = request
@@ -109,10 +78,15 @@ class Record:
         self.watched = watched
         self.outputs = outputs
         self.facts = facts
+        self.others = others
+        self.kept = frozenset(kept)
+        self.left = frozenset(left)
 
     def is_current(self, run: Run) -> bool:
         """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
         if run.request != self.request or self.tool != tool_identity() or not self.watched.holds():
+            return False
+        if run.prunes and self.left:
             return False
         # Last, because there are most of them.
         if not self.outputs_hold():
@@ -122,32 +96,38 @@ class Record:
         return True
 
     def outputs_hold(self) -> bool:
-        """Whether every output is there as the run left it."""
-        return len(self.intact_outputs()) == len(self.outputs)
+        """Whether everything that the run wrote is there as the run left it."""
+        return len(self.intact_outputs()) == len(self.outputs) and len(_intact(self.others)) == len(self.others)
 
     def intact_outputs(self) -> dict[str, Status]:
         """The outputs that are as the run left them."""
-        folders: dict[str, dict[str, Status]] = {}
-        for path, status in self.outputs.items():
-            folder, _, name = path.rpartition("/")
-            folders.setdefault(folder, {})[name] = status
-        intact: dict[str, Status] = {}
-        for folder, expected in folders.items():
-            with contextlib.suppress(OSError):
-                intact.update(_intact(folder, expected))
-        return intact
+        return _intact(self.outputs)
+
+    def own_outputs(self) -> set[str]:
+        """The outputs that runs of this kind remove once they are made no longer."""
+        return {*(self.outputs.keys() - self.kept), *self.left}
 
 
-def _intact(folder: str, expected: dict[str, Status]) -> list[tuple[str, Status]]:
-    found = []
+def _intact(statuses: Mapping[str, Status]) -> dict[str, Status]:
+    folders: dict[str, dict[str, Status]] = {}
+    for path, status in statuses.items():
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, {})[name] = status
+    intact: dict[str, Status] = {}
+    for folder, expected in folders.items():
+        with contextlib.suppress(OSError):
+            intact.update(_intact_in(folder, expected))
+    return intact
+
+
+def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Status]]:
+    intact = []
     with os.scandir(folder) as entries:
         for entry in entries:
             status = expected.get(entry.name)
-            if status is not None:
-                now = entry.stat()
-                if (now.st_size, now.st_mtime_ns, now.st_ino) == status:
-                    found.append((f"{folder}/{entry.name}", status))
-    return found
+            if status is not None and file_status(entry.stat(follow_symlinks=False)) == status:
+                intact.append((f"{folder}/{entry.name}", status))
+    return intact
 
 
 def tool_identity() -> str:
@@ -175,8 +155,14 @@ def _module_lines(folder: str) -> Iterator[str]:
 
 def load_record(run: Run) -> Record | None:
     """The record of the last run of this kind, or None when there is none that can be trusted."""
-    record = _loaded(run.state_path(_SUFFIX))
+    record = _loaded(run.state_path(_SUFFIX), run)
     return record if record is not None and record.kind == run.kind else None
+
+
+def load_records(run: Run) -> list[Record]:
+    """The records of all other kinds of runs into the same folder."""
+    records = [_loaded(path, run) for path in record_paths(run.state_folder)]
+    return [record for record in records if record is not None and record.kind != run.kind]
 
 
 def record_paths(state_folder: str) -> list[str]:
@@ -190,47 +176,93 @@ def record_paths(state_folder: str) -> list[str]:
 
 def recorded_facts(path: str) -> Mapping[str, str | int]:
     """What a record says about its run; nothing if it cannot be trusted."""
-    record = _loaded(path)
-    return {} if record is None else record.facts
-
-
-def load_records(run: Run) -> list[Record]:
-    """The records of all other kinds of runs into the same folder."""
-    loaded = map(_loaded, record_paths(run.state_folder))
-    return [record for record in loaded if record is not None and record.kind != run.kind]
-
-
-def _loaded(path: str) -> Record | None:
     try:
-        header, _, body = read_plain_file(path).partition(b"\n")
-        if header.decode() != _header(body):
-            return None
-        data: dict[str, Any] = loads(body)
-        outputs: dict[str, Status] = {}
-        for folder, (names, sizes, changes, inodes) in data["outputs"].items():
-            paths = [f"{folder}/{name}" for name in names]
-            outputs.update(zip(paths, zip(sizes, changes, inodes, strict=True), strict=True))
-        watched = Watched(data["files"], data["folders"])
-        return Record(data["kind"], data["request"], data["tool"], watched, outputs, data["facts"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Whatever is wrong with it, a run without a record writes it anew.
-        return None
+        facts: Mapping[str, str | int] = _read(path)["facts"]
+    except _DAMAGE:
+        return {}
+    return facts
+
+
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a record raises that is damaged or forged; a run without a record writes it anew."""
+
+
+def _read(path: str) -> dict[str, Any]:
+    """The data of a record, with texts and facts checked."""
+    header, _, body = read_plain_file(path).partition(b"\n")
+    if header.decode() != _header(body):
+        raise ValueError("the checksum is another one")
+    data: dict[str, Any] = loads(body)
+    if not {type(data["kind"]), type(data["request"]), type(data["tool"])} == {str}:
+        raise TypeError("a text is needed")
+    if {type(fact) for fact in data["facts"].values()} - {str, int}:
+        raise TypeError("a fact is a text or a number")
+    return data
 
 
 def _header(body: bytes) -> str:
     return f"{_FORMAT} {zlib.crc32(body):08x} {len(body)}"
 
 
+def _loaded(path: str, run: Run) -> Record | None:
+    """A record of a run into the same folder as another one."""
+    try:
+        data = _read(path)
+        roots = run.roots if data["kind"] == run.kind else _roots(run.home, data["kind"])
+        return Record(
+            data["kind"],
+            data["request"],
+            data["tool"],
+            Watched.recorded(data["files"], data["folders"]),
+            dict(_statuses(_stored_folders(roots, data["outputs"]))),
+            data["facts"],
+            others=dict(_statuses(data["others"].items())),
+            kept=_paths(_stored_folders(roots, data["kept"])),
+            left=_paths(_stored_folders(roots, data["left"])),
+        )
+    except _DAMAGE:
+        return None
+
+
+def _roots(home: str, kind: str) -> dict[str, str]:
+    """The real paths of the output folders that a kind names."""
+    return {name: real_folder(os.path.join(home, folder)) for name, folder in loads(kind)["folders"].items()}
+
+
+def _stored_folders(roots: Mapping[str, str], stored: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The path of each folder that a record stores something of. Raises ValueError for one outside of its root."""
+    for name, folders in stored.items():
+        for folder, content in folders.items():
+            if folder and not stays_below(folder):
+                raise ValueError("a path leads out of its folder")
+            yield f"{roots[name]}/{folder}" if folder else roots[name], content
+
+
+def _statuses(folders: Iterable[tuple[str, _Columns]]) -> Iterator[tuple[str, Status]]:
+    for folder, (names, *columns) in folders:
+        _check_names(names)
+        if len(columns) != _STATUS_SIZE or any(set(map(type, column)) - {int} for column in columns):
+            raise TypeError("a status is three numbers")
+        yield from zip([f"{folder}/{name}" for name in names], zip(*columns, strict=True), strict=True)
+
+
+def _paths(folders: Iterable[tuple[str, list[str]]]) -> Iterator[str]:
+    for folder, names in folders:
+        _check_names(names)
+        yield from [f"{folder}/{name}" for name in names]
+
+
+def _check_names(names: list[str]) -> None:
+    """Raises ValueError or TypeError where a name of a file is none."""
+    joined = "/".join(names)
+    if joined.count("/") != max(len(names) - 1, 0) or "\0" in joined or not {"", ".", ".."}.isdisjoint(names):
+        raise ValueError("a name leads out of its folder")
+    if os.sep != "/" and os.sep in joined:
+        raise ValueError("a name leads out of its folder")
+
+
 def write_record(run: Run, record: Record) -> None:
     """Keeps a record. Where that cannot be done the next run does more than it needs to, which is no fault."""
-    columns: dict[str, tuple[list[str], list[int], list[int], list[int]]] = {}
-    for path, (size, changed, inode) in record.outputs.items():
-        folder, _, name = path.rpartition("/")
-        names, sizes, changes, inodes = columns.setdefault(folder, ([], [], [], []))
-        names.append(name)
-        sizes.append(size)
-        changes.append(changed)
-        inodes.append(inode)
     body = dumps(
         {
             "kind": record.kind,
@@ -238,21 +270,47 @@ def write_record(run: Run, record: Record) -> None:
             "tool": record.tool,
             "files": record.watched.files,
             "folders": record.watched.folders,
-            "outputs": columns,
+            "outputs": _by_root(run.roots, _columns(record.outputs)),
+            "others": _columns(record.others),
+            "kept": _by_root(run.roots, _names(record.kept)),
+            "left": _by_root(run.roots, _names(record.left)),
             "facts": record.facts,
         }
     ).encode()
     replace_state(run.state_path(_SUFFIX), _header(body).encode() + b"\n" + body)
 
 
-def replace_state(path: str, data: bytes) -> bool:
-    """Replaces a file of the state folder, whole, and says whether that was possible."""
-    temporary = f"{path}.{os.getpid()}.new"
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(temporary, "wb") as stream:
-            stream.write(data)
-        os.replace(temporary, path)
-    except OSError:
-        return False
-    return True
+def _columns(statuses: Mapping[str, Status]) -> dict[str, _Columns]:
+    """Statuses by folder, each value in a column of its own."""
+    folders: dict[str, _Columns] = {}
+    for path, values in statuses.items():
+        folder, _, name = path.rpartition("/")
+        names, *columns = folders.setdefault(folder, ([], [], [], []))
+        names.append(name)
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return folders
+
+
+def _names(paths: Iterable[str]) -> dict[str, list[str]]:
+    folders: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    return folders
+
+
+def _by_root(roots: Mapping[str, str], folders: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """What folders hold, by the name of the output folder that each is below, and the path from there."""
+    stored: dict[str, dict[str, object]] = {}
+    for folder, content in folders.items():
+        name = root_of(roots, folder)
+        if name is not None:
+            stored.setdefault(name, {})[folder[len(roots[name]) + 1 :]] = content
+    return stored
+
+
+def root_of(roots: Mapping[str, str], folder: str) -> str | None:
+    """The name of the innermost output folder that a folder is in, or None if it is in none of them."""
+    above = [name for name, root in roots.items() if f"{folder}/".startswith(f"{root}/")]
+    return max(above, key=lambda name: len(roots[name]), default=None)

@@ -70,7 +70,9 @@ class UnitTokens:
         if isinstance(unit, _ATOMS):
             return self._atoms.get(unit) or self._atom(unit)
         if unit is None or isinstance(unit, int):
-            return b"%r " % unit
+            token = b"%r " % unit
+            # Tokens of files are strung together, so all have the same size.
+            return token.ljust(TOKEN_SIZE) if len(token) <= TOKEN_SIZE else digest(token.decode())
         return self._record(unit)
 
     def _row(self, row: Sequence[object]) -> bytes | None:

@@ -1,8 +1,8 @@
 """The files that a run read, as they were: what tells a later run, mostly without reading them, that none changed.
 
-A file whose size, time of change and inode are the recorded ones is taken to be the same; any other is read, and
-compared by its SHA-256. A file that changed only just before it was recorded could change again within the same tick
-of the file system's clock, so it is read in any case.
+A file with the recorded size, times and inode is the same. Any other file is read, and compared by its SHA-256. A file
+that changed only just before it was recorded could change again within the same tick of the file system's clock, so it
+is read in any case.
 
 Modules that decide whether there is anything to do import little: importing `typing` would take longer than deciding.
 """
@@ -10,22 +10,36 @@ Modules that decide whether there is anything to do import little: importing `ty
 from __future__ import annotations
 
 import os
+import stat
 import time
+
+from opwright.build.plain_files import file_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
+
+    from opwright.build.plain_files import Status
 
     Mark: TypeAlias = "list[int | str] | None"
-    """Size, time of change in nanoseconds, inode and SHA-256 of a file; None of one that is not there."""
+    """The status of a file (see `file_status`) and its SHA-256; None if it is not there."""
 
 __all__ = ["Watched"]
 
 _SETTLED_NS = 2_000_000_000
 """How old a change must be to be told from the next one by its time: the coarsest file systems count in 2 s."""
 
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""How files are opened: a pipe in place of one is not waited for."""
+
 _UNSETTLED = -1
+"""In place of the times of a file that changed just before it was recorded."""
+
+_UNKNOWN = ""
+"""In place of the SHA-256 of a file that changed while the run read it: which contents it read cannot be told."""
+
+_MARK_TYPES = [int, int, int, str]
 
 _LARGE = 1 << 24
 """Files above this size, such as wheels, are known by their status alone: reading one takes longer than a run."""
@@ -39,17 +53,47 @@ class Watched:
     True
     """
 
-    __slots__ = ("_refreshed", "files", "folders")
+    __slots__ = ("_refreshed", "_stamps", "files", "folders")
 
     def __init__(self, files: Mapping[str, Mark], folders: Mapping[str, Sequence[str] | None]) -> None:
         self.files = dict(files)
         self.folders = dict(folders)
         self._refreshed = False
+        self._stamps: dict[str, Status | None] = {}
 
     @classmethod
     def taken(cls, files: Iterable[str], folders: Iterable[str]) -> Watched:
         """The state of files and folders now. Take it before the files are read: a change between is then seen."""
-        return cls({path: _mark(path) for path in files}, {path: _names(path) for path in folders})
+        files, folders = list(files), list(folders)
+        stamps = {path: _stamp(path) for path in (*files, *folders)}
+        watched = cls({path: _mark(path) for path in files}, {path: _names(path) for path in folders})
+        watched._stamps = stamps
+        return watched
+
+    @classmethod
+    def recorded(cls, files: Mapping[str, Any], folders: Mapping[str, Any]) -> Watched:
+        """The state that a record has. Raises TypeError where a value is of a wrong type."""
+        for mark in files.values():
+            if mark is not None and list(map(type, mark)) != _MARK_TYPES:
+                raise TypeError("a mark is three numbers and a digest")
+        for names in folders.values():
+            if names is not None and (type(names) is not list or set(map(type, names)) - {str}):
+                raise TypeError("the names in a folder are texts")
+        return cls(files, folders)
+
+    def distrust_changed(self) -> None:
+        """Forget the contents of every file, and the names in every folder, that changed since this state was taken.
+
+        Call it when the run has read everything. A file that changed meanwhile, even if it changed back, may have been
+        read with other contents than those recorded here; the next run then does not take it for unchanged.
+        """
+        for path, stamp in self._stamps.items():
+            if _stamp(path) == stamp:
+                continue
+            if path in self.folders:
+                self.folders[path] = [_UNKNOWN]
+            if path in self.files:
+                self.files[path] = [0, _UNSETTLED, 0, _UNKNOWN]
 
     @property
     def refreshed(self) -> bool:
@@ -69,33 +113,43 @@ class Watched:
             return mark is None
         if mark is None:
             return False
-        size, changed, inode, digest = mark
+        size, times, inode, digest = mark
         if status.st_size != size:
             return False
-        if status.st_mtime_ns == changed and status.st_ino == inode:
+        if file_status(status) == (size, times, inode):
             return True
-        found = _mark(path)
-        if found is None or found[3] != digest:
+        now = _mark(path)
+        if now is None or now[-1] != digest:
             return False
-        if found[1] != _UNSETTLED:
-            self.files[path] = found
+        if now[1] != _UNSETTLED:
+            self.files[path] = now
             self._refreshed = True
         return True
+
+
+def _stamp(path: str) -> Status | None:
+    """The status of a file or folder, to be compared with a later one; None if it is not there."""
+    try:
+        return file_status(os.stat(path))
+    except OSError:
+        return None
 
 
 def _mark(path: str) -> Mark:
     import hashlib
 
     try:
-        with open(path, "rb") as stream:
+        with open(os.open(path, _READ), "rb") as stream:
             # The status is asked first: a change while the file is read makes it look older than it is.
             status = os.fstat(stream.fileno())
-            large = status.st_size > _LARGE
-            digest = f"{status.st_mtime_ns} {status.st_ino}" if large else hashlib.sha256(stream.read()).hexdigest()
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            size, times, inode = file_status(status)
+            digest = f"{times} {inode}" if size > _LARGE else hashlib.sha256(stream.read()).hexdigest()
     except OSError:
         return None
-    settled = time.time_ns() - status.st_mtime_ns > _SETTLED_NS
-    return [status.st_size, status.st_mtime_ns if settled else _UNSETTLED, status.st_ino, digest]
+    settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
+    return [size, times if settled else _UNSETTLED, inode, digest]
 
 
 def _names(path: str) -> list[str] | None:

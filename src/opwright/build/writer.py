@@ -12,13 +12,19 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from itertools import count
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
+from opwright.build.plain_files import file_status
 from opwright.source.diagnostic import Fault
 
-__all__ = ["STAGING_PREFIX", "Writer", "file_holds", "make_folder", "write_file"]
+if TYPE_CHECKING:
+    from opwright.build.plain_files import Status
+
+__all__ = ["STAGING_PREFIX", "Writer", "file_holds", "final_statuses", "make_folder", "touch_file", "write_file"]
 
 STAGING_PREFIX = ".opwright-"
 """How the name of each staging folder starts; one that stands without a run was left by a run that was killed."""
@@ -45,14 +51,14 @@ class Writer:
     >>> changed, again
     (True, False)
 
-    Folders that are missing are made. An existing file keeps its permissions. A target that is a symbolic link stays
-    one: the file that it leads to is replaced. Errors of the system become a Fault (E0605 to E0608).
+    Folders that are missing are made. An existing file keeps its permissions. A target that is a symbolic link is
+    replaced by a file, and what it leads to is left alone. Errors of the system become a Fault (E0605 to E0608).
     """
 
     __slots__ = ("_created", "_numbers", "_pending", "_staging", "_token", "statuses")
 
-    statuses: dict[str, tuple[int, int, int]]
-    """Of every file that was handed in: its size, time of change in nanoseconds, and inode, once it is committed."""
+    statuses: dict[str, Status]
+    """The status of every file that was handed in. Those of changed files are provisional until `final_statuses`."""
 
     def __init__(self) -> None:
         self.statuses = {}
@@ -75,28 +81,26 @@ class Writer:
 
     def write(self, target: str, data: bytes) -> bool:
         """Whether the file at a path differs from these contents; if so, they are in place once `commit` returns."""
-        path = target
         try:
             try:
                 status = os.lstat(target)
-                if stat.S_ISLNK(status.st_mode):
-                    target = os.path.realpath(target)
-                    status = os.lstat(target)
             except FileNotFoundError:
-                self.statuses[path] = self._create(target, data)
+                self.statuses[target] = self._create(target, data)
                 return True
-            if not stat.S_ISREG(status.st_mode):
+            is_link = stat.S_ISLNK(status.st_mode)
+            if not is_link and not stat.S_ISREG(status.st_mode):
                 raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: what is there is not a file")
-            if status.st_size == len(data) and _holds(target, data):
+            if not is_link and status.st_size == len(data) and _holds(target, data):
                 # Two paths may be one file; what the later one says then holds.
                 self._pending.pop(target, None)
-                self.statuses[path] = (status.st_size, status.st_mtime_ns, status.st_ino)
+                self.statuses[target] = file_status(status)
                 return False
-            staged, self.statuses[path] = self._staged(target, data)
+            staged, self.statuses[target] = self._staged(target, data)
             self._pending[target] = staged
-            with contextlib.suppress(PermissionError):
-                # Some file systems have no permissions to keep.
-                os.chmod(staged, stat.S_IMODE(status.st_mode))
+            if not is_link:
+                with contextlib.suppress(PermissionError):
+                    # Some file systems have no permissions to keep.
+                    os.chmod(staged, stat.S_IMODE(status.st_mode))
             return True
         except OSError as error:
             raise _fault(target, error) from None
@@ -128,14 +132,14 @@ class Writer:
         self._staging.clear()
         self._pending.clear()
 
-    def _create(self, target: str, data: bytes) -> tuple[int, int, int]:
+    def _create(self, target: str, data: bytes) -> Status:
         """Makes a file that was not there. Waiting for the commit with the rename would cost half as much again."""
         staged, status = self._staged(target, data)
         self._created.append(target)
         os.replace(staged, target)
         return status
 
-    def _staged(self, target: str, data: bytes) -> tuple[str, tuple[int, int, int]]:
+    def _staged(self, target: str, data: bytes) -> tuple[str, Status]:
         """The path and the status of a complete temporary file with these contents."""
         folder = target.rpartition("/")[0] or ("/" if target.startswith("/") else ".")
         staging = self._staging.get(folder)
@@ -150,7 +154,7 @@ class Writer:
             status = os.fstat(handle)
         finally:
             os.close(handle)
-        return staged, (status.st_size, status.st_mtime_ns, status.st_ino)
+        return staged, (status.st_size, -status.st_mtime_ns, status.st_ino)
 
     def _staging_folder(self, folder: str) -> str:
         """A new folder for temporary files, on the same file system as the files that it is for."""
@@ -174,6 +178,39 @@ def write_file(target: str, data: bytes) -> bool:
         return writer.write(target, data)
 
 
+def touch_file(path: str) -> None:
+    """Gives a file the time of now. It is made where there is none, with its folder.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            os.utime(path)
+            return
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise _fault(path, error) from None
+    write_file(path, b"")
+
+
+def final_statuses(statuses: Mapping[str, Status]) -> dict[str, Status]:
+    """The statuses that a writer gave, final for all files: to be asked for after the commit.
+
+    Moving a file into its place sets its time of change. So until then the status of a changed file is provisional: its
+    size, its time of modification as a negative number, and its inode.
+    """
+    final = dict(statuses)
+    for path, (size, times, inode) in statuses.items():
+        if times < 0:
+            with contextlib.suppress(OSError):
+                now = os.lstat(path)
+                # A file that someone else changed since is not taken for the one that was written.
+                if (now.st_size, -now.st_mtime_ns, now.st_ino) == (size, times, inode):
+                    final[path] = file_status(now)
+    return final
+
+
 def make_folder(path: str) -> None:
     """Makes a folder with those above it, where it is not there yet.
 
@@ -186,9 +223,9 @@ def make_folder(path: str) -> None:
 
 
 def file_holds(path: str, data: bytes) -> bool:
-    """Whether a file is there and holds exactly these bytes."""
+    """Whether a file is there, and not a link to one, that holds exactly these bytes."""
     try:
-        return _holds(path, data)
+        return stat.S_ISREG(os.lstat(path).st_mode) and _holds(path, data)
     except OSError:
         return False
 

@@ -18,6 +18,7 @@ __all__ = [
     "add_backend_arguments",
     "add_input_arguments",
     "add_native_aot_argument",
+    "add_prune_argument",
     "add_selection_arguments",
     "ask_whole_download",
     "not_empty",
@@ -59,6 +60,13 @@ def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
         metavar="DIR",
         help="from 2.15 on: the folder of `NAME/aot.py` that declare kernels compiled ahead of time (default: "
         "torch/_native/ops of the same PyTorch); empty for none",
+    )
+
+
+def add_prune_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--prune` of the programs that take the arguments of PyTorch's: those leave what they once wrote."""
+    parser.add_argument(
+        "--prune", action="store_true", help="remove files that earlier runs wrote and that are made no longer"
     )
 
 

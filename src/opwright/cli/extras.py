@@ -7,14 +7,14 @@ import json
 import os
 import sys
 
-from opwright.build.writer import Writer, make_folder
+from opwright.build.writer import Writer, touch_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from opwright.build.plain_files import Status
     from opwright.build.plan import Plan
-    from opwright.build.record import Status
     from opwright.build.watch import Watched
     from opwright.generation import Generation, Outcome
     from opwright.source.diagnostic import Diagnostics
@@ -36,9 +36,7 @@ def print_outputs(plan: Plan, form: str) -> None:
 def write_stamp(path: str | None) -> None:
     """Give the file that tells build systems of the last run the time of now."""
     if path is not None:
-        make_folder(os.path.dirname(path))
-        with open(path, "ab"):
-            os.utime(path)
+        touch_file(path)
 
 
 def write_extras(

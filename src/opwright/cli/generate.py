@@ -27,7 +27,7 @@ from opwright.emit.registry import FAMILIES, chosen_families
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.build.record import Run
+    from opwright.build.runs import Run
     from opwright.build.watch import Watched
     from opwright.generation import Generation, Outcome, Request
     from opwright.release.inputs import Inputs
@@ -196,7 +196,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     plan = generation.plan()
     made = {planned.target for planned in plan.outputs}
-    stale = session.stale_outputs(_run(arguments), made, plan.folders.values())
+    stale = session.stale_outputs(_run(arguments), made)
     sound = extras.check_outputs(generation, stale, sink)
     return console.SUCCESS if sound else console.FAULTS
 
@@ -217,7 +217,6 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
             _run(arguments),
             watched,
             report=report,
-            prune=arguments.prune,
             jobs=arguments.jobs,
             add=lambda outcome: extras.write_extras(arguments, generation, outcome, watched),
             said=extras.said(arguments),

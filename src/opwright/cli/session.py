@@ -9,7 +9,8 @@ import contextlib
 import os
 import sys
 
-from opwright.build.record import Record, Run, load_record, load_records, tool_identity, write_record
+from opwright.build.record import Record, load_record, load_records, root_of, tool_identity, write_record
+from opwright.build.runs import Run
 from opwright.build.watch import Watched
 from opwright.cli.color import AUTO, wants_color, without_color
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from opwright.build.plain_files import Status
     from opwright.build.plan import Planned
-    from opwright.build.record import Status
     from opwright.generation import Earlier, Generation, Outcome, Request
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
@@ -57,14 +58,14 @@ def run_of(
     With `apart` what it remembers stands outside of its output folder: the drop-in programs leave nothing there but
     what PyTorch's generator would.
     """
-    real = {name: os.path.realpath(path) for name, path in folders.items()}
+    said = vars(arguments)
     request = {
         "program": program,
         "working folder": os.getcwd(),
-        "arguments": {name: value for name, value in vars(arguments).items() if name not in _FORGOTTEN},
+        "arguments": {name: value for name, value in said.items() if name not in _FORGOTTEN},
         "installed": _installed_torch() if _asks_for_installed(arguments) else None,
     }
-    return Run(home, {"folders": real, **kind}, request, families, apart=apart)
+    return Run(home, folders, families, kind, request, apart=apart, prunes=said["prune"])
 
 
 def _asks_for_installed(arguments: argparse.Namespace) -> bool:
@@ -149,12 +150,12 @@ def _readable(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:
     return files
 
 
-def stale_outputs(run: Run, made: Collection[str], folders: Iterable[str]) -> set[str]:
+def stale_outputs(run: Run, made: Collection[str]) -> set[str]:
     """The outputs of the last run of this kind that would be removed, for they are not among those made now."""
     from opwright.build import prune as pruning
 
     record = load_record(run)
-    return set() if record is None else pruning.stale_outputs(run, record, load_records(run), made, folders)
+    return set() if record is None else pruning.stale_outputs(run, record, load_records(run), made)
 
 
 def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> Watched | None:
@@ -171,12 +172,11 @@ def write(
     watched: Watched | None,
     *,
     report: Callable[[Planned, bool], None] | None = None,
-    prune: bool = True,
     jobs: int | None = None,
     add: Callable[[Outcome], Mapping[str, Status]] = lambda _: {},
     said: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Write what differs, remove what is made no longer, and leave a record.
+    """Write what differs, remove what is made no longer if the run prunes, and leave a record.
 
     `add` writes what a program makes besides, and gives the status of it; `said` is kept with the record's facts.
     """
@@ -185,6 +185,7 @@ def write(
     from opwright.build.past import Past, write_past
     from opwright.build.processes import usable_processes
     from opwright.build.tokens import job_token
+    from opwright.build.writer import final_statuses
 
     with FolderLock(run.state_folder):
         record = load_record(run)
@@ -193,11 +194,13 @@ def write(
         pruning.remove_stale_staging({*folders, *used})
         token = job_token(generation.job, run.families)
         outcome = generation.write_after(_earlier(run, record, token), report, usable_processes(jobs))
-        outputs = {**outcome.statuses, **add(outcome)}
-        if prune and record is not None:
-            pruning.prune(pruning.stale_outputs(run, record, load_records(run), outputs, folders))
+        statuses = final_statuses({**outcome.statuses, **add(outcome)})
+        stale = set() if record is None else pruning.stale_outputs(run, record, load_records(run), statuses)
+        if run.prunes:
+            pruning.prune(run, stale)
+            stale.clear()
         if watched is not None:
-            for path in _unkept_headers(outputs, generation.request.folders.get("aoti")):
+            for path in _unkept_headers(statuses, generation.request.folders.get("aoti")):
                 watched.files.setdefault(path, None)
             past = Past(token, tool_identity(), outcome.emitters)
             facts: dict[str, str | int] = {
@@ -208,7 +211,7 @@ def write(
                 "version": str(generation.version),
                 "origin": generation.request.inputs.origin,
             }
-            remember(generation, run, watched, outputs, facts)
+            remember(generation, run, watched, statuses, facts, left=filter(os.path.lexists, stale))
             pruning.forget_gone_folders(run)
     return outcome
 
@@ -240,13 +243,38 @@ def remember(
     generation: Generation,
     run: Run,
     watched: Watched,
-    outputs: Mapping[str, Status],
+    statuses: Mapping[str, Status],
     facts: Mapping[str, str | int],
+    left: Iterable[str] = (),
 ) -> None:
-    """Leave a record of a run."""
+    """Leave a record of a run that has read all its inputs, and of the outputs that earlier runs `left`."""
     said = ""
     if len(generation.sink):
         from opwright.source.render import render_report
 
         said = render_report(generation.sink.sorted(), color=True)
-    write_record(run, Record(run.kind, run.request, tool_identity(), watched, outputs, {**facts, "said": said}))
+    watched.distrust_changed()
+    outputs, others = _divided(run, statuses)
+    record = Record(
+        run.kind,
+        run.request,
+        tool_identity(),
+        watched,
+        outputs,
+        {**facts, "said": said},
+        others=others,
+        kept=generation.kept_outputs(),
+        left=left,
+    )
+    write_record(run, record)
+
+
+def _divided(run: Run, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:
+    """The statuses of files in the run's output folders, and of those elsewhere."""
+    folders = {path.rpartition("/")[0] for path in statuses}
+    inside = {folder for folder in folders if root_of(run.roots, folder) is not None}
+    outputs: dict[str, Status] = {}
+    others: dict[str, Status] = {}
+    for path, status in statuses.items():
+        (outputs if path.rpartition("/")[0] in inside else others)[path] = status
+    return outputs, others

@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 from opwright.build.codes import NO_PROVENANCE
 from opwright.build.plain_files import read_below, read_plain_file, stays_below
-from opwright.build.record import STATE_FOLDER, record_paths, recorded_facts
+from opwright.build.record import record_paths, recorded_facts
+from opwright.build.runs import STATE_FOLDER
 from opwright.cli import console
 from opwright.source.diagnostic import Diagnostics, Fault
 

@@ -194,7 +194,8 @@ class Emitter(Generic[Unit]):
     the template's name, or None where `frame` and fragments give a slot `text` that is the whole file.
     `frame` gives the slots that belong to the file and not to a unit; lists of frame and fragments are joined, the
     frame's first. For sharded files the frame is the same in each. `finish`, where given, turns the joined slots of a
-    file into those of the template (to order or to de-duplicate what came from several units).
+    file into those of the template (to order or to de-duplicate what came from several units). Files that
+    `belong_to_sources` are kept in the user's source tree: a run writes them, and no later run removes them.
 
     >>> names = Emitter(
     ...     name="names",
@@ -208,7 +209,18 @@ class Emitter(Generic[Unit]):
     ('aten', 'names.txt')
     """
 
-    __slots__ = ("family", "finish", "folder", "fragment", "frame", "layout", "name", "template", "units")
+    __slots__ = (
+        "belong_to_sources",
+        "family",
+        "finish",
+        "folder",
+        "fragment",
+        "frame",
+        "layout",
+        "name",
+        "template",
+        "units",
+    )
 
     def __init__(
         self,
@@ -222,6 +234,7 @@ class Emitter(Generic[Unit]):
         layout: OneFile | FilePerUnit[Unit] | Sharded[Unit],
         frame: Callable[[Job], Slots] | None = None,
         finish: Callable[[dict[str, str | list[str]], Job], Slots] | None = None,
+        belong_to_sources: bool = False,
     ) -> None:
         self.name: Final = name
         self.family: Final = family
@@ -232,6 +245,7 @@ class Emitter(Generic[Unit]):
         self.layout: Final = layout
         self.frame: Final = frame
         self.finish: Final = finish
+        self.belong_to_sources: Final = belong_to_sources
 
 
 #: An emitter of whatever units; the engine hands units back only to the emitter that they came from.

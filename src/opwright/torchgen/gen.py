@@ -9,6 +9,7 @@ from opwright.cli import session
 from opwright.cli.arguments import (
     add_backend_arguments,
     add_native_aot_argument,
+    add_prune_argument,
     add_selection_arguments,
     options,
     selection,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from opwright.build.record import Run
+    from opwright.build.runs import Run
     from opwright.generation import Request
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
@@ -48,6 +49,7 @@ def _parser() -> Parser:
     )
     add("--headeronly-install-dir", "--headeronly_install_dir", metavar="DIR", help="output folder of enum_tag.h")
     add("--generate", nargs="*", choices=_FAMILIES, default=list(_FAMILIES), help="which kinds of files")
+    add_prune_argument(parser)
     add_native_aot_argument(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)

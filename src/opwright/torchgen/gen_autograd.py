@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from opwright.cli import session
-from opwright.cli.arguments import selection
+from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
 from opwright.torchgen.autograd_paths import add_path_arguments, program_as_named, templates_as_named
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.build.record import Run
+    from opwright.build.runs import Run
     from opwright.generation import Request
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen_autograd", __doc__)
     add_path_arguments(parser)
+    add_prune_argument(parser)
     add = parser.add_argument
     add(
         "--operators-yaml-path",

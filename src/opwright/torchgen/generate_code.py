@@ -10,7 +10,7 @@ import argparse
 import os
 
 from opwright.cli import session
-from opwright.cli.arguments import selection
+from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
 from opwright.source.codes import Code, register
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from opwright.build.record import Run
+    from opwright.build.runs import Run
     from opwright.generation import Request
     from opwright.model.selection import Selection
     from opwright.release.inputs import Inputs
@@ -73,6 +73,7 @@ def _parser() -> Parser:
     add("--force-schema-registration", "--force_schema_registration", action="store_true", help="without effect here")
     add("--gen-lazy-ts-backend", "--gen_lazy_ts_backend", action="store_true", help="not made yet; says so")
     add("--per-operator-headers", "--per_operator_headers", action="store_true", help="of --gen-lazy-ts-backend")
+    add_prune_argument(parser)
     return parser
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from opwright.cli import session
+from opwright.cli.arguments import add_prune_argument
 from opwright.cli.parser import Parser
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
@@ -13,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.build.record import Run
+    from opwright.build.runs import Run
     from opwright.generation import Request
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
@@ -30,6 +31,7 @@ def run_family(
     """
     parser = Parser(f"python -m opwright.torchgen.{program}", description)
     add_path_arguments(parser)
+    add_prune_argument(parser)
     arguments = parser.parse(argv)
     folders = {folder: arguments.out}
     run = session.run_of(program, arguments, arguments.out, folders, (family,), apart=True)

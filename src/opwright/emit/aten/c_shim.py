@@ -348,5 +348,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
         units=targets,
         fragment=_header,
         layout=FilePerUnit(header_name),
+        belong_to_sources=True,
     )
     return [kept, sources] if job.options.update_c_shim else [sources]
