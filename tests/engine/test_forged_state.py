@@ -37,7 +37,8 @@ def forge(path: Path, change: Callable[[Data], object]) -> None:
 
 def columns(*names: str) -> list[list[object]]:
     """What a record says of files in one folder."""
-    return [list(names), *([1] * len(names) for _ in range(3))]
+    numbers: list[object] = [1] * len(names)
+    return [list(names), numbers, numbers, numbers]
 
 
 FORGERIES: dict[str, Callable[[Data, Path], object]] = {
