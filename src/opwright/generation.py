@@ -28,7 +28,7 @@ from opwright.emit.registry import (
     yaml_names,
 )
 from opwright.load import load_catalog
-from opwright.load.selection import check_selection
+from opwright.load.selection import check_selection, check_static_backends
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -177,6 +177,14 @@ def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> No
     check_kernels(job, families, sink)
 
 
+def _check_boxed(job: Job, families: Collection[str], sink: Diagnostics) -> None:
+    """Warn of selected operators that get no boxed functions."""
+    if "unboxing" in families:
+        from opwright.emit.aten.unboxing import check_selected
+
+        check_selected(job, sink)
+
+
 def _check_modules(job: Job, sink: Diagnostics) -> None:
     """Warn of functions of Python modules that there are not."""
     from opwright.emit.python.units import check_modules
@@ -304,7 +312,8 @@ class Generation:
         all_shims = request.options.update_c_shim
         ignored = ignored_keys(rules, mps=request.mps or all_shims, xpu=request.xpu or all_shims, mtia=request.mtia)
         catalog = _loaded(request.inputs, rules, self.sink, ignored)
-        check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant)
+        boxed = "unboxing" in request.families
+        check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant, boxed=boxed)
         native_aot: tuple[NativeAotKernel, ...] = ()
         if rules.native_aot_stubs:
             native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
@@ -316,6 +325,8 @@ class Generation:
         )
         if catalog.is_sound:
             check_emittable(self.job, self.sink)
+            check_static_backends(request.options.static_dispatch, catalog, self.sink, tolerant=request.tolerant)
+            _check_boxed(self.job, request.families, self.sink)
             if "headers" in request.families and not request.tolerant:
                 check_headers_of_pytorch(self.job, self.sink)
             _check_kernels(self.job, request.families, self.sink)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,20 @@ def test_dry_run_writes_nothing(reference_inputs: Path, tmp_path: Path, capsys: 
     assert not out.exists()
     assert main(["-s", str(tmp_path / "nowhere"), "-d", str(out)]) == 1
     assert "error[" in capsys.readouterr().err
+
+
+def test_operators_of_other_namespaces_are_selected_as_boxed(
+    reference_inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Boxed functions are in `aten`, and are selected there; the operator's own name selects nothing, which is told."""
+    inputs = tmp_path / "inputs"
+    shutil.copytree(reference_inputs, inputs)
+    (inputs / "native" / "native_functions.yaml").write_text("- func: vend::frob.x(Tensor self) -> Tensor\n")
+    for number, (name, count) in enumerate((("aten::frob", 1), ("vend::frob", 0))):
+        out = tmp_path / str(number)
+        flags = ["-s", str(inputs), "-d", str(out), "--op_registration_allowlist", name]
+        assert main(flags) == 0
+        assert (out / "UnboxingFunctions.h").read_text().count("TORCH_API void frob_x(Stack & stack);") == count
+        said = capsys.readouterr().err
+        assert ("warning[W0708]: `vend::frob` selects no boxed function" in said) == (count == 0)
+        assert "there is no operator" not in said

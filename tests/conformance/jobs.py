@@ -285,6 +285,10 @@ def flag_jobs() -> list[Job]:
         aten("flags-backends-aggregated", "--backend_whitelist", "CPU", "Meta"),
         aten("flags-static-cpu", *PER_OPERATOR, "--static-dispatch-backend", "CPU"),
         aten("flags-static-two", "--static_dispatch_backend", "CPU", "QuantizedCPU"),
+        aten("flags-static-none", "--static-dispatch-backend", "XPU"),
+        aten(
+            "flags-static-odd", *PER_OPERATOR, "--static-dispatch-backend", "AutogradCPU", "CPU", "SparseMeta", "MTIA"
+        ),
         aten(
             "flags-static-skip", *PER_OPERATOR, "--static-dispatch-backend", "CPU", "--skip_dispatcher_op_registration"
         ),

@@ -118,9 +118,12 @@ def test_static_dispatch_falls_back_to_composite_kernels() -> None:
 
 
 def test_static_dispatch_without_any_kernel_fails_when_called() -> None:
-    """An operator that no chosen backend has gives an error that names them."""
-    body = call_body(SCALE, "scale.by", "CUDA")
+    """An operator that no chosen backend has gives an error that names them, `Undefined` where none has a kernel."""
+    other = "- func: other(Tensor self) -> Tensor\n  dispatch:\n    CUDA: other_cuda\n"
+    body = call_body(SCALE + other, "scale.by", "CUDA")
     assert body == '    TORCH_CHECK(false, "Static dispatch does not support scale_symint forCUDA ");'
+    body = call_body(SCALE, "scale.by", "CUDA")
+    assert body == '    TORCH_CHECK(false, "Static dispatch does not support scale_symint forUndefined ");'
 
 
 def test_static_dispatch_to_several_backends_switches() -> None:

@@ -28,7 +28,7 @@ __all__ = ["Maker", "named_emitters", "placed_units"]
 class _WatchedJob:
     """A job that notices when more of it is looked at than what its token says: options, rules, selection."""
 
-    __slots__ = ("_job", "native_aot", "options", "rules", "selection", "was_searched")
+    __slots__ = ("_job", "native_aot", "options", "rules", "selection", "static_backends", "was_searched")
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -36,6 +36,7 @@ class _WatchedJob:
         self.rules = job.rules
         self.selection = job.selection
         self.native_aot = job.native_aot
+        self.static_backends = job.static_backends
         self.was_searched = False
 
     def __getattr__(self, name: str) -> object:

@@ -153,6 +153,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
     """What the flags choose, as the emitters take it."""
     from opwright.emit.emitter import Options
     from opwright.load.selection import load_backends
+    from opwright.model.dispatch_key import KEY_NAMES
 
     backends = arguments.backend_whitelist
     return Options(
@@ -160,7 +161,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
         rocm=arguments.rocm,
         skip_dispatcher_registration=arguments.skip_dispatcher_op_registration,
         force_schema_registration=arguments.force_schema_registration,
-        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, tolerant=tolerant),
+        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, known=KEY_NAMES),
         backends=frozenset(load_backends(backends, sink, tolerant=tolerant)) if backends else None,
         update_c_shim=arguments.update_aoti_c_shim,
         extend_c_shim=arguments.extend_aoti_c_shim,

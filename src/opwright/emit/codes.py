@@ -7,6 +7,7 @@ from typing import Final
 from opwright.source.codes import Code, register
 
 __all__ = [
+    "BOXED_OUTSIDE",
     "COPY_WITHOUT_KERNEL",
     "HEADER_OF_PYTORCH",
     "NOT_FUNCTIONAL",
@@ -22,6 +23,21 @@ __all__ = [
     "VIEW_WITHOUT_COPY",
 ]
 
+BOXED_OUTSIDE: Final = register(
+    Code(
+        "W0708",
+        "a selected operator has no boxed function",
+        """
+        Boxed functions are registered in namespace `aten`, whatever the namespace of the operator, and PyTorch's
+        program selects them by that name. A selection that names the operator with its own namespace selects no boxed
+        function, and PyTorch's program says nothing.
+
+            warning[W0708]: `vend::frob` selects no boxed function
+
+        Select `aten::frob` for `UnboxingFunctions.cpp` and `RegisterCodegenUnboxedKernels.cpp`.
+        """,
+    )
+)
 SHIM_CHANGED: Final = register(
     Code(
         "E0801",

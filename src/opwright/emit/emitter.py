@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
-from opwright.model.dispatch_key import DispatchKey
+from opwright.model.dispatch_key import UNDEFINED, DispatchKey
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import EVERYTHING, Selection
@@ -30,6 +30,7 @@ Fact = TypeVar("Fact")
 class Options(NamedTuple):
     """What the flags of a run choose, as far as it changes the text of files.
 
+    `static_dispatch` are the dispatch keys of `--static-dispatch-backend`, whether the run has kernels for them or not.
     `backends` are the dispatch keys whose registrations are wanted (`--backend-whitelist`), None for all.
     `autograd_templates` is what the comments of autograd's files call the folder of their templates, as seen from the
     reference's package: the default is where a source tree has it. `autograd_program` is the program that these
@@ -86,8 +87,9 @@ class Job:
     the names first occur. `derivatives` are those of the functions selected for training, ordered by C++ name; they
     are there where a family of the run needs them, and so are the `deprecated` signatures of Python. Both may be made
     when they are first asked for, which then may raise FaultsFound.
-    `native_aot` are the kernels compiled ahead of time. `derived` is where `per_job` remembers what follows from the
-    job alone.
+    `native_aot` are the kernels compiled ahead of time. `static_backends` are the dispatch keys whose functions static
+    calls name: those of the options, and `Undefined` in place of each that has no kernels. `derived` is where `per_job`
+    remembers what follows from the job alone.
     """
 
     __slots__ = (
@@ -101,6 +103,7 @@ class Job:
         "options",
         "rules",
         "selection",
+        "static_backends",
     )
 
     def __init__(
@@ -122,6 +125,9 @@ class Job:
         self._deprecated: Final = deprecated
         self.native_aot: Final = native_aot
         self._shim_tables: Final = shim_tables
+        self.static_backends: Final = tuple(
+            key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
+        )
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)

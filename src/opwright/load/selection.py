@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.load import selection_codes as codes
@@ -15,7 +15,20 @@ from opwright.source.expect import check_unique_keys, expect_boolean, expect_map
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.text import SourceFile
 
-__all__ = ["check_selection", "load_backends", "load_operator_names", "load_selection", "selection_of_names"]
+__all__ = [
+    "check_selection",
+    "check_static_backends",
+    "load_backends",
+    "load_operator_names",
+    "load_selection",
+    "selection_of_names",
+]
+
+#: The names of the dispatch keys that may have kernels.
+_BACKENDS: Final = tuple(key.name for key in DISPATCH_KEYS)
+
+#: Backend -> the flag without which a run leaves out its dispatch keys.
+_FLAGS_OF_BACKENDS: Final = {"MPS": "--mps", "XPU": "--xpu", "MTIA": "--mtia"}
 
 _FIELDS: Final = (
     "include_all_operators",
@@ -117,14 +130,19 @@ def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
     return tuple(item.value for item in sequence.items if isinstance(item, Scalar))
 
 
-def check_selection(selection: Selection, catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False) -> None:
+def check_selection(
+    selection: Selection, catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False, boxed: bool = False
+) -> None:
     """Report selected operators that do not exist: errors, or warnings where `tolerant`.
 
-    Names of namespaces that no loaded operator has are only noted, all together.
+    With `boxed`, operators may be named as their boxed functions are: in namespace `aten`, whatever their own. Names of
+    namespaces that no loaded operator has are only noted, all together.
     """
     if selection.everything and not selection.operators:
         return
     known = {qualified_name(function) for function in catalog.functions}
+    if boxed:
+        known |= {f"aten::{function.name}" for function in catalog.functions}
     known |= {name.partition(".")[0] for name in known}
     namespaces = {name.partition("::")[0] for name in known}
     report = sink.warning if tolerant else sink.error
@@ -155,9 +173,26 @@ def _nearest(name: str, known: set[str]) -> str:
     return hint.replace("`", f"`{prefix}", 1)
 
 
-def load_backends(names: Iterable[str], sink: Diagnostics, *, tolerant: bool = False) -> tuple[DispatchKey, ...]:
-    """The dispatch keys of those names; unknown ones are errors, or warnings where `tolerant`."""
-    known = [key.name for key in DISPATCH_KEYS]
+def check_static_backends(
+    backends: Iterable[DispatchKey], catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False
+) -> None:
+    """Report backends of static calls that have no kernels in the run: errors, or warnings where `tolerant`."""
+    report = sink.warning if tolerant else sink.error
+    for key in backends:
+        if not catalog.kernels.get(key):
+            flag = _FLAGS_OF_BACKENDS.get(key.backend)
+            help = f"give `{flag}` as well" if flag is not None and key in DISPATCH_KEYS else ""
+            report(codes.STATIC_WITHOUT_KERNELS, f"no operator of this run has a kernel for `{key.name}`", help=help)
+
+
+def load_backends(
+    names: Iterable[str],
+    sink: Diagnostics,
+    *,
+    tolerant: bool = False,
+    known: Sequence[str] = _BACKENDS,
+) -> tuple[DispatchKey, ...]:
+    """The dispatch keys of those names; those that are not `known` are errors, or warnings where `tolerant`."""
     report = sink.warning if tolerant else sink.error
     found = []
     for name in names:

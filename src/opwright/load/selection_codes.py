@@ -62,12 +62,26 @@ elsewhere, so that nothing is generated for them; this is a note, not a fault.
 """,
     "W",
 )
+STATIC_WITHOUT_KERNELS: Final = _code(
+    7,
+    "static dispatch to a backend without kernels",
+    """
+`--static-dispatch-backend` makes operators call the kernels of a backend directly, but no operator of the run has a
+kernel for it. MPS, XPU and MTIA have kernels only where their own flags are given.
+
+    opwright generate --static-dispatch-backend XPU --out build
+                                                ^^^ give `--xpu` as well
+
+PyTorch's own generator then writes calls and includes of a backend `Undefined`, which do not compile; the drop-in
+program writes the same, with a warning.
+""",
+)
 UNKNOWN_BACKEND: Final = _code(
     5,
     "a backend that does not exist",
     """
-A flag names a dispatch key that no entry of `native_functions.yaml` can have a kernel for, or one that the run leaves
-out: MPS, XPU and MTIA are there with their own flags only.
+A flag names a dispatch key that there is not, or, for `--backend-whitelist`, one that no entry of
+`native_functions.yaml` can have a kernel for.
 
     opwright generate --static-dispatch-backend CPUU --out build
                                                 ^^^^ did you mean `CPU`?

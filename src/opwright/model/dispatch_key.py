@@ -90,6 +90,7 @@ def key_named(name: str) -> DispatchKey:
     return _KEYS[name]
 
 
+UNDEFINED: Final = key_named("Undefined")
 CPU: Final = key_named("CPU")
 CUDA: Final = key_named("CUDA")
 META: Final = key_named("Meta")

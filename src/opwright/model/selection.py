@@ -79,9 +79,12 @@ class Selection(NamedTuple):
 
     def is_root(self, function: NativeFunction) -> bool:
         """Whether models call the overload themselves."""
+        return self.everything or self.is_root_named(qualified_name(function))
+
+    def is_root_named(self, name: str) -> bool:
+        """Whether models call the overload of that qualified name themselves."""
         if self.everything:
             return True
-        name = qualified_name(function)
         if name in self.operators:
             return self.operators[name].is_root
         base = self._base(name)

@@ -52,7 +52,7 @@ namespace symint {{
 
 def _root_header(root: Root, job: Job) -> Slots:
     name, functions = root
-    backends = job.options.static_dispatch
+    backends = job.static_backends
     return {
         "static_dispatch_ops_headers": [line for one in functions for line in operator_headers(one, backends)]
         if backends

@@ -46,8 +46,8 @@ def definition(function: NativeFunction, job: Job) -> str:
     comment = f"// aten::{function.schema}"
     arguments = signature.arguments
     handle = f"create_{name}_typed_handle"
-    if job.options.static_dispatch:
-        body = f"    {static_call(function, job.options.static_dispatch)}"
+    if job.static_backends:
+        body = f"    {static_call(function, job.static_backends)}"
     else:
         body = f"""
     static auto op = {handle}();
@@ -150,7 +150,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             layout=Sharded("Operators.cpp", job.rules.operators_shards, lambda function: function.root_name),
             frame=lambda job: {
                 "operator_headers": (),
-                "static_dispatch_extra_headers": extra_headers(job.options.static_dispatch),
+                "static_dispatch_extra_headers": extra_headers(job.static_backends),
                 "definitions": (),
             },
         ),

@@ -14,9 +14,12 @@ from opwright.convention.defaults import default_expression
 from opwright.convention.unboxing import unboxed
 from opwright.cpp.binding import Binding, Given
 from opwright.cpp.translation import translate
+from opwright.emit.codes import BOXED_OUTSIDE
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded
 from opwright.model.native_function import NativeFunction
+from opwright.model.selection import qualified_name
 from opwright.schema.function import Argument
+from opwright.source.diagnostic import Diagnostics
 
 #: The program that the files name as their maker.
 _LAUNCHER: Final = "tools/jit/gen_unboxing.py"
@@ -116,7 +119,20 @@ OperatorGenerator(
 
 
 def _selected(job: Job) -> list[NativeFunction]:
-    return [one for one in job.catalog.functions if job.selection.is_root(one)]
+    """The selected overloads. As their boxed functions, they are looked for in namespace `aten`, whatever their own."""
+    is_root = job.selection.is_root_named
+    return [function for function in job.catalog.functions if is_root(f"aten::{function.name}")]
+
+
+def check_selected(job: Job, sink: Diagnostics) -> None:
+    """Warns of selected names of operators outside of `aten`, which select no boxed functions."""
+    outside = {qualified_name(function) for function in job.catalog.functions if function.namespace != "aten"}
+    outside |= {name.partition(".")[0] for name in outside}
+    for operator in job.selection.operators.values():
+        if operator.name in outside:
+            name = operator.name.partition("::")[2]
+            message = f"`{operator.name}` selects no boxed function"
+            sink.warning(BOXED_OUTSIDE, message, operator.place, help=f"select `aten::{name}` instead")
 
 
 def _root_name(function: NativeFunction) -> str:
