@@ -95,3 +95,11 @@ def test_a_forged_record_names_no_file_elsewhere(project: Project, tmp_path: Pat
     body = json.dumps(data).encode()
     path.write_bytes(record._header(body).encode() + b"\n" + body)
     assert where(source(project)).returncode == 1
+
+
+@pytest.mark.parametrize("line", ["\u00b2", "9" * 5_000, "-1", ""])
+def test_line_that_is_no_number(project: Project, line: str) -> None:
+    """A place without a line that can be read is a diagnostic."""
+    done = where(f"{project.out}/Functions.h:{line}")
+    assert done.returncode == 1
+    assert "error[E06" in done.stderr

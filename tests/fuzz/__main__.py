@@ -1,36 +1,60 @@
-"""The program behind `make fuzz`: loads thousands of damaged inputs and fails on any traceback or hang."""
+"""The program behind `make fuzz`: loads thousands of damaged inputs and fails on any traceback, hang or wild place."""
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
 import sys
+from collections.abc import Iterator
+from typing import Final
 
-from tests.fuzz.run import fuzz
-from tests.fuzz.targets import targets
+from tests.fuzz.run import Finding, fuzz
+from tests.fuzz.targets import Target, targets
 
 WORST = 5
+AT_ONCE: Final = 500
+
+#: The targets, which processes take over from the one that made them.
+_chosen: Final[list[Target]] = []
+
+
+def _fuzz_some(numbers: range) -> tuple[int, list[Finding]]:
+    """How many texts of some numbers were loaded, and what was found; the targets take turns."""
+    findings = [fuzz(_chosen[number % len(_chosen)], number // len(_chosen)) for number in numbers]
+    return len(numbers), [finding for finding in findings if finding is not None]
+
+
+def _all_found(first: int, count: int, processes: int) -> Iterator[tuple[int, list[Finding]]]:
+    """What each few hundred texts gave, as processes come to an end with them."""
+    parts = [range(start, min(start + AT_ONCE, first + count)) for start in range(first, first + count, AT_ONCE)]
+    if processes == 1:
+        yield from map(_fuzz_some, parts)
+        return
+    # A process that has loaded thousands of inputs remembers their types: another takes over now and then.
+    with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=10) as pool:
+        yield from pool.imap_unordered(_fuzz_some, parts)
 
 
 def main() -> int:
     """Run the program; the exit status is 1 where any text brought a loader down."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000, help="how many texts are loaded (default: 20,000)")
+    parser.add_argument("--count", type=int, default=100_000, help="how many texts are loaded (default: 100,000)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
     parser.add_argument("--only", default="", help="only the input whose name starts so")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="how many at once (default: all)")
     options = parser.parse_args()
-    chosen = [target for target in targets() if target.name.startswith(options.only)]
-    findings = []
-    for number in range(options.count):
-        # The targets take turns, so that a short run meets them all.
-        seed = options.first + number // len(chosen)
-        finding = fuzz(chosen[number % len(chosen)], seed)
-        if finding is not None:
-            findings.append(finding)
-        if (number + 1) % 2000 == 0:
-            print(f"{number + 1} texts, {len(findings)} findings", flush=True)
+    _chosen[:] = [target for target in targets() if target.name.startswith(options.only)]
+    loaded = 0
+    findings: list[Finding] = []
+    for count, found in _all_found(options.first * len(_chosen), options.count, options.processes):
+        loaded += count
+        findings += found
+        if loaded % 10_000 < AT_ONCE:
+            print(f"{loaded} texts, {len(findings)} findings", flush=True)
     for finding in findings[:WORST]:
         print(f"\n{finding.target}, seed {finding.seed}:\n{finding.text}\n{finding.report}")
-    print(f"{options.count} texts loaded, {len(findings)} tracebacks or hangs")
+    print(f"{loaded} texts loaded, {len(findings)} tracebacks, hangs or places outside the file")
     return 1 if findings else 0
 
 

@@ -1,4 +1,4 @@
-"""One fuzzing run: damage, load, and look that nothing but diagnostics came of it."""
+"""One fuzzing run: damage, load, emit, and look that nothing but diagnostics inside the file came of it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from random import Random
 from types import FrameType
 
-from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.render import render_short, render_terminal
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
+from opwright.source.render import render_report, render_short
 from tests.fuzz.damage import damaged
+from tests.fuzz.structure import changed_entries
 from tests.fuzz.targets import Target
 
-SLOWEST_SECONDS = 5.0
+SLOWEST_SECONDS = 10.0
 
 
 class TooSlow(BaseException):
@@ -48,28 +49,43 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
+def damaged_text(target: Target, seed: int) -> str:
+    """The text that `seed` stands for: half of them are damaged as texts, half as the entries that they spell."""
+    random = Random(f"{target.name} {seed}")
+    text = target.excerpt(random)
+    changed = changed_entries(text, random) if random.random() < 0.5 else None
+    return damaged(text, random) if changed is None else changed
+
+
 def fuzz(target: Target, seed: int) -> Finding | None:
     """Load the damaged text that `seed` stands for; a Finding where anything but diagnostics comes of it."""
-    random = Random(f"{target.name} {seed}")
-    text = damaged(target.excerpt(random), random)
+    text = damaged_text(target, seed)
     sink = Diagnostics()
     try:
         with time_limit(SLOWEST_SECONDS):
             load_and_render(target, text, sink)
     except (Exception, TooSlow):
         return Finding(target.name, seed, text, traceback.format_exc())
-    return None
+    outside = places_outside(sink)
+    return Finding(target.name, seed, text, f"places outside the file: {outside}") if outside else None
 
 
 def load_and_render(target: Target, text: str, sink: Diagnostics) -> None:
     """Load `text` and print what was found, as a user would see it."""
     try:
         target.load(text, sink)
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-    except FaultsFound as found:
-        for diagnostic in found.diagnostics:
-            sink.add(diagnostic)
+    except (Fault, FaultsFound) as raised:
+        sink.take(raised)
     diagnostics = sink.sorted()
     render_short(diagnostics)
-    render_terminal(diagnostics, color=True)
+    render_report(diagnostics, color=True)
+
+
+def places_outside(sink: Diagnostics) -> list[Diagnostic]:
+    """The diagnostics of which some place is not inside its file."""
+    return [
+        diagnostic
+        for diagnostic in sink
+        for label in diagnostic.labels
+        if not 0 <= label.span.start <= label.span.end <= len(label.span.file.text)
+    ]

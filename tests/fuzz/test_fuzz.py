@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import time
+from contextlib import suppress
 from random import Random
 
 import pytest
+import yaml
 
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
 from tests.fuzz import run
+from tests.fuzz.__main__ import main
 from tests.fuzz.damage import DAMAGES, Damage
-from tests.fuzz.run import fuzz
+from tests.fuzz.run import damaged_text, fuzz
+from tests.fuzz.structure import CHANGES, Change
 from tests.fuzz.targets import Target, targets
 
 TEXT = "- func: add(Tensor self) -> Tensor\n  variants: function\n  dispatch:\n    CPU: add_cpu\n"
@@ -26,9 +33,10 @@ def test_damaged_inputs_give_diagnostics(target: Target) -> None:
 @pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
 def test_undamaged_inputs_are_sound(target: Target) -> None:
     """Without damage the inputs have no fault, so that what fuzzing meets comes of the damage alone."""
-    sink = Diagnostics()
-    target.load("".join(target.entries), sink)
-    assert not sink.has_errors
+    for text in target.entries if target.most == 1 else ["".join(target.entries)]:
+        sink = Diagnostics()
+        target.load(text, sink)
+        assert not sink.has_errors
 
 
 def test_traceback_is_found() -> None:
@@ -58,6 +66,52 @@ def test_hang_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = fuzz(Target("stuck", [TEXT], stuck), 0)
     assert finding is not None
     assert "TooSlow" in finding.report
+
+
+def test_place_outside_is_found() -> None:
+    """A diagnostic whose place is not inside its file is reported."""
+
+    def wild(text: str, sink: Diagnostics) -> object:
+        file = SourceFile("wild.yaml", text)
+        sink.error("E0101", "wild", file.span(0), also=[Label(Span(file, 0, len(text) + 1), primary=False)])
+        return None
+
+    finding = fuzz(Target("wild", [TEXT], wild), 0)
+    assert finding is not None
+    assert "places outside" in finding.report
+
+
+def test_accepted_operators_are_emitted() -> None:
+    """What the loader accepts of operators goes through the emitters, whose tracebacks are found too."""
+    native = targets()[0]
+    count = native.load("- func: add(Tensor self) -> Tensor\n", Diagnostics())
+    assert isinstance(count, int)
+    assert count > 100
+    accepted = 0
+    for seed in range(60):
+        with suppress(Fault, FaultsFound):
+            accepted += bool(native.load(damaged_text(native, seed), Diagnostics()))
+    assert accepted > 3
+
+
+@pytest.mark.parametrize("change", {change.__name__: change for change in CHANGES}.values())
+def test_each_change_changes_the_entries(change: Change) -> None:
+    """Every kind of change to entries changes many of them, and copes with an empty entry."""
+    changed = 0
+    for seed in range(50):
+        entries = yaml.safe_load(TEXT + TEXT.replace("add", "add_.x"))
+        before = copy.deepcopy(entries)
+        change(entries, Random(seed))
+        changed += entries != before
+    assert changed > 10
+    change([{}], Random(0))
+
+
+def test_program_uses_processes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program loads as many texts as are asked for, over several processes."""
+    monkeypatch.setattr("sys.argv", ["fuzz", "--count", "1100", "--only", "tags", "--processes", "2"])
+    assert main() == 0
+    assert capsys.readouterr().out.endswith("1100 texts loaded, 0 tracebacks, hangs or places outside the file\n")
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)

@@ -76,6 +76,13 @@ def test_a_missing_member_is_a_key_error() -> None:
         Archive(Recorded(packed({"a": b""}))).read(["b"])
 
 
+def test_a_member_larger_than_any_input_is_not_unpacked() -> None:
+    """A small archive cannot fill the memory with what it unpacks to."""
+    archive = Archive(Recorded(packed({"a": b"\0" * 16_000_001})))
+    with pytest.raises(DamagedMemberError, match="more than 16,000,000 bytes"):
+        archive.read(["a"])
+
+
 def test_other_packing_methods_are_named() -> None:
     """A member packed by a method that is not read says by which."""
     archive = Archive(Recorded(packed({"a": b"1" * 100}, zipfile.ZIP_BZIP2)))

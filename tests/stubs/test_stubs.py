@@ -199,3 +199,15 @@ def test_inputs_without_stubs_of_their_own(tmp_path: Path, reference_inputs: Pat
     assert ran.returncode == 0, ran.stderr
     assert "warning[W1081]" in ran.stderr
     assert (tmp_path / "stubs" / "torch-stubs" / "_opwright" / "aten.pyi").is_file()
+
+
+def test_a_stub_that_is_not_utf8(tmp_path: Path, reference_inputs: Path) -> None:
+    """A stub of PyTorch's own that is not UTF-8 is a diagnostic with the place of the byte."""
+    inputs = tmp_path / "aten" / "src" / "ATen"
+    shutil.copytree(reference_inputs, inputs)
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "odd.pyi").write_bytes(b"def f(): ...\nx = '\xff'\n")
+    ran = run_opwright("stubs", "--out", tmp_path / "stubs", "--source-path", inputs, "--release", "2.13.0")
+    assert ran.returncode == 1, ran.stderr
+    assert "error[E0003]" in ran.stderr
+    assert "odd.pyi:2:6" in ran.stderr

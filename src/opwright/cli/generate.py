@@ -23,6 +23,7 @@ from opwright.cli.arguments import (
     selection,
 )
 from opwright.emit.registry import FAMILIES, chosen_families
+from opwright.source.numbers import read_number
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
@@ -95,16 +96,17 @@ def _add_other_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def _shard(text: str) -> str:
-    number, _, count = text.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and int(number) < int(count)):
+    number, count = (read_number(part) for part in (*text.split("/", 1), "")[:2])
+    if number is None or count is None or number >= count:
         raise argparse.ArgumentTypeError(f"`{text}` is no part: write I/N with I from 0 to N - 1")
     return text
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
+    count = read_number(text)
+    if not count:
         raise argparse.ArgumentTypeError(f"`{text}` is no number of processes")
-    return int(text)
+    return count
 
 
 def _run(arguments: argparse.Namespace) -> Run:

@@ -78,7 +78,7 @@ def _shown_name(action: argparse.Action) -> str:
 def _columns() -> int:
     """The width of the terminal: what the user says of it, or the system knows, else the usual."""
     said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
+    if said.isascii() and said.isdigit() and len(said) < 6 and int(said) > 0:
         return int(said)
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ is not None else _COLUMNS

@@ -10,8 +10,10 @@ needs to install it."""
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
+from typing import Final
 
 from opwright.build.engine import Engine
 from opwright.build.outputs import emitted
@@ -27,6 +29,9 @@ from opwright.model.catalog import Catalog
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.text import SourceFile
+
+#: What Python's packaging takes as a name.
+_PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,9 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("outputs")
     output.add_argument("--out", metavar="DIR", required=True, help="the folder to write `torch-stubs` into")
     output.add_argument(
-        "--project", metavar="NAME", help="write a pyproject.toml as well, so that `pip install DIR` installs the stubs"
+        "--project",
+        metavar="NAME",
+        type=_project_name,
+        help="write a pyproject.toml as well, so that `pip install DIR` installs the stubs",
     )
     output.add_argument("--dry-run", action="store_true", help="list the files that would be made; write nothing")
+
+
+def _project_name(text: str) -> str:
+    if _PROJECT_NAME.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a project: use letters, digits, `-`, `_` and `.`")
+    return text
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
@@ -89,7 +103,7 @@ def _own_stubs(inputs: Inputs, sink: Diagnostics) -> dict[str, str]:
     paths = [path for path in inputs.member_names("torch/") if path.endswith(".pyi")]
     if not paths:
         sink.warning(NO_OWN_STUBS, f"no stubs of PyTorch's own at {inputs.origin}")
-    return {path: text.decode() for path, text in inputs.read_members(paths).items()}
+    return {path: SourceFile.decode(path, data).text for path, data in inputs.read_members(paths).items()}
 
 
 def _chosen(catalog: Catalog, wanted: list[str] | None, sink: Diagnostics) -> Catalog:

@@ -20,6 +20,7 @@ from opwright.build.record import record_paths, recorded_facts
 from opwright.build.runs import STATE_FOLDER
 from opwright.cli import console
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.numbers import read_number
 
 __all__ = ["add_arguments", "run"]
 
@@ -64,8 +65,9 @@ def _place(text: str) -> tuple[str, int]:
     """File and line of `FILE:LINE` or `FILE:LINE:COLUMN`."""
     parts = text.split(":")
     numbers: list[int] = []
-    while len(parts) > 1 and parts[-1].isdigit() and len(numbers) < 2:
-        numbers.append(int(parts.pop()))
+    while len(parts) > 1 and len(numbers) < 2 and (number := read_number(parts[-1])) is not None:
+        numbers.append(number)
+        parts.pop()
     if not numbers:
         raise Fault.at(NO_PROVENANCE, f"`{text}` names no line", help="write `FILE:LINE`")
     return ":".join(parts), numbers[-1]

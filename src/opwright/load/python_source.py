@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from opwright.source.diagnostic import Fault
 from opwright.source.span import Span
@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["first_line", "literal", "node_span", "parsed_module"]
 
+#: The characters of a module that is read: its syntax tree takes a hundred times as much memory.
+_LONGEST: Final = 1_000_000
+
 
 def parsed_module(file: SourceFile, code: str) -> ast.Module:
     """The syntax tree of a module. Raises Fault with the given code, at the line, where it is not Python."""
+    if len(file.text) > _LONGEST:
+        raise Fault.at(code, f"the module has more than {_LONGEST:,} characters", first_line(file))
     try:
         return ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -144,15 +144,18 @@ def check_selection(
     if boxed:
         known |= {f"aten::{function.name}" for function in catalog.functions}
     known |= {name.partition(".")[0] for name in known}
-    namespaces = {name.partition("::")[0] for name in known}
+    names: dict[str, set[str]] = {}
+    for name in known:
+        namespace, _, base = name.partition("::")
+        names.setdefault(namespace, set()).add(base)
     report = sink.warning if tolerant else sink.error
     elsewhere = 0
     for operator in selection.operators.values():
         namespace, colons, _ = operator.name.partition("::")
-        if colons and namespace not in namespaces:
+        if colons and namespace not in names:
             elsewhere += 1
         elif operator.name not in known and not catalog.may_lack(operator.name):
-            help = _nearest(operator.name, known)
+            help = _nearest(operator.name, names)
             report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=help)
     if elsewhere:
         subject = (
@@ -163,14 +166,18 @@ def check_selection(
         sink.note(codes.SELECTED_ELSEWHERE, f"{subject} that no loaded file declares; nothing is made for them")
 
 
-def _nearest(name: str, known: set[str]) -> str:
-    """The hint for a name that does not exist: the nearest one of its namespace, `aten` where it has none."""
+def _nearest(name: str, names: dict[str, set[str]]) -> str:
+    """The hint for a name that does not exist: the nearest one of its namespace, `aten` where it has none.
+
+    `names` are those of each namespace.
+    """
     namespace, colons, base = name.rpartition("::")
-    prefix = f"{namespace}::" if colons else "aten::"
-    if f"{prefix}{base}" in known:
-        return f"did you mean `{prefix}{base}`?"
-    hint = did_you_mean(base, [one.removeprefix(prefix) for one in known if one.startswith(prefix)])
-    return hint.replace("`", f"`{prefix}", 1)
+    if not colons:
+        namespace = "aten"
+    own = names.get(namespace, set())
+    if base in own:
+        return f"did you mean `{namespace}::{base}`?"
+    return did_you_mean(base, own).replace("`", f"`{namespace}::", 1)
 
 
 def check_static_backends(

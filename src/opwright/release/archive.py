@@ -12,6 +12,8 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from opwright.source.limits import FILE_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -122,10 +124,13 @@ class Archive:
     def read(self, names: Iterable[str]) -> dict[str, bytes]:
         """The content of each named member, its CRC verified.
 
-        Raises `KeyError` for a name that is not there, `DamagedMemberError` for content that
-        disagrees with the directory.
+        Raises `KeyError` for a name that is not there, `DamagedMemberError` for content that disagrees with the
+        directory, or is larger than any input.
         """
         members = sorted((self._members[name] for name in names), key=lambda member: member.offset)
+        for member in members:
+            if member.size > FILE_BYTES:
+                raise DamagedMemberError(member.name, f"it has more than {FILE_BYTES:,} bytes")
         stretches = _coalesced([(member.offset, self._stops[member.offset]) for member in members])
         pieces = self._source.read_ranges(stretches)
         contents: dict[str, bytes] = {}

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from opwright.release.codes import DOWNLOAD_ALTERED, DOWNLOAD_SHORT, INDEX_SILENT, THREE_WAYS
 from opwright.source.diagnostic import Fault
+from opwright.source.numbers import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -125,7 +126,7 @@ class Transport:
         try:
             with self._open(url, headers) as response:
                 length = response.headers.get("Content-Length")
-                size = int(length) if length and length.isdigit() else None
+                size = read_number(length or "")
                 if small is not None and response.status != 206 and (size is None or size > small):
                     raise RangesRefusedError(size)
                 content = response.read()
@@ -146,7 +147,7 @@ class Transport:
                     digest.update(chunk)
                     stream.write(chunk)
                     size += len(chunk)
-            if length and length.isdigit() and int(length) != size:
+            if read_number(length or "") not in (None, size):
                 raise ShortAnswerError(f"{shown_url(url)} sent {size} of {length} bytes")
         except BaseException as error:
             stream.close()
@@ -297,12 +298,12 @@ class RemoteBytes:
     def _place(self, answer: Answer) -> tuple[int, int]:
         """Where a part starts, and the length of the whole file, from `Content-Range: bytes 5-9/10`."""
         span, _, total = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
-        start, _, last = span.partition("-")
-        if not (start.isdigit() and last.isdigit() and total.isdigit()):
+        start, last, whole = map(read_number, (*span.partition("-")[::2], total))
+        if start is None or last is None or whole is None:
             raise Fault.at(INDEX_SILENT, f"{shown_url(self._url)} sends a part without saying which")
-        if int(last) - int(start) + 1 != len(answer.content):
+        if last - start + 1 != len(answer.content):
             raise Fault.at(DOWNLOAD_SHORT, f"{shown_url(self._url)} sent {len(answer.content)} bytes of {span}")
-        return int(start), int(total)
+        return start, whole
 
 
 class StreamBytes:

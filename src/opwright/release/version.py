@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.release.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, RELEASE_UNKNOWN
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Fault, shortened
+from opwright.source.numbers import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,13 +54,14 @@ def parse_version(text: str) -> Version:
     numbers: list[int] = []
     for part in text.strip().removeprefix("v").split(".")[:3]:
         digits = len(part) - len(part.lstrip("0123456789"))
-        if not digits:
+        number = read_number(part[:digits])
+        if number is None:
             break
-        numbers.append(int(part[:digits]))
+        numbers.append(number)
         if digits != len(part):
             break
     if len(numbers) < 2:
-        raise Fault.at(BAD_RELEASE, f"`{text}` is not a release", help="write it like `2.13` or `2.13.0`")
+        raise Fault.at(BAD_RELEASE, f"`{shortened(text)}` is not a release", help="write it like `2.13` or `2.13.0`")
     return Version(*numbers)
 
 

@@ -273,18 +273,22 @@ class _SuggestionBudget:
     A new sink renews it, because a new run begins with one.
     """
 
-    __slots__ = ("_left",)
+    __slots__ = ("_comparisons", "_searches")
 
     def __init__(self) -> None:
-        self._left = limits.SUGGESTIONS
+        self.renew()
 
     def renew(self) -> None:
-        self._left = limits.SUGGESTIONS
+        self._searches = limits.SUGGESTIONS
+        self._comparisons = limits.COMPARISONS
 
-    def take(self) -> bool:
-        """Whether another search may be made."""
-        self._left -= 1
-        return self._left >= 0
+    @property
+    def is_spent(self) -> bool:
+        return self._searches <= 0 or self._comparisons <= 0
+
+    def spend(self, comparisons: int) -> None:
+        self._searches -= 1
+        self._comparisons -= comparisons
 
 
 _suggestions = _SuggestionBudget()
@@ -293,18 +297,19 @@ _suggestions = _SuggestionBudget()
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """A question with the candidate most like the word, or "" when none is near.
 
-    Only the first 100 words after a sink was made are looked for, and no word of more than 200 characters.
+    At most the first 100 words after a sink was made are looked for, and no word of more than 200 characters.
 
     >>> did_you_mean("CPUU", ["CPU", "CUDA"])
     'did you mean `CPU`?'
     >>> did_you_mean("banana", ["CPU", "CUDA"])
     ''
     """
-    if len(word) > _LONGEST_WORD or not _suggestions.take():
+    if len(word) > _LONGEST_WORD or _suggestions.is_spent:
         return ""
     import difflib  # Only a run that has a fault needs it.
 
     pool = sorted({candidate for candidate in candidates if len(candidate) <= _LONGEST_WORD})
+    _suggestions.spend(len(pool))
     folded = word.casefold()
     for candidate in pool:
         if candidate.casefold() == folded and candidate != word:

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["DEPTH", "ERRORS", "FILE_BYTES", "REMARKS", "SCALAR_CHARACTERS", "SHOWN", "SUGGESTIONS", "YAML_EVENTS"]
+__all__ = [
+    "COMPARISONS",
+    "DEPTH",
+    "ERRORS",
+    "FILE_BYTES",
+    "REMARKS",
+    "SCALAR_CHARACTERS",
+    "SHOWN",
+    "SUGGESTIONS",
+    "YAML_EVENTS",
+]
 
 #: The bytes of an input file. PyTorch's largest has 0.7 million.
 FILE_BYTES: Final = 16_000_000
@@ -19,7 +29,7 @@ YAML_EVENTS: Final = 500_000
 DEPTH: Final = 100
 
 #: The characters of one YAML scalar. PyTorch's longest has 3,000.
-SCALAR_CHARACTERS: Final = 100_000
+SCALAR_CHARACTERS: Final = 20_000
 
 #: A run stops after so many errors.
 ERRORS: Final = 1_000
@@ -30,5 +40,8 @@ REMARKS: Final = 1_000
 #: A report shows so many diagnostics.
 SHOWN: Final = 100
 
-#: A sink gives so many errors a search for the nearest name, which compares a word with thousands of others.
+#: After a sink is made, so many words are searched for the nearest name, each in thousands of others ...
 SUGGESTIONS: Final = 100
+
+#: ... but with so many comparisons in all, of which each may take 50 microseconds.
+COMPARISONS: Final = 200_000

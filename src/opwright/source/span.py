@@ -7,8 +7,12 @@ exact, and a span can say its bytes in the file too.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["SourceText", "Span"]
 
@@ -41,17 +45,18 @@ class SourceText:
         self.text = text
         self.prefix_bytes = prefix_bytes
         self.has_anchors = False
-        self._line_starts: list[int] | None = None
+        self._line_starts: Sequence[int] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r}, {len(self.text)} characters)"
 
     @property
-    def line_starts(self) -> list[int]:
+    def line_starts(self) -> Sequence[int]:
         """The offset at which each line starts; line n starts at `line_starts[n - 1]`."""
         starts = self._line_starts
         if starts is None:
-            starts = [0]
+            # A file may have millions of lines, for which a list of numbers would take gigabytes.
+            starts = array("Q", [0])
             starts.extend(match.end() for match in _LINE_BREAK.finditer(self.text))
             self._line_starts = starts
         return starts

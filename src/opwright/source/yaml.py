@@ -124,7 +124,7 @@ TOO_MUCH = register(
         """
 Opwright reads inputs that may come from strangers, so there are limits to what one file may ask for. They are far above
 what PyTorch's own files have: lists and mappings nest 100 deep at most, a file has 500,000 lists, mappings and scalars
-at most (what an alias repeats is counted each time), and a scalar has 100,000 characters at most.
+at most (what an alias repeats is counted each time), and a scalar has 20,000 characters at most.
 
     - &a [x, x, x, x, x, x, x, x, x, x]
     - &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
