@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-full compile lint docs conformance conformance-full conformance-releases bench fuzz clean venv
+.PHONY: demo test test-full compile lint docs conformance conformance-full conformance-releases bench fuzz kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -84,6 +84,11 @@ bench: $(REFERENCE)
 
 fuzz: $(REFERENCE)
 	$(VENV)/bin/python -m tests.fuzz
+
+# Runs that are killed at calls of the system: COUNT of them.
+kills: COUNT ?= 500
+kills: $(REFERENCE)
+	$(VENV)/bin/python -m tests.kills --count $(COUNT)
 
 clean:
 	rm -rf build .cache

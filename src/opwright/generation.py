@@ -14,6 +14,7 @@ from opwright.build.outputs import emitted
 from opwright.build.plan import Emitted, Output, Plan, Planned
 from opwright.build.provenance import FileOrigin, origins
 from opwright.build.shards import shard_number
+from opwright.build.staging import remove_old_staging
 from opwright.convention import cpp
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Later, Options
@@ -43,6 +44,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
     from opwright.build.plain_files import Status
+    from opwright.build.staging import Journal
     from opwright.release.tables import ShimTables
     from opwright.source.text import SourceFile
 
@@ -396,6 +398,7 @@ class Generation:
 
     def write(self, report: Callable[[Planned, bool], None] | None = None) -> Summary:
         """Write the outputs that differ from what is on disk; nothing is kept for later runs."""
+        remove_old_staging(self.request.folders.values())
         maker = Maker(self.job, self._engine.renderer, remembers=False)
         return self._engine.write(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))), report)
 
@@ -404,11 +407,13 @@ class Generation:
         earlier: Earlier | None,
         report: Callable[[Planned, bool], None] | None = None,
         processes: int = 1,
+        journal: Journal | None = None,
     ) -> Outcome:
         """Write the outputs that differ, making only what an earlier run with the same job token left different.
 
-        Where all is to be made, and it is much, so many processes share the work.
+        Where all is to be made, and it is much, so many processes share the work. The journal gets the staging folders.
         """
+        self._engine.journal = journal
         found = earlier or Earlier({}, {})
         maker = Maker(self.job, self._engine.renderer, found.emitters, found.intact.__contains__)
         statuses: dict[str, Status] = {}

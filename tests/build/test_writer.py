@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from opwright.build.plain_files import file_status
-from opwright.build.writer import STAGING_PREFIX, Writer, final_statuses, touch_file, write_file
+from opwright.build.staging import STAGING_PREFIX
+from opwright.build.writer import Writer, final_statuses, touch_file, write_file
 from opwright.source.diagnostic import Fault
 
 OLD = {f"ops/op_{number}.h": f"old {number}\n".encode() for number in range(6)}

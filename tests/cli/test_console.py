@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -150,3 +152,33 @@ def on_terminal(arguments: list[str], variables: dict[str, str]) -> str:
         os.close(ours)
         process.wait()
     return shown.decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to see that the run has begun")
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (signal.SIGINT, 130, "opwright: interrupted\n"),
+        (signal.SIGTERM, 143, "opwright: ended by SIGTERM\n"),
+        (signal.SIGHUP, 129, "opwright: ended by SIGHUP\n"),
+    ],
+)
+def test_a_run_that_is_stopped(tmp_path: Path, number: signal.Signals, status: int, said: str) -> None:
+    """A signal ends a run in order: its exit status and a line tell so, and no file of it is left."""
+    command = [sys.executable, "-m", "opwright", "generate", "--torch", "auto", "--out", str(tmp_path)]
+    run = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while not any(tmp_path.glob("aten/src/ATen/**/*.h")):
+        assert run.poll() is None
+        time.sleep(0.01)
+    os.killpg(run.pid, number)
+    assert run.communicate()[1] == said
+    assert run.returncode == status
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / ".opwright" / "lock"]
+    assert not list(tmp_path.rglob(".opwright-*"))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -58,6 +61,74 @@ def test_a_process_that_dies_is_a_fault(project: Project, monkeypatch: pytest.Mo
     with pytest.raises(FaultsFound) as caught:
         generation(project, str(project.out)).write_after(None, None, 2)
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E0608"]
+    assert files_of(project.out) == {}
+
+
+SHARED_PROGRAM = """
+import os, sys
+from opwright import generation
+from opwright.cli.main import main
+
+generation._WORTH_SHARING = 0
+os.sched_getaffinity = lambda process: set(range(4))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("path", ["ops/twice.h", "RegisterCPU_0.cpp", "Operators_4.cpp", "Declarations.yaml"])
+def test_an_output_path_that_is_a_folder(project: Project, path: str) -> None:
+    """Whichever of four processes meets it, the run ends with its diagnostic and leaves nothing."""
+    folder = project.out / "aten/src/ATen" / path
+    folder.mkdir(parents=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SHARED_PROGRAM, *project.words()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error[E0607]: cannot write `{folder}`"), done.stderr
+    assert files_of(project.out) == {}
+
+
+@needs_fork
+def test_a_process_that_cannot_be_made_is_no_fault(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system refuses more processes, those that there are do the work."""
+    monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
+    copied = os.fork
+    copies: list[int] = []
+
+    def fork_once() -> int:
+        if copies:
+            raise BlockingIOError("no more processes")
+        copies.append(copied())
+        return copies[0]
+
+    generation(project, str(project.out.with_name("alone"))).write_after(None, None, 1)
+    monkeypatch.setattr(os, "fork", fork_once)
+    generation(project, str(project.out)).write_after(None, None, 4)
+    assert files_of(project.out) == files_of(project.out.with_name("alone"))
+
+
+@needs_fork
+@pytest.mark.parametrize("refusal", [OSError(errno.EMFILE, "Too many open files"), MemoryError()])
+def test_what_the_system_refuses_a_process(
+    project: Project, monkeypatch: pytest.MonkeyPatch, refusal: Exception
+) -> None:
+    """A process that lacks files or memory ends the run as the first one would, and nothing is written."""
+    monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
+    first, taken = os.getpid(), workers._taken
+
+    def refused_elsewhere(tasks: int) -> object:
+        if os.getpid() != first:
+            raise refusal
+        return taken(tasks)
+
+    monkeypatch.setattr(workers, "_taken", refused_elsewhere)
+    with pytest.raises(type(refusal)):
+        generation(project, str(project.out)).write_after(None, None, 3)
     assert files_of(project.out) == {}
 
 

@@ -22,6 +22,7 @@ from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
     from opwright.build.plain_files import Status
+    from opwright.build.staging import Journal
 
 __all__ = ["cmake_list", "dependency_lists", "make_rule", "write_dependency_lists"]
 
@@ -97,11 +98,11 @@ def _escaped(path: str) -> str:
 
 
 def write_dependency_lists(
-    path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("cuda",)
+    path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("cuda",), journal: Journal | None = None
 ) -> dict[str, Status]:
     """Writes each list beside `path`, with its prefix before the file's name and before the variable's.
 
-    Gives the status of each, by its path, as the writer tells it.
+    Gives the status of each, by its path, as the writer tells it. The journal gets the staging folder.
     Raises Fault when one of them cannot be written (E0605 to E0608).
     """
     target = os.path.realpath(path)
@@ -109,7 +110,7 @@ def write_dependency_lists(
     if not name:
         raise Fault.at(NOT_A_FILE, f"`{os.fspath(path)}` is a folder: dependency lists need the name of a file")
     stem = PurePath(name).stem
-    with Writer() as writer:
+    with Writer(journal) as writer:
         for prefix, paths in dependency_lists(plan, devices).items():
-            writer.write(f"{folder}/{prefix}{name}", cmake_list(f"{prefix}{stem}", paths).encode())
+            writer.write(f"{folder}/{prefix}{name}", os.fsencode(cmake_list(f"{prefix}{stem}", paths)))
     return writer.statuses

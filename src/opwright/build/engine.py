@@ -23,6 +23,7 @@ from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.build.plain_files import Status
+    from opwright.build.staging import Journal
     from opwright.emit.emitter import Slots
     from opwright.source.diagnostic import Diagnostic
 
@@ -129,10 +130,11 @@ def _encoded(text: str, maker: str) -> bytes:
 class Engine:
     """Plans, renders and writes the outputs of emitters.
 
-    `folders` gives each output folder's name its path, `load_template` the file of a template's name.
+    `folders` gives each output folder's name its path, `load_template` the file of a template's name. Where there is a
+    `journal`, staging folders are noted in it.
     """
 
-    __slots__ = ("_folders", "renderer")
+    __slots__ = ("_folders", "journal", "renderer")
 
     def __init__(
         self,
@@ -141,6 +143,7 @@ class Engine:
         launcher: str = LAUNCHER,
     ) -> None:
         self._folders = folders
+        self.journal: Journal | None = None
         self.renderer = Renderer(load_template, launcher)
 
     def plan(self, emitted: Iterable[Emitted]) -> Plan:
@@ -174,7 +177,7 @@ class Engine:
         found = Diagnostics()
         share: Share | None = None
         try:
-            with Writer() as writer:
+            with Writer(self.journal) as writer:
                 share = self.stage(writer, emitted, found, report, intact or {})
                 found.raise_if_errors()
         except Fault as fault:
@@ -261,7 +264,7 @@ class Engine:
             found.raise_if_errors()
 
         try:
-            results = share_work(processes, range(width), work, check)
+            results = share_work(processes, range(width), work, check, self.journal)
         except Fault as fault:
             raise FaultsFound((fault.diagnostic,)) from None
         for share, _, _ in results:

@@ -10,6 +10,8 @@ import contextlib
 import os
 from types import TracebackType
 
+from opwright.build.folders import make_folders
+
 __all__ = ["FolderLock"]
 
 
@@ -19,24 +21,27 @@ _LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_N
 class FolderLock:
     """A context in which no other run holds the lock of the same folder.
 
-    `waited` tells whether another run held it: then that one may have done the work already.
+    `waited` tells whether another run held it: then that one may have done the work already. `is_held` tells whether
+    this run holds it now. A process that was copied from the run's holds it too, until it ends.
     """
 
-    __slots__ = ("_folder", "_handle", "waited")
+    __slots__ = ("_folder", "_handle", "is_held", "waited")
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._handle = -1
+        self.is_held = False
         self.waited = False
 
     def __enter__(self) -> FolderLock:
         try:
-            os.makedirs(self._folder, exist_ok=True)
+            make_folders(self._folder)
             self._handle = os.open(os.path.join(self._folder, "lock"), _LOCK, 0o666)
         except OSError:
             return self
         with contextlib.suppress(OSError):
             self.waited = _locked(self._handle)
+            self.is_held = True
         return self
 
     def __exit__(
@@ -45,6 +50,7 @@ class FolderLock:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+            self.is_held = False
 
 
 try:

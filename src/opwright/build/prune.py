@@ -1,19 +1,17 @@
-"""Removal of what runs leave behind: outputs that are made no longer, and staging folders of runs that were killed."""
+"""Removal of what runs leave behind: outputs that are made no longer, and what is remembered of folders that are gone."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Collection, Iterable, Mapping
 from json import loads
 
 from opwright.build.plain_files import read_plain_file, remove_below, remove_flat_folder
 from opwright.build.record import Record, root_of
 from opwright.build.runs import Run, real_folder, replace_state
-from opwright.build.writer import STAGING_PREFIX
 
-__all__ = ["forget_gone_folders", "prune", "remove_stale_staging", "stale_outputs"]
+__all__ = ["forget_gone_folders", "prune", "stale_outputs"]
 
 _HOME_FILE = "folder"
 """The file that says whose state it is, in state folders that stand apart from their output folders."""
@@ -71,15 +69,6 @@ def _covers(run: Run, other: Record) -> bool:
     return same and isinstance(families, list) and all(family in run.families for family in families)
 
 
-def remove_stale_staging(folders: Iterable[str]) -> None:
-    """Removes the staging folders of processes that run no longer."""
-    for folder in folders:
-        with contextlib.suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.startswith(STAGING_PREFIX) and not _is_running(entry):
-                    remove_flat_folder(entry.path)
-
-
 def forget_gone_folders(run: Run) -> None:
     """Removes from the user's cache what is remembered of output folders that are there no longer.
 
@@ -98,20 +87,4 @@ def forget_gone_folders(run: Run) -> None:
 
 _PATH_BYTES = ("utf-8", "surrogateescape")
 
-
-def _is_running(entry: os.DirEntry[str]) -> bool:
-    """Whether the process that a staging folder is named after may still run."""
-    number = entry.name[len(STAGING_PREFIX) :].partition("-")[0]
-    if not number.isdigit() or sys.platform == "win32":
-        # There is no harmless way to ask; a run that takes hours is none.
-        import time
-
-        return time.time() - entry.stat().st_mtime < 6 * 3600
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
 

@@ -7,6 +7,9 @@ import os
 import zlib
 from json import dumps
 
+from opwright.build.folders import make_folders
+from opwright.build.staging import TEMPORARY_SUFFIX
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -83,9 +86,9 @@ def _state_folder_apart(home: str) -> str:
 
 def replace_state(path: str, data: bytes) -> bool:
     """Replaces a file of the state folder, whole, and says whether that was possible."""
-    temporary = f"{path}.{os.getpid()}.new"
+    temporary = f"{path}.{os.getpid()}{TEMPORARY_SUFFIX}"
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_folders(os.path.dirname(path))
         with contextlib.suppress(FileNotFoundError):
             # Left by a process that had this number, or put here by someone.
             os.unlink(temporary)

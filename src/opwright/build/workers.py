@@ -10,13 +10,15 @@ import contextlib
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from opwright.build.codes import WRITE_FAILED
 from opwright.build.writer import Writer
+from opwright.source.child import Child, Parent
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
+    from opwright.build.staging import Journal
     from opwright.source.diagnostic import Diagnostic
 
 __all__ = ["MOST_TASKS", "share_work"]
@@ -32,18 +34,8 @@ _COMMIT: Final = b"c"
 class _Worker(Generic[Share]):
     """Another process with its share of the tasks."""
 
-    def __init__(self, work: Callable[[Writer, Iterator[int]], Share], tasks: int) -> None:
-        results, send = os.pipe()
-        listen, verdict = os.pipe()
-        self.process = os.fork()
-        if not self.process:
-            os.close(results)
-            os.close(verdict)
-            _work_apart(work, tasks, send, listen)
-        os.close(send)
-        os.close(listen)
-        self._results: IO[bytes] = os.fdopen(results, "rb")
-        self._verdict = verdict
+    def __init__(self, work: Callable[[Writer, Iterator[int]], Share], tasks: int, journal: Journal | None) -> None:
+        self._child = Child(lambda parent: _work_apart(work, tasks, journal, parent))
 
     def share(self) -> Share:
         """What the process did; raises its Fault."""
@@ -52,59 +44,63 @@ class _Worker(Generic[Share]):
 
     def commit(self) -> None:
         """Lets the process put its files in place; raises its Fault."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._verdict, _COMMIT)
+        self._child.tell(_COMMIT)
         self._received()
 
+    def release(self) -> None:
+        """Lets the process end, which discards what it has not committed."""
+        self._child.release()
+
     def end(self) -> None:
-        """Ends the process, which discards what it has not committed."""
-        os.close(self._verdict)
-        self._results.close()
-        os.waitpid(self.process, 0)
+        """Waits until the process is gone."""
+        self._child.end()
 
     def _received(self) -> Share:
         import pickle
 
         try:
-            kind, value = pickle.load(self._results)
+            kind, value = pickle.load(self._child.results)
         except (EOFError, pickle.UnpicklingError):
             raise Fault.at(WRITE_FAILED, "a worker process ended before its files were written") from None
         if kind == "fault":
             diagnostic: Diagnostic = value
             raise Fault(diagnostic)
+        if kind == "refused":
+            refusal: Exception = value
+            raise refusal
         if kind == "bug":
             raise RuntimeError(f"in a worker process:\n{value}")
         share: Share = value
         return share
 
 
-def _work_apart(work: Callable[[Writer, Iterator[int]], object], tasks: int, send: int, listen: int) -> None:
-    """The life of another process. It never returns."""
+def _work_apart(
+    work: Callable[[Writer, Iterator[int]], object], tasks: int, journal: Journal | None, parent: Parent
+) -> None:
+    """The work of another process."""
     import pickle
 
+    message: tuple[str, object]
     try:
-        with os.fdopen(send, "wb") as results:
-            message: tuple[str, object]
-            try:
-                with Writer() as writer:
-                    share = work(writer, _taken(tasks))
-                    pickle.dump(("share", share), results)
-                    results.flush()
-                    if os.read(listen, 1) != _COMMIT:
-                        writer.discard()
-                message = ("share", None)
-            except Fault as fault:
-                message = ("fault", fault.diagnostic)
-            except Exception:
-                import traceback
+        with Writer(journal) as writer:
+            share = work(writer, _taken(tasks))
+            writer.arrive()
+            pickle.dump(("share", share), parent.results)
+            parent.results.flush()
+            # A parent that does not want the files interrupts this process instead, and the writer discards them.
+            parent.told()
+        message = ("share", None)
+    except Fault as fault:
+        message = ("fault", fault.diagnostic)
+    except (OSError, MemoryError) as refusal:
+        message = ("refused", refusal)
+    except Exception:
+        import traceback
 
-                message = ("bug", traceback.format_exc())
-            with contextlib.suppress(OSError):
-                pickle.dump(message, results)
-                results.flush()
-    finally:
-        # Whatever happens, this copy must not go on with what the first process is about to do.
-        os._exit(0)
+        message = ("bug", traceback.format_exc())
+    with contextlib.suppress(OSError):
+        pickle.dump(message, parent.results)
+        parent.results.flush()
 
 
 def _taken(tasks: int) -> Iterator[int]:
@@ -118,6 +114,7 @@ def share_work(
     tasks: Sequence[int],
     work: Callable[[Writer, Iterator[int]], Share],
     check: Callable[[Sequence[Share]], None],
+    journal: Journal | None = None,
 ) -> list[Share]:
     """What each process did with the tasks that it took. The first one is this process.
 
@@ -130,14 +127,22 @@ def share_work(
     gc.freeze()
     workers: list[_Worker[Share]] = []
     try:
-        workers += [_Worker(work, reading) for _ in range(processes - 1)]
-        with Writer() as writer:
+        # Where the system refuses another process, there is one less.
+        with contextlib.suppress(OSError):
+            for _ in range(processes - 1):
+                workers.append(_Worker(work, reading, journal))  # noqa: PERF401
+        with Writer(journal) as writer:
             shares = [work(writer, _taken(reading)), *[worker.share() for worker in workers]]
             check(shares)
+            writer.arrive()
             for worker in workers:
                 worker.commit()
         return shares
     finally:
+        # All are released before the first is waited for, so that they end side by side.
+        for worker in workers:
+            worker.release()
         for worker in workers:
             worker.end()
         os.close(reading)
+        gc.unfreeze()

@@ -18,19 +18,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
+from opwright.build.folders import make_folders
 from opwright.build.plain_files import file_status
+from opwright.build.staging import remove_staging, staging_name
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
     from opwright.build.plain_files import Status
+    from opwright.build.staging import Journal
 
-__all__ = ["STAGING_PREFIX", "Writer", "file_holds", "final_statuses", "make_folder", "touch_file", "write_file"]
-
-STAGING_PREFIX = ".opwright-"
-"""How the name of each staging folder starts; one that stands without a run was left by a run that was killed."""
+__all__ = ["Writer", "file_holds", "final_statuses", "make_folder", "touch_file", "write_file"]
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+_AT_ONCE = 64
+"""How many new files are noted in a journal at once, before they are put in place."""
 
 _NOT_PERMITTED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -51,22 +54,26 @@ class Writer:
     >>> changed, again
     (True, False)
 
+    With a journal, the next run finds what one leaves that is killed: staging folders, and files that were not there.
+
     Folders that are missing are made. An existing file keeps its permissions. A target that is a symbolic link is
     replaced by a file, and what it leads to is left alone. Errors of the system become a Fault (E0605 to E0608).
     """
 
-    __slots__ = ("_created", "_numbers", "_pending", "_staging", "_token", "statuses")
+    __slots__ = ("_arriving", "_created", "_journal", "_name", "_numbers", "_pending", "_staging", "statuses")
 
     statuses: dict[str, Status]
     """The status of every file that was handed in. Those of changed files are provisional until `final_statuses`."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal | None = None) -> None:
         self.statuses = {}
+        self._arriving: list[tuple[str, str, Status]] = []
         self._created: list[str] = []
         self._numbers = count()
         self._pending: dict[str, str] = {}
         self._staging: dict[str, str] = {}
-        self._token = f"{STAGING_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+        self._journal = journal
+        self._name = staging_name()
 
     def __enter__(self) -> Writer:
         return self
@@ -111,9 +118,10 @@ class Writer:
         Raises Fault when one cannot be; those after it are then discarded, and their targets stay as they were.
         """
         target = ""
-        # Replaced files may need the new ones, so from here on these stay whatever happens.
-        self._created.clear()
         try:
+            self.arrive()
+            # Replaced files may need the new ones, so from here on these stay whatever happens.
+            self._created.clear()
             for target, staged in self._pending.items():
                 os.replace(staged, target)
         except OSError as error:
@@ -127,17 +135,37 @@ class Writer:
             with contextlib.suppress(OSError):
                 os.unlink(target)
         for folder in self._staging.values():
-            _remove_staging(folder)
+            remove_staging(folder)
+        self._arriving.clear()
         self._created.clear()
         self._staging.clear()
         self._pending.clear()
 
     def _create(self, target: str, data: bytes) -> Status:
-        """Makes a file that was not there. Waiting for the commit with the rename would cost half as much again."""
+        """Makes a file that was not there, which is in place soon.
+
+        Waiting for the commit with the rename would cost half as much again; a journal takes several at once.
+        """
         staged, status = self._staged(target, data)
-        self._created.append(target)
-        os.replace(staged, target)
+        self._arriving.append((target, staged, status))
+        if self._journal is None or len(self._arriving) == _AT_ONCE:
+            self.arrive()
         return status
+
+    def arrive(self) -> None:
+        """Puts the new files in place that are complete: what can fail with them fails before the commit.
+
+        Raises Fault.
+        """
+        if self._journal is not None and self._arriving:
+            self._journal.add_files((target, status) for target, _, status in self._arriving)
+        for target, staged, _ in self._arriving:
+            self._created.append(target)
+            try:
+                os.replace(staged, target)
+            except OSError as error:
+                raise _fault(target, error) from None
+        self._arriving.clear()
 
     def _staged(self, target: str, data: bytes) -> tuple[str, Status]:
         """The path and the status of a complete temporary file with these contents."""
@@ -158,13 +186,15 @@ class Writer:
 
     def _staging_folder(self, folder: str) -> str:
         """A new folder for temporary files, on the same file system as the files that it is for."""
-        staging = f"{folder}/{self._token}"
+        staging = f"{folder}/{self._name}"
+        if self._journal is not None:
+            self._journal.add_staging(staging)
         # Remembered first, so that an interrupt cannot leave a folder that nobody removes.
         self._staging[folder] = staging
         try:
             os.mkdir(staging)
         except FileNotFoundError:
-            os.makedirs(folder, exist_ok=True)
+            make_folders(folder)
             os.mkdir(staging)
         return staging
 
@@ -188,7 +218,7 @@ def touch_file(path: str) -> None:
             os.utime(path)
             return
     except FileNotFoundError:
-        pass
+        make_folder(os.path.dirname(path))
     except OSError as error:
         raise _fault(path, error) from None
     write_file(path, b"")
@@ -217,7 +247,7 @@ def make_folder(path: str) -> None:
     Raises Fault (E0605 to E0608) as `Writer` does.
     """
     try:
-        os.makedirs(path or ".", exist_ok=True)
+        make_folders(path)
     except OSError as error:
         raise _fault(path, error) from None
 
@@ -240,17 +270,6 @@ def _holds(target: str, data: bytes) -> bool:
         return os.read(handle, len(data) + 1) == data
     finally:
         os.close(handle)
-
-
-def _remove_staging(folder: str) -> None:
-    """Removes a staging folder with what is in it. What cannot be removed stays: there is a fault to report already."""
-    with contextlib.suppress(OSError):
-        os.rmdir(folder)
-        return
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            os.unlink(f"{folder}/{name}")
-        os.rmdir(folder)
 
 
 def _fault(target: str, error: OSError) -> Fault:

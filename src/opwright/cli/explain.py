@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import pkgutil
-import sys
 from importlib import import_module
 
 import opwright
 from opwright.cli import console
+from opwright.cli.streams import say
 from opwright.source.codes import all_codes, find_code
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     found = find_code(arguments.code)
     if found is None:
         hint = did_you_mean(arguments.code.upper(), [code.code for code in all_codes()])
-        sys.stderr.write(f"opwright explain: no code `{arguments.code}`{'; ' + hint if hint else ''}\n")
+        say(f"opwright explain: no code `{arguments.code}`{'; ' + hint if hint else ''}\n")
         return console.USAGE
     print(found.page)
     return console.SUCCESS

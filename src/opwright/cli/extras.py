@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from opwright.build.plain_files import Status
     from opwright.build.plan import Plan
+    from opwright.build.staging import Journal
     from opwright.build.watch import Watched
     from opwright.generation import Generation, Outcome
     from opwright.source.diagnostic import Diagnostics
@@ -40,16 +41,16 @@ def write_stamp(path: str | None) -> None:
 
 
 def write_extras(
-    arguments: argparse.Namespace, generation: Generation, outcome: Outcome, watched: Watched | None
+    arguments: argparse.Namespace, generation: Generation, outcome: Outcome, watched: Watched | None, journal: Journal
 ) -> dict[str, Status]:
     """Write the dependency file and the provenance that the arguments ask for, and give the status of each."""
-    with Writer() as writer:
+    with Writer(journal) as writer:
         if arguments.depfile is not None:
             from opwright.build.depfile import make_rule
 
-            targets: Iterable[str] = outcome.statuses if arguments.stamp is None else [arguments.stamp]
+            targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
             inputs = [path for path, mark in watched.files.items() if mark is not None] if watched is not None else []
-            writer.write(_real_path(arguments.depfile), make_rule(targets, inputs).encode())
+            writer.write(_real_path(arguments.depfile), os.fsencode(make_rule(targets, inputs)))
         if arguments.provenance is not None:
             origins = generation.provenance(outcome)
             text = json.dumps({"format": 1, "files": origins}, separators=(",", ":"))

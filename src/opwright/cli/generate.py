@@ -220,7 +220,7 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
             watched,
             report=report,
             jobs=arguments.jobs,
-            add=lambda outcome: extras.write_extras(arguments, generation, outcome, watched),
+            add=lambda outcome, journal: extras.write_extras(arguments, generation, outcome, watched, journal),
             said=extras.said(arguments),
         )
     extras.write_stamp(arguments.stamp)

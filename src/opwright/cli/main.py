@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program() -> NoReturn:
     """Run the program as a process, which it ends."""
-    leave(main())
+    leave(main)
 
 
 def _is_settled(module: ModuleType, arguments: argparse.Namespace) -> bool:

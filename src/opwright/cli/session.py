@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 
 from opwright.build.record import Record, load_record, load_records, root_of, tool_identity, write_record
 from opwright.build.runs import Run
+from opwright.build.staging import remove_left_staging
 from opwright.build.watch import Watched
 from opwright.cli.color import AUTO, wants_color, without_color
+from opwright.cli.streams import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from opwright.build.plain_files import Status
     from opwright.build.plan import Planned
+    from opwright.build.staging import Journal
     from opwright.generation import Earlier, Generation, Outcome, Request
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
@@ -34,6 +36,7 @@ __all__ = [
     "run_of",
     "run_unless_current",
     "stale_outputs",
+    "turn_of",
     "watched_inputs",
     "write",
 ]
@@ -89,11 +92,12 @@ def current_record(run: Run, color: str = AUTO) -> Record | None:
 
     `color` is a choice of `--color`.
     """
+    remove_left_staging(run.state_folder)
     record = load_record(run)
     if record is None or not record.is_current(run):
         return None
     if said := str(record.facts.get("said", "")):
-        sys.stderr.write(said if wants_color(color) else without_color(said))
+        say(said if wants_color(color) else without_color(said))
     return record
 
 
@@ -166,6 +170,18 @@ def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> Watched | 
     return Watched.taken([*places.files, *map(os.path.abspath, more_files)], places.folders)
 
 
+@contextlib.contextmanager
+def turn_of(run: Run) -> Iterator[Journal]:
+    """A run's turn at its output folder, where what killed runs left is removed; gives the journal for its own."""
+    from opwright.build.lock import FolderLock
+    from opwright.build.prune import forget_gone_folders
+    from opwright.build.staging import Journal
+
+    with FolderLock(run.state_folder) as lock, Journal(run.state_folder, locked=lock.is_held) as journal:
+        yield journal
+        forget_gone_folders(run)
+
+
 def write(
     generation: Generation,
     run: Run,
@@ -173,7 +189,7 @@ def write(
     *,
     report: Callable[[Planned, bool], None] | None = None,
     jobs: int | None = None,
-    add: Callable[[Outcome], Mapping[str, Status]] = lambda _: {},
+    add: Callable[[Outcome, Journal], Mapping[str, Status]] = lambda _, __: {},
     said: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Write what differs, remove what is made no longer if the run prunes, and leave a record.
@@ -181,20 +197,20 @@ def write(
     `add` writes what a program makes besides, and gives the status of it; `said` is kept with the record's facts.
     """
     from opwright.build import prune as pruning
-    from opwright.build.lock import FolderLock
     from opwright.build.past import Past, write_past
     from opwright.build.processes import usable_processes
+    from opwright.build.staging import remove_old_staging
     from opwright.build.tokens import job_token
     from opwright.build.writer import final_statuses
 
-    with FolderLock(run.state_folder):
+    with turn_of(run) as journal:
         record = load_record(run)
         folders = generation.request.folders.values()
         used = {path.rpartition("/")[0] for path in (record.outputs if record is not None else ())}
-        pruning.remove_stale_staging({*folders, *used})
+        remove_old_staging({*folders, *used})
         token = job_token(generation.job, run.families)
-        outcome = generation.write_after(_earlier(run, record, token), report, usable_processes(jobs))
-        statuses = final_statuses({**outcome.statuses, **add(outcome)})
+        outcome = generation.write_after(_earlier(run, record, token), report, usable_processes(jobs), journal)
+        statuses = final_statuses({**outcome.statuses, **add(outcome, journal)})
         stale = set() if record is None else pruning.stale_outputs(run, record, load_records(run), statuses)
         if run.prunes:
             pruning.prune(run, stale)
@@ -212,7 +228,6 @@ def write(
                 "origin": generation.request.inputs.origin,
             }
             remember(generation, run, watched, statuses, facts, left=filter(os.path.lexists, stale))
-            pruning.forget_gone_folders(run)
     return outcome
 
 

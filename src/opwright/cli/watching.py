@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from opwright.build.tokens import UnitTokens
 from opwright.build.watch import Watched
 from opwright.cli import console
+from opwright.cli.streams import say
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ def watch(arguments: argparse.Namespace, generate: Generate) -> int:
     try:
         from watchfiles import watch as changes_of
     except ImportError:
-        sys.stderr.write("opwright: `--watch` needs the package `watchfiles`: pip install watchfiles\n")
+        say("opwright: `--watch` needs the package `watchfiles`: pip install watchfiles\n")
         return console.USAGE
     before = _run_once(arguments, generate, {})
     if before is None:
         return console.FAULTS
     tokens, watched = before
     if watched is None:
-        sys.stderr.write("opwright: the inputs are not on this machine, so there is nothing to watch\n")
+        say("opwright: the inputs are not on this machine, so there is nothing to watch\n")
         return console.USAGE
     folders = filter(os.path.isdir, sorted({*map(os.path.dirname, watched.files), *watched.folders}))
     print(f"watching {len(watched.files)} inputs; stop with Ctrl-C", flush=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import marshal
-import os
 
+from opwright.source.child import Child
 from opwright.source.diagnostic import Fault
 from opwright.source.flat import unflattened
 from opwright.source.nodes import Sequence
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as Row
-    from typing import IO, NoReturn
+    from typing import IO
 
     from opwright.source.flat import Flat
     from opwright.source.nodes import Node
@@ -110,18 +110,13 @@ class _Reading:
     """
 
     def __init__(self, files: Row[SourceText]) -> None:
-        results, send = os.pipe()
-        self._process = os.fork()
-        if not self._process:
-            os.close(results)
-            _read_apart(files, send)
-        os.close(send)
+        self._child = Child(lambda parent: _read_apart(files, parent.results))
+        self._results = self._child.results
         with contextlib.suppress(ImportError, AttributeError, OSError):
             # The other process shall not wait for this one; not all systems let a pipe hold so much.
             import fcntl
 
-            fcntl.fcntl(results, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        self._results: IO[bytes] = os.fdopen(results, "rb")
+            fcntl.fcntl(self._results, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._files = list(files)
         self._came: dict[SourceText, list[bytes]] = {file: [] for file in files}
 
@@ -141,8 +136,7 @@ class _Reading:
 
     def end(self) -> None:
         """Wait for the process, which ends when nobody listens."""
-        self._results.close()
-        os.waitpid(self._process, 0)
+        self._child.end()
 
     def _receive(self) -> bool:
         """Take the next message, if there is one."""
@@ -157,23 +151,18 @@ class _Reading:
         return True
 
 
-def _read_apart(files: Row[SourceText], send: int) -> NoReturn:
-    """The life of the other process."""
+def _read_apart(files: Row[SourceText], results: IO[bytes]) -> None:
+    """The work of the other process."""
     import gc
 
     gc.disable()
-    try:
-        with os.fdopen(send, "wb") as results:
-            for number, file in enumerate(files):
-                for flat in _parts(file):
-                    data = marshal.dumps(flat)
-                    results.write(number.to_bytes(_NUMBER_BYTES, "little"))
-                    results.write(len(data).to_bytes(_NUMBER_BYTES, "little"))
-                    results.write(data)
-                    results.flush()
-    finally:
-        # This copy must not go on with what the first process is about to do.
-        os._exit(0)
+    for number, file in enumerate(files):
+        for flat in _parts(file):
+            data = marshal.dumps(flat)
+            results.write(number.to_bytes(_NUMBER_BYTES, "little"))
+            results.write(len(data).to_bytes(_NUMBER_BYTES, "little"))
+            results.write(data)
+            results.flush()
 
 
 def _parts(file: SourceText) -> Iterator[Flat | None]:

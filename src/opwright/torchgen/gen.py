@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
+    from opwright.build.plain_files import Status
     from opwright.build.runs import Run
-    from opwright.generation import Request
+    from opwright.build.staging import Journal
+    from opwright.generation import Generation, Request
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 
@@ -118,21 +120,30 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     families = _families(arguments)
     generation = session.loaded(inputs, families, lambda: _request(arguments, inputs, sink), sink)
     generation.check_shims(note_missing=True)
-    lists = {}
-    if arguments.output_dependencies:
-        from opwright.build.depfile import write_dependency_lists
-
-        devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
-        lists = write_dependency_lists(arguments.output_dependencies, generation.plan(), devices)
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.
     for folder in generation.request.folders.values():
         make_folder(folder)
     run = _identity(arguments)
-    if run is not None and not arguments.dry_run:
-        session.write(generation, run, watched, add=lambda _: lists)
-    elif run is not None and watched is not None:
-        session.remember(generation, run, watched, lists, {})
+    if run is None:
+        return console.SUCCESS
+    if not arguments.dry_run:
+        session.write(generation, run, watched, add=lambda _, journal: _write_lists(arguments, generation, journal))
+        return console.SUCCESS
+    with session.turn_of(run) as journal:
+        lists = _write_lists(arguments, generation, journal)
+        if watched is not None:
+            session.remember(generation, run, watched, lists, {})
     return console.SUCCESS
+
+
+def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal) -> dict[str, Status]:
+    """Write the lists of output files that are asked for, and give the status of each."""
+    from opwright.build.depfile import write_dependency_lists
+
+    if not arguments.output_dependencies:
+        return {}
+    devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
+    return write_dependency_lists(arguments.output_dependencies, generation.plan(), devices, journal)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -146,4 +157,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    leave(main())
+    leave(main)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from opwright.build.depfile import cmake_list, dependency_lists
+from opwright.build.runs import Run
+from opwright.build.staging import Journal
 from opwright.build.writer import Writer
-from opwright.cli import console
+from opwright.cli import console, session
 from opwright.cli.arguments import selection
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
@@ -63,19 +66,21 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tolerant=True,
     )
     generation = Generation(request, sink)
-    if arguments.output_dependencies:
-        _write_list(arguments.output_dependencies, generation)
-    if not arguments.dry_run:
-        generation.write()
+    run = Run(arguments.install_dir, request.folders, request.families, {}, {}, apart=True)
+    with session.turn_of(run) as journal:
+        if arguments.output_dependencies:
+            _write_list(arguments.output_dependencies, generation, journal)
+        if not arguments.dry_run:
+            generation.write_after(None, journal=journal)
     return console.SUCCESS
 
 
-def _write_list(path: str, generation: Generation) -> None:
+def _write_list(path: str, generation: Generation, journal: Journal) -> None:
     """Writes the one list of this program; no output is of a group that has a list of its own."""
     target = Path(path).resolve()
     outputs = dependency_lists(generation.plan())[""]
-    with Writer() as writer:
-        writer.write(str(target), cmake_list(target.stem, outputs).encode())
+    with Writer(journal) as writer:
+        writer.write(str(target), os.fsencode(cmake_list(target.stem, outputs)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,4 +90,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    leave(main())
+    leave(main)

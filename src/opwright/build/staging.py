@@ -1,0 +1,178 @@
+"""Staging folders, where a run writes files before it puts them in place, and the journal by which what a killed run
+leaves is found.
+
+A run that is killed can remove neither its staging folders nor the new files that it has put in place already. So it
+writes them into a journal before it makes them, and the next run into the same output folder removes what the journal
+names. The lock of the output folder, which ends with the last process of a run, is the proof that the run is dead.
+Process numbers would prove nothing: they are used again, and other containers have their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from types import TracebackType
+
+from opwright.build.plain_files import read_plain_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
+    from opwright.build.plain_files import Status
+
+__all__ = ["STAGING_PREFIX", "TEMPORARY_SUFFIX", "Journal", "remove_left_staging", "remove_old_staging", "remove_staging", "staging_name"]
+
+STAGING_PREFIX: Final = ".opwright-"
+"""How the name of each staging folder starts."""
+
+TEMPORARY_SUFFIX: Final = ".new"
+"""How the name of each file starts out that is about to replace one of the state folder."""
+
+_JOURNAL_NAME: Final = "staging"
+_END: Final = "\0"
+_APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OLD_SECONDS: Final = 3600
+"""The age at which a staging folder belongs to no run any more: a run takes seconds."""
+
+
+def staging_name() -> str:
+    """A new name for staging folders."""
+    return f"{STAGING_PREFIX}{os.urandom(8).hex()}"
+
+
+class Journal:
+    """The journal of the runs into one output folder; it stands in their state folder.
+
+    Whoever enters it removes what a run left that was killed. Only the run that holds the lock of the folder may write
+    in it: without the lock (`locked`) it does nothing.
+    """
+
+    __slots__ = ("_folder", "_locked", "_path", "_places")
+
+    def __init__(self, state_folder: str, *, locked: bool) -> None:
+        self._folder = os.path.realpath(state_folder)
+        self._path = os.path.join(self._folder, _JOURNAL_NAME)
+        self._places: dict[str, str] = {}
+        self._locked = locked
+
+    def __enter__(self) -> Journal:
+        if self._locked:
+            for path, mark in self._entries():
+                if mark:
+                    _remove_file(path, mark)
+                else:
+                    remove_staging(path)
+            self._end()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._locked:
+            return
+        entries = self._entries()
+        for path, mark in entries:
+            if not mark:
+                remove_staging(path)
+        # A process of a run that failed may have been killed with new files in place: the next run removes them.
+        if error is None or not any(mark and os.path.lexists(path) for path, mark in entries):
+            self._end()
+
+    def add_staging(self, staging: str) -> None:
+        """Note a staging folder that is about to be made."""
+        self._add([(staging, "")])
+
+    def add_files(self, files: Iterable[tuple[str, Status]]) -> None:
+        """Note files that are about to be put where there are none, with their provisional status."""
+        self._add((path, _mark(status)) for path, status in files)
+
+    def _add(self, entries: Iterable[tuple[str, str]]) -> None:
+        """Append entries. Where that cannot be done, the run goes on without."""
+        if not self._locked:
+            return
+        text = "".join(f"{self._place(path)}{_END}{mark}{_END}" for path, mark in entries)
+        with contextlib.suppress(OSError):
+            handle = os.open(self._path, _APPEND, 0o666)
+            try:
+                os.write(handle, os.fsencode(text))
+            finally:
+                os.close(handle)
+
+    def _place(self, path: str) -> str:
+        """A path as the journal has it: relative, so that it holds where the output folder is moved."""
+        folder, name = os.path.split(path)
+        place = self._places.get(folder)
+        if place is None:
+            place = self._places[folder] = _relative(os.path.realpath(folder), self._folder)
+        return os.path.join(place, name)
+
+    def _entries(self) -> list[tuple[str, str]]:
+        """Each path that is noted, with the mark of a file; staging folders have none."""
+        try:
+            words = iter(os.fsdecode(read_plain_file(self._path)).split(_END))
+        except OSError:
+            return []
+        return [(os.path.normpath(os.path.join(self._folder, path)), mark) for path, mark in zip(words, words)]
+
+    def _end(self) -> None:
+        """Remove the journal, and files of the state that were not finished."""
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self._folder):
+                if name == _JOURNAL_NAME or name.endswith(TEMPORARY_SUFFIX):
+                    os.unlink(os.path.join(self._folder, name))
+
+
+def _mark(status: Status) -> str:
+    return " ".join(map(str, status))
+
+
+def _remove_file(path: str, mark: str) -> None:
+    """Remove a file that is as it was noted: a journal that was copied or tampered with does no harm."""
+    with contextlib.suppress(OSError):
+        status = os.lstat(path)
+        if _mark((status.st_size, -status.st_mtime_ns, status.st_ino)) == mark:
+            os.unlink(path)
+
+
+def remove_left_staging(state_folder: str) -> None:
+    """Remove what runs left that were killed; waits for one that is under way."""
+    if os.path.lexists(os.path.join(state_folder, _JOURNAL_NAME)):
+        from opwright.build.lock import FolderLock
+
+        with FolderLock(state_folder) as lock, Journal(state_folder, locked=lock.is_held):
+            pass
+
+
+def remove_old_staging(folders: Iterable[str]) -> None:
+    """Remove from folders the staging folders that no journal names (of runs without a lock), once they are old."""
+    now = time.time()
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(STAGING_PREFIX) and now - entry.stat().st_mtime > _OLD_SECONDS:
+                    remove_staging(entry.path)
+
+
+def remove_staging(staging: str) -> None:
+    """Remove a staging folder with its files; what cannot be removed, and what is none, stays."""
+    if not os.path.basename(staging).startswith(STAGING_PREFIX) or os.path.islink(staging):
+        return
+    with contextlib.suppress(OSError):
+        os.rmdir(staging)
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listdir(staging):
+            if name.isdecimal():
+                os.unlink(f"{staging}/{name}")
+        os.rmdir(staging)
+
+
+def _relative(path: str, start: str) -> str:
+    try:
+        return os.path.relpath(path, start)
+    except ValueError:
+        # On Windows there is no way from one drive to another.
+        return path
