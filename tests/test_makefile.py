@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -23,7 +24,9 @@ def flag(address: str) -> tuple[str, str]:
     """The flag that pip gets for an index of small wheels, and what is said besides."""
     command = ["make", "--eval", 'show: ; @echo "[$(SMALL_WHEELS_FLAG)]"', "show", f"SMALL_WHEELS={address}"]
     options = ["SMALL_WHEELS_SECONDS=1", f"PYTHON={sys.executable}"]
-    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=True)
+    # Where make runs the tests, its own flags are in the environment.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run([*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.strip("[] \n"), done.stderr
 
 
