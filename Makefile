@@ -58,8 +58,8 @@ compile: $(REFERENCE)
 	$(PYTEST) tests/compile
 
 lint: $(REFERENCE)
-	$(VENV)/bin/ruff check src tests bench docs
-	$(VENV)/bin/ruff format --check src tests bench docs
+	$(VENV)/bin/ruff check src tests bench docs/reference.py
+	$(VENV)/bin/ruff format --check src tests bench docs/reference.py
 	$(VENV)/bin/mypy src tests bench docs/reference.py
 	$(PYTEST) -q tests/test_layering.py
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from typing import Final, NoReturn
 from unittest.mock import patch
 
 import opwright
+from opwright import torchgen
 from opwright.cli.explain import import_all_codes
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.parser import Parser
@@ -34,16 +36,6 @@ _MARKS: Final[Mapping[object, str]] = {inspect.Parameter.VAR_POSITIONAL: "*", in
 #: The types of defaults that are shown.
 _SHOWN: Final = (bool, int, float, str, tuple, type(None))
 _NOTE: Final = f"<!-- Made by `{COMMAND}`: do not edit. -->"
-
-#: Drop-in programs, which are modules of `opwright.torchgen`.
-DROP_INS: Final = (
-    "gen",
-    "gen_autograd",
-    "gen_autograd_python",
-    "generate_code",
-    "gen_unboxing",
-    "gen_annotated_fn_args",
-)
 
 
 def diagnostics_page() -> str:
@@ -88,9 +80,10 @@ def command_line_page() -> str:
     lines = ["# Command line", "", _NOTE, "", *_program_lines(_parser_of(main, []), "opwright")]
     for command in COMMANDS:
         lines += ["", *_program_lines(_parser_of(main, [command]), f"opwright {command}")]
-    for name in DROP_INS:
-        program = import_module(f"opwright.torchgen.{name}").main
-        lines += ["", *_program_lines(_parser_of(program, []), f"python -m opwright.torchgen.{name}")]
+    for module in pkgutil.iter_modules(torchgen.__path__, "opwright.torchgen."):
+        program = getattr(import_module(module.name), "main", None)
+        if program is not None:
+            lines += ["", *_program_lines(_parser_of(program, []), f"python -m {module.name}")]
     return "\n".join(lines) + "\n"
 
 
@@ -180,8 +173,8 @@ def _entry(name: str, value: object, level: str) -> Iterator[str]:
 
 
 def _alias(name: str, text: str) -> str:
-    """The definition of a type alias, on as many lines as it needs."""
-    return f"{name} = {text}" if len(text) < _WIDTH else f"{name} = (\n    {text.replace(' | ', chr(10) + '    | ')}\n)"
+    """The definition of a type alias, on a line of its own where it is long."""
+    return f"{name} = {text}" if len(text) < _WIDTH else f"{name} = (\n    {text}\n)"
 
 
 def _member(name: str, attribute: object, level: str, owner: str) -> Iterator[str]:
