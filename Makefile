@@ -72,6 +72,7 @@ conformance: $(REFERENCE)
 
 conformance-full: $(REFERENCE)
 	$(VENV)/bin/python -m tests.conformance --full $(if $(ONLY),--only '$(ONLY)')
+	$(if $(ONLY),,$(VENV)/bin/python -m tests.conformance.small)
 
 # Every release that has rules of its own; their references come out of their wheels at the package index.
 # They need no PyTorch, only what its generator imports.

@@ -159,6 +159,7 @@ def test_what_names_say() -> None:
         ("f_(Tensor self) -> Tensor", "f_", "does not write `self`"),
         ("f(Tensor(a!) other, Tensor self) -> Tensor", "Tensor(a!) other", "stands before `self`"),
         ("f(Tensor class) -> Tensor", "class", "a keyword of Python"),
+        ("__invert__(Tensor self) -> Tensor", "__invert__", "augmented assignment"),
         ("f(Tensor self, int n=1,*, int m=2) -> Tensor", ",*", "one blank stands after `,`"),
         ("f(Tensor self,int n) -> Tensor", ",int", "one blank stands after `,`"),
         ("f(Tensor self,  int n) -> Tensor", ",  int", "one blank stands after `,`"),

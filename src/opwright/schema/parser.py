@@ -141,7 +141,11 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
             raise _unexpected(text, end + 1, "an overload name after `.`")
         overload, end = spelt.group(), spelt.end()
         check_name_length(spelt.start(), end)
-    return parsed_operator_name(name, overload), end
+    parsed = parsed_operator_name(name, overload)
+    if parsed.dunder and not parsed.inplace and parsed.base.startswith("i"):
+        message = f"`{name}` is named as an augmented assignment, and Python has none of that name"
+        raise SchemaFault(codes.BAD_NAME, message, start, found.end())
+    return parsed, end
 
 
 def check_name_length(start: int, end: int) -> None:

@@ -17,6 +17,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import ModuleType
 from typing import TypedDict
 
 
@@ -28,7 +29,8 @@ class Task(TypedDict):
     flags: list[str]
 
 
-Programs = Mapping[str, Callable[[Sequence[str], Sequence[str]], object]]
+Program = Callable[[Sequence[str], Sequence[str]], object]
+Programs = Mapping[str, Program]
 
 FOLDERS = ("--install-dir", "aten", "--aoti-install-dir", "aoti", "--headeronly-install-dir", "headeronly")
 
@@ -39,21 +41,28 @@ def reference_programs() -> Programs:
     from torchgen.packaged.autograd import gen_annotated_fn_args, gen_autograd
     from torchgen.selective_build.selector import SelectiveBuilder
 
-    import __main__
-
-    # The reference writes the name of the running script into its files unless there is none.
-    del __main__.__file__
-
     def run_main(flags: Sequence[str], _: Sequence[str]) -> None:
         sys.argv = ["gen.py", *flags]
         gen.main()
 
+    nothing_left_out = SelectiveBuilder.get_nop_selector()
     return {
-        "aten": run_main,
-        "autograd": lambda _, paths: gen_autograd.gen_autograd(*paths, SelectiveBuilder.get_nop_selector()),
-        "python": lambda _, paths: gen_autograd.gen_autograd_python(*paths),
-        "annotated": lambda _, paths: gen_annotated_fn_args.gen_annotated(*paths),
+        "aten": started_as(gen, run_main),
+        "autograd": started_as(gen_autograd, lambda _, paths: gen_autograd.gen_autograd(*paths, nothing_left_out)),
+        "python": started_as(gen_autograd, lambda _, paths: gen_autograd.gen_autograd_python(*paths)),
+        "annotated": started_as(gen_annotated_fn_args, lambda _, paths: gen_annotated_fn_args.gen_annotated(*paths)),
     }
+
+
+def started_as(module: ModuleType, program: Program) -> Program:
+    """The program as if its module had been started: the reference writes that script's name into files."""
+    import __main__
+
+    def run(flags: Sequence[str], paths: Sequence[str]) -> object:
+        __main__.__file__ = module.__file__ or ""
+        return program(flags, paths)
+
+    return run
 
 
 def opwright_programs() -> Programs:

@@ -57,7 +57,7 @@ class Verdict:
     @property
     def crashed(self) -> bool:
         """Whether a program of ours ended by a fault of its own."""
-        return any(ending.status not in (0, 1) or "Traceback" in ending.said for ending in self.opwright.values())
+        return any(ending.status not in (0, 1) for ending in self.opwright.values())
 
 
 def complaint(endings: Endings) -> str:

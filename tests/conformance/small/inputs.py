@@ -25,6 +25,9 @@ ANCHOR_DERIVATIVE = """\
   self: grad
 """
 
+#: Where the header with the helpers of formulas is installed, from the packaged inputs on.
+HELPERS = "../../torch/include/torch/csrc/autograd/FunctionsManual.h"
+
 PER_OPERATOR = "--per-operator-headers"
 DEVICES = "--mps --xpu --mtia"
 
@@ -33,7 +36,8 @@ DEVICES = "--mps --xpu --mtia"
 class SmallInput:
     """The texts of one input, which follow those of the anchor, and PyTorch's in the case of tags.
 
-    `flags` are the main program's, as words; `selection` is what its file of selected operators holds, if it has one.
+    `flags` are the main program's, as words; `selection` is what its file of selected operators holds, if it has one;
+    `helpers` is the header with the helpers of formulas, which only Opwright reads.
     """
 
     name: str
@@ -42,6 +46,7 @@ class SmallInput:
     deprecated: str = "[]\n"
     tags: str = ""
     selection: str = ""
+    helpers: str = ""
     flags: str = PER_OPERATOR
 
     def write(self, packaged: Path) -> list[str]:
@@ -53,8 +58,10 @@ class SmallInput:
             "autograd/derivatives.yaml": ANCHOR_DERIVATIVE + self.derivatives,
             "autograd/deprecated.yaml": self.deprecated,
             "selection.yaml": self.selection,
+            HELPERS: self.helpers,
         }
         for path, text in texts.items():
+            (packaged / path).parent.mkdir(parents=True, exist_ok=True)
             (packaged / path).write_text(text, encoding="utf-8")
         selected = ["--op-selection-yaml-path", f"{packaged}/selection.yaml"] if self.selection else []
         return [*self.flags.split(), *selected]
@@ -68,5 +75,5 @@ def load_cases(file: str) -> list[Mapping[str, str]]:
 
 def small_input(name: str, case: Mapping[str, str]) -> SmallInput:
     """The input of a case, which may say more than an input does."""
-    texts = ("native", "derivatives", "deprecated", "tags", "selection", "flags")
+    texts = ("native", "derivatives", "deprecated", "tags", "selection", "helpers", "flags")
     return SmallInput(name, **{field: case[field] for field in texts if field in case})

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.inputs import ROOT
-from tests.conformance.small.compare import Verdict, verdicts
-from tests.conformance.small.inputs import load_cases, small_input
+from tests.conformance.small.__main__ import COUNT, faults, report
+from tests.conformance.small.compare import Ending, Verdict, verdicts
+from tests.conformance.small.inputs import PER_OPERATOR, SmallInput, load_cases, small_input
+from tests.conformance.small.judge import fault_of, shrunk
 
 ODD = load_cases("odd.yaml")
 REFUSED = load_cases("refused.yaml")
@@ -47,6 +50,40 @@ def test_what_is_refused_on_purpose_is_taken_by_the_reference(
     assert not outcome.refused, outcome.refused
     assert f"error[{case['code']}]" in outcome.refused_here
     assert not outcome.crashed, outcome.refused_here
+
+
+@pytest.mark.parametrize("numbers", [range(12), pytest.param(range(COUNT), marks=pytest.mark.slow)], ids=len)
+def test_random_operators_have_the_same_files(numbers: range) -> None:
+    """What both sides take has the same bytes; what one side alone refuses is on the list of what is refused."""
+    found = [report(outcome, fault) for outcome, fault in faults(numbers, Counter())]
+    assert not found, "\n\n".join(found)
+
+
+def test_a_fault_is_found_and_its_input_made_small() -> None:
+    """An input with a fault loses all that has no part in it."""
+    given = SmallInput("1", "- func: a() -> ()\n  tags: core\n- func: b() -> ()\n  tags: core\n", flags="--rocm")
+    small = shrunk(given, "b", lambda candidate: "b" if "func: b" in candidate.native else "")
+    assert (small.native, small.flags) == ("- func: b() -> ()\n", PER_OPERATOR)
+
+
+@pytest.mark.parametrize(
+    ("reference", "opwright", "different", "fault"),
+    [
+        (0, 0, (), ""),
+        (0, 0, ("out/a.h",), "different files"),
+        (1, 1, (), ""),
+        (1, 0, (), "refused by the reference alone"),
+        (0, 1, (), "refused by Opwright alone: E0301"),
+        (0, 70, (), "a crash"),
+    ],
+)
+def test_outcomes_that_are_faults(reference: int, opwright: int, different: tuple[str, ...], fault: str) -> None:
+    """Only what both do, or what is refused on purpose, passes."""
+    ours = {"aten": Ending(opwright, "error[E0301]: unknown field" if opwright else "")}
+    outcome = Verdict(SmallInput("1"), {"aten": Ending(reference, "refused" * reference)}, ours, different, "")
+    assert fault_of(outcome, frozenset()) == fault
+    if fault.endswith("E0301"):
+        assert fault_of(outcome, frozenset(("E0301",))) == ""
 
 
 def test_the_guide_lists_what_is_refused() -> None:
