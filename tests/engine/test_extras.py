@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.project import Project, files_of
+from opwright.build import record
+from opwright.build.plain_files import file_status
+from tests.engine.project import Project, files_of, state_files
 
 
 def test_listed_outputs_are_those_that_are_made(project: Project) -> None:
@@ -39,6 +42,77 @@ def test_check_tells_what_differs(project: Project) -> None:
     for words in ("twice.h` differs", "rows.h` is missing", "mean_of.h` is generated no longer"):
         assert words in faults
     assert files_of(project.out) == before
+
+
+@pytest.mark.parametrize("harm", ["edited", "zeroed", "linked"])
+def test_check_reads_the_bytes(project: Project, harm: str) -> None:
+    """A file that was edited or zeroed fails a check even where the record knows no better, and so does a link."""
+    project.run()
+    header = project.out / "aten/src/ATen/ops/twice.h"
+    right = header.read_bytes()
+    if harm == "linked":
+        header.rename(project.out / "twice.h")
+        header.symlink_to(project.out / "twice.h")
+    else:
+        header.write_bytes(right.replace(b"twice", b"TWICE") if harm == "edited" else bytes(len(right)))
+        believe(project, header)
+        assert "0 written" in project.run().stdout
+    check = project.start("--check")
+    assert "twice.h` differs" in check.communicate()[1]
+    assert check.returncode == 1
+
+
+def believe(project: Project, header: Path) -> None:
+    """Let the record of the last run say of a header what is there now."""
+    [path] = state_files(project, ".record")
+    data = json.loads(path.read_bytes().partition(b"\n")[2])
+    names, *columns = data["outputs"]["ops"][""]
+    for column, value in zip(columns, file_status(header.lstat()), strict=True):
+        column[names.index(header.name)] = value
+    body = json.dumps(data).encode()
+    path.write_bytes(record._header(body).encode() + b"\n" + body)
+
+
+@pytest.mark.parametrize("flag", ["--depfile", "--stamp", "--provenance"])
+@pytest.mark.parametrize("place", ["inputs/native/tags.yaml", "linked.yaml", "out/aten/src/ATen/Functions.h", "state"])
+def test_no_extra_file_overwrites_another(project: Project, tmp_path: Path, flag: str, place: str) -> None:
+    """A file that an argument names and that is an input, an output or state is refused before anything is written."""
+    (tmp_path / "linked.yaml").symlink_to(tmp_path / "inputs" / "native")
+    path = {
+        "linked.yaml": tmp_path / "linked.yaml" / "tags.yaml",
+        "state": project.out / ".opwright" / "lock",
+    }.get(place, tmp_path / place)
+    before = files_of(project.inputs)
+    run = project.start(flag, path)
+    _, faults = run.communicate()
+    assert run.returncode == 1
+    assert "error[E0613]" in faults
+    assert flag in faults
+    assert files_of(project.inputs) == before
+    assert not project.out.exists()
+
+
+def test_no_two_arguments_name_one_file(project: Project, tmp_path: Path) -> None:
+    """A stamp that is the dependency file too is refused."""
+    run = project.start("--depfile", tmp_path / "a", "--stamp", tmp_path / "b" / ".." / "a")
+    assert "error[E0613]: `--stamp`" in run.communicate()[1]
+    assert run.returncode == 1
+
+
+@pytest.mark.parametrize("place", ["stamp", "out", "inputs"])
+def test_a_path_that_no_dependency_file_can_have_is_refused(project: Project, tmp_path: Path, place: str) -> None:
+    """Where Make cannot read the path of stamp, outputs or an input, that is a fault before anything is written."""
+    words: list[object] = ["--depfile", tmp_path / "d"]
+    odd = tmp_path / "a;b"
+    if place == "inputs":
+        project.inputs = project.inputs.rename(odd)
+    run = project.start(*words, *(["--stamp", odd] if place == "stamp" else []), out=odd if place == "out" else None)
+    assert "error[E0612]" in run.communicate()[1]
+    assert run.returncode == 1
+    assert not project.out.exists()
+    assert not (tmp_path / "d").exists()
+    if place != "inputs":
+        assert not odd.exists()
 
 
 def test_dependency_file_has_inputs_and_outputs(project: Project, tmp_path: Path) -> None:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from opwright.build.watch import Watched
+from opwright.cli import session
+from opwright.cli.main import main
 from tests.engine.project import Project, files_of, state_files, times_of
+
+#: Seconds after which a change is told from the next one by its time.
+SETTLED = 2.1
 
 #: Prints which of the named modules a run has imported in the end.
 ASK_MODULES = """
@@ -49,6 +58,82 @@ def test_an_input_of_the_same_size_and_time_is_read_when_it_was_new(project: Pro
         stream.write(text)
     os.utime(project.yaml, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert "1e-7" in files_after(project)["aten/src/ATen/ops/mean_of.h"].decode()
+
+
+@pytest.mark.parametrize("how", ["in place", "replaced"])
+def test_an_edit_that_puts_size_and_times_back_is_seen(project: Project, how: str) -> None:
+    """An old input that is edited with its size, inode and time of modification kept is read; `cp -p` as well."""
+    for path in project.inputs.rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    project.run()
+    time.sleep(SETTLED)
+    project.run()
+    status = project.yaml.stat()
+    text = project.yaml.read_bytes().replace(b"1e-6", b"1e-7")
+    if how == "replaced":
+        project.yaml.unlink()
+    with project.yaml.open("r+b" if how == "in place" else "wb") as stream:
+        stream.write(text)
+    os.utime(project.yaml, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert "1e-7" in files_after(project)["aten/src/ATen/ops/mean_of.h"].decode()
+
+
+def test_an_edited_output_is_mended_whatever_its_times(project: Project) -> None:
+    """An output that was edited with its size, inode and time of modification kept is made again."""
+    project.run()
+    right = files_of(project.out)
+    path = project.out / "aten/src/ATen/ops/mean_of.h"
+    status = path.stat()
+    with path.open("r+b") as stream:
+        stream.write(bytes(20))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert files_after(project) == right
+
+
+@pytest.mark.parametrize(
+    "name", ["native/native_functions.yaml", "templates/Function.h", "templates/RegisterSchema.cpp"]
+)
+def test_an_input_that_changes_for_a_while_is_not_believed(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """What a run read of an input that changed meanwhile and changed back, the next run makes again."""
+    path = project.inputs / name
+    right = path.read_bytes()
+    project.run(out=project.out.with_name("fresh"))
+    marks = ("eps=1e-6", "eps=1e-5") if path.suffix == ".yaml" else ("#include", "// for a while\n#include")
+    with monkeypatch.context() as patch:
+        for hook, text in (
+            ("loaded", right.decode().replace(*marks, 1)),
+            ("remember", right.decode()),
+        ):
+            patch.setattr(session, hook, wrapped(getattr(session, hook), path, text))
+        patch.setattr("gc.disable", lambda: None)
+        assert main(project.words()) == 0
+    assert path.read_bytes() == right
+    assert files_of(project.out) != files_of(project.out.with_name("fresh"))
+    assert files_after(project) == files_of(project.out.with_name("fresh"))
+
+
+def wrapped(function: Callable[..., object], path: Path, text: str) -> Callable[..., object]:
+    """A function before whose call a file is given another text."""
+
+    def changed(*arguments: object, **named: object) -> object:
+        path.write_text(text)
+        return function(*arguments, **named)
+
+    return changed
+
+
+def test_a_file_that_comes_and_goes_in_a_watched_folder_is_noticed(project: Project) -> None:
+    """A template folder that changed while a run read it is looked at again by the next one."""
+    folder = str(project.inputs / "templates")
+    watched = Watched.taken([], [folder])
+    watched.distrust_changed()
+    assert watched.holds()
+    (project.inputs / "templates" / "Extra.h").write_text("")
+    (project.inputs / "templates" / "Extra.h").unlink()
+    watched.distrust_changed()
+    assert not watched.holds()
 
 
 def files_after(project: Project) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ from opwright.source.codes import Code, register
 __all__ = [
     "DUPLICATE_OUTPUT",
     "LEAVES_FOLDER",
+    "LINKED_FOLDER",
     "MISSING_SLOT",
     "NOT_A_FILE",
     "NOT_PERMITTED",
@@ -16,7 +17,9 @@ __all__ = [
     "NO_SPACE",
     "NO_UTF8",
     "OUTPUT_DIFFERS",
+    "OVERWRITES",
     "UNKNOWN_FOLDER",
+    "UNWRITABLE_PATH",
     "WRITE_FAILED",
 ]
 
@@ -146,5 +149,47 @@ that, or the file is none that a run made. Generate once more with `--provenance
 
     opwright generate --out build --provenance build/provenance.json
     opwright where build/aten/src/ATen/RegisterCPU_0.cpp:1234
+""",
+)
+UNWRITABLE_PATH: Final = _code(
+    12,
+    "path cannot stand in a dependency file",
+    """
+`--depfile` writes a rule as Make and Ninja read it. Neither has a way to write every character of a path, and some
+characters can be written for only one of them. A rule with such a path would name another file, or none, and the
+build would not notice a change. So no rule is written.
+
+    error[E0612]: a dependency file cannot name `/work/50% done/gen/done.stamp`: Make and Ninja do not both read `%`
+
+Spaces, `#`, `$` and `:` can be written. These cannot: control characters, `"`, `&`, `'`, `*`, `;`, `<`, `=`, `>`, `?`,
+`^`, a backquote and `|`; `%` in what depends on the inputs; a backslash before one that needs it, a blank, colon or
+backslash at the end, `~` at the start, and `(...)` at the end. Rename the file or its folder. With `--stamp` the rule
+names the stamp instead of the outputs.
+""",
+)
+OVERWRITES: Final = _code(
+    13,
+    "a file of the command line would overwrite another file of the run",
+    """
+The file that `--depfile`, `--stamp`, `--provenance` or `--output-dependencies` names is an input of the run, one of its
+outputs, another one of these, or something that Opwright remembers. Writing it would destroy that file. Nothing was
+written.
+
+    error[E0613]: `--depfile` names `aten/src/ATen/native/tags.yaml`, which is an input of the run
+
+Give it a name of its own.
+""",
+)
+LINKED_FOLDER: Final = _code(
+    14,
+    "an output folder is a link",
+    """
+A folder below the one that the run writes to is a symbolic link that leads out of it. The run follows the link, because
+a user put it there, and this note says where the files go. No output is removed behind such a link, even if it is made
+no longer. A file that is a link is not followed: it is replaced, and the target of the link stays as it is.
+
+    note[E0614]: `build/aten/src/ATen/ops` is a link: what belongs there is written to `/scratch/ops`
+
+Nothing is wrong if the link is meant. Otherwise remove it, and run the command again.
 """,
 )

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from opwright.build.codes import NOT_A_FILE
+from opwright.build.codes import NOT_A_FILE, UNWRITABLE_PATH
 from opwright.build.plan import Plan, Planned
+from opwright.build.runs import real_path
 from opwright.build.shards import is_everything
 from opwright.build.writer import Writer
 from opwright.source.diagnostic import Fault
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.build.plain_files import Status
     from opwright.build.staging import Journal
 
-__all__ = ["cmake_list", "dependency_lists", "make_rule", "write_dependency_lists"]
+__all__ = ["cmake_list", "dependency_lists", "list_paths", "make_rule", "write_dependency_lists"]
 
 # The prefix of the list for each output folder that has one of its own; those of `aten` are told apart by name.
 _FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
@@ -81,20 +82,41 @@ def _prefix(planned: Planned, known: Mapping[str, object]) -> str | None:
     return prefix if prefix in known else ""
 
 
-def make_rule(targets: Iterable[str], inputs: Iterable[str]) -> str:
+def make_rule(targets: Iterable[str], inputs: Iterable[str]) -> bytes:
     """A rule that says what targets depend on, as Make and Ninja read it from a dependency file.
 
-    >>> print(make_rule(["out/add.h"], ["my entries.yaml", "add.h"]), end="")
+    Raises Fault for a path that they do not both read, however it is written (E0612).
+
+    >>> print(make_rule(["out/add.h"], ["my entries.yaml", "add.h"]).decode(), end="")
     out/add.h: \\
       my\\ entries.yaml \\
       add.h
     """
-    lines = [" ".join(map(_escaped, targets)) + ":", *(f"  {_escaped(path)}" for path in inputs)]
-    return " \\\n".join(lines) + "\n"
+    written_targets = " ".join([_written(path, _NO_TARGET) for path in targets])
+    lines = [f"{written_targets}:", *[f"  {_written(path, _NO_INPUT)}" for path in inputs]]
+    return os.fsencode(" \\\n".join(lines) + "\n")
 
 
-def _escaped(path: str) -> str:
-    return path.replace(os.sep, "/").replace("\\", "/").replace("$", "$$").replace(" ", "\\ ").replace("#", "\\#")
+# What Make and Ninja do not both read, whether it is escaped or not. `make` takes text after `%` or `;` for patterns and
+# commands and expands `*` and `~`; `ninja` ends a path at most of these characters.
+_NO_INPUT = re.compile(r"""[\x00-\x1f"&'*;<=>?^`|\x7f]|\\(?=[ #$:\\]|\Z)|[ :]\Z|\A~|\([^/]*\)\Z""")
+_NO_TARGET = re.compile(rf"%|{_NO_INPUT.pattern}")
+_ESCAPED = re.compile(r"[ #:]")
+
+
+def _written(path: str, refused: re.Pattern[str]) -> str:
+    """A path as GCC writes it: a backslash before blanks, `#` and colons, and a doubled `$`."""
+    drive, rest = os.path.splitdrive(path)
+    rest = rest.replace(os.sep, "/")
+    bad = refused.search(rest)
+    if bad is not None:
+        what = f"`{bad[0]}`" if bad[0].isprintable() else repr(bad[0])
+        raise Fault.at(
+            UNWRITABLE_PATH,
+            f"a dependency file cannot name `{ascii(path)[1:-1]}`: Make and Ninja do not both read {what}",
+            help="rename the file or its folder; with `--stamp` only the stamp and the inputs are named",
+        )
+    return drive + _ESCAPED.sub(r"\\\g<0>", rest).replace("$", "$$")
 
 
 def write_dependency_lists(
@@ -105,12 +127,21 @@ def write_dependency_lists(
     Gives the status of each, by its path, as the writer tells it. The journal gets the staging folder.
     Raises Fault when one of them cannot be written (E0605 to E0608).
     """
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    if not name:
-        raise Fault.at(NOT_A_FILE, f"`{os.fspath(path)}` is a folder: dependency lists need the name of a file")
-    stem = PurePath(name).stem
     with Writer(journal) as writer:
         for prefix, paths in dependency_lists(plan, devices).items():
-            writer.write(f"{folder}/{prefix}{name}", os.fsencode(cmake_list(f"{prefix}{stem}", paths)))
+            target, name = _list_place(path, prefix)
+            writer.write(target, os.fsencode(cmake_list(name, paths)))
     return writer.statuses
+
+
+def list_paths(path: str | os.PathLike[str], devices: Sequence[str] = ("cuda",)) -> list[str]:
+    """The path of each list that `write_dependency_lists` writes."""
+    return [_list_place(path, prefix)[0] for prefix in dependency_lists(Plan({}), devices)]
+
+
+def _list_place(path: str | os.PathLike[str], prefix: str) -> tuple[str, str]:
+    """The path of the list with a prefix, and the name of its variable."""
+    folder, name = os.path.split(real_path(os.fspath(path)))
+    if not name or os.path.isdir(path):
+        raise Fault.at(NOT_A_FILE, f"`{os.fspath(path)}` is a folder: dependency lists need the name of a file")
+    return f"{folder}/{prefix}{name}", f"{prefix}{PurePath(name).stem}"

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["STATE_FOLDER", "Run", "real_folder", "replace_state"]
+__all__ = ["STATE_FOLDER", "Run", "real_folder", "real_path", "replace_state"]
 
 STATE_FOLDER = ".opwright"
 """The folder below an output folder that has what runs remember there. It may be deleted at any time."""
@@ -67,6 +67,12 @@ class Run:
 def real_folder(path: str) -> str:
     """The path of a folder with all links resolved and slashes between its parts; the top of a system is empty."""
     return os.path.realpath(path).replace(os.sep, "/").rstrip("/")
+
+
+def real_path(path: str) -> str:
+    """The path of a file with all links to its folder resolved; a link in place of the file itself is not followed."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return f"{real_folder(folder)}/{name}"
 
 
 def _folder_in_kind(home: str, folder: str) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 
+from opwright.build.runs import real_folder, real_path
 from opwright.build.writer import Writer, touch_file
 
 TYPE_CHECKING = False
@@ -15,12 +16,21 @@ if TYPE_CHECKING:
 
     from opwright.build.plain_files import Status
     from opwright.build.plan import Plan
+    from opwright.build.runs import Run
     from opwright.build.staging import Journal
     from opwright.build.watch import Watched
     from opwright.generation import Generation, Outcome
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["check_outputs", "print_outputs", "said", "write_extras", "write_stamp"]
+__all__ = [
+    "check_extras",
+    "check_outputs",
+    "check_overwrites",
+    "print_outputs",
+    "said",
+    "write_extras",
+    "write_stamp",
+]
 
 
 def print_outputs(plan: Plan, form: str) -> None:
@@ -49,12 +59,11 @@ def write_extras(
             from opwright.build.depfile import make_rule
 
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
-            inputs = [path for path, mark in watched.files.items() if mark is not None] if watched is not None else []
-            writer.write(_real_path(arguments.depfile), os.fsencode(make_rule(targets, inputs)))
+            writer.write(real_path(arguments.depfile), make_rule(targets, _inputs(watched)))
         if arguments.provenance is not None:
             origins = generation.provenance(outcome)
             text = json.dumps({"format": 1, "files": origins}, separators=(",", ":"))
-            writer.write(_real_path(arguments.provenance), text.encode())
+            writer.write(real_path(arguments.provenance), text.encode())
     return writer.statuses
 
 
@@ -62,14 +71,53 @@ def said(arguments: argparse.Namespace) -> dict[str, str]:
     """What the record tells `where`: the place of the provenance, relative to the output folder if it is below it."""
     if arguments.provenance is None:
         return {}
-    path, top = _real_path(arguments.provenance), os.path.realpath(arguments.out)
+    path, top = real_path(arguments.provenance), os.path.realpath(arguments.out)
     return {"provenance": os.path.relpath(path, top).replace(os.sep, "/") if path.startswith(top + os.sep) else path}
 
 
-def _real_path(path: str) -> str:
-    """The path of a file with the links of its folder resolved. The file itself may be a link, which is replaced."""
-    folder, name = os.path.split(os.path.abspath(path))
-    return os.path.join(os.path.realpath(folder), name)
+def _inputs(watched: Watched | None) -> list[str]:
+    """The input files that are on this machine."""
+    return [path for path, mark in watched.files.items() if mark is not None] if watched is not None else []
+
+
+def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, watched: Watched | None) -> None:
+    """Check what a run writes besides its outputs before it writes anything.
+
+    Raises Fault for a path that a dependency file cannot have (E0612), and for one of another file (E0613).
+    """
+    named = {"--depfile": arguments.depfile, "--stamp": arguments.stamp, "--provenance": arguments.provenance}
+    files = [(flag, path) for flag, path in named.items() if path is not None]
+    check_overwrites(files, generation, run, _inputs(watched))
+    if arguments.depfile is not None:
+        from opwright.build.depfile import make_rule
+
+        make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], _inputs(watched))
+
+
+def check_overwrites(
+    files: Iterable[tuple[str, str]], generation: Generation, run: Run | None, inputs: Iterable[str]
+) -> None:
+    """Raises Fault (E0613) for a file, given with its flag, that the run has another use for.
+
+    That is an input, an output, another one of these files, or what the `run` remembers.
+    """
+    from opwright.build.codes import OVERWRITES
+    from opwright.source.diagnostic import Fault
+
+    named = [(flag, path, real_path(path)) for flag, path in files]
+    folders = tuple(f"{real_folder(folder)}/" for folder in generation.request.folders.values())
+    taken: dict[str, str] = {}
+    if any(real.startswith(folders) for _, _, real in named):
+        taken = dict.fromkeys([planned.target for planned in generation.plan().outputs], "one of the run's outputs")
+    for path in inputs if named else ():
+        taken[real_path(path)] = taken[os.path.realpath(path)] = "an input of the run"
+    state = None if run is None else f"{real_folder(run.state_folder)}/"
+    for flag, path, real in named:
+        is_state = state is not None and real.startswith(state)
+        what = "in the folder of what Opwright remembers" if is_state else taken.get(real)
+        if what is not None:
+            raise Fault.at(OVERWRITES, f"`{flag}` names `{path}`, which is {what}", help="give it a name of its own")
+        taken[real] = f"what `{flag}` names too"
 
 
 def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostics) -> bool:

@@ -118,12 +118,12 @@ def _run(arguments: argparse.Namespace) -> Run:
 def is_settled(arguments: argparse.Namespace) -> bool:
     """Whether an earlier run did all that this one would do; then it is said so."""
     started = time.perf_counter()
-    if arguments.dry_run or arguments.list_outputs or arguments.watch:
+    if arguments.dry_run or arguments.list_outputs or arguments.watch or arguments.check:
         return False
     record = session.current_record(_run(arguments), arguments.color)
     if record is None:
         return False
-    if arguments.stamp is not None and not arguments.check:
+    if arguments.stamp is not None:
         from opwright.cli.extras import write_stamp
 
         write_stamp(arguments.stamp)
@@ -213,6 +213,7 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     watched = session.watched_inputs(inputs, session.read_besides(arguments, build_folders(arguments.out)))
     generation = _loaded(arguments, inputs, sink)
     generation.check_shims()
+    extras.check_extras(arguments, generation, _run(arguments), watched)
     with progress(arguments.color) as report:
         outcome = session.write(
             generation,

@@ -201,7 +201,6 @@ def write(
     from opwright.build.processes import usable_processes
     from opwright.build.staging import remove_old_staging
     from opwright.build.tokens import job_token
-    from opwright.build.writer import final_statuses
 
     with turn_of(run) as journal:
         record = load_record(run)
@@ -210,7 +209,7 @@ def write(
         remove_old_staging({*folders, *used})
         token = job_token(generation.job, run.families)
         outcome = generation.write_after(_earlier(run, record, token), report, usable_processes(jobs), journal)
-        statuses = final_statuses({**outcome.statuses, **add(outcome, journal)})
+        statuses = {**outcome.statuses, **add(outcome, journal)}
         stale = set() if record is None else pruning.stale_outputs(run, record, load_records(run), statuses)
         if run.prunes:
             pruning.prune(run, stale)
@@ -263,13 +262,17 @@ def remember(
     left: Iterable[str] = (),
 ) -> None:
     """Leave a record of a run that has read all its inputs, and of the outputs that earlier runs `left`."""
+    from opwright.build.links import note_links
+    from opwright.build.writer import final_statuses
+
+    note_links(run, statuses, generation.sink)
     said = ""
     if len(generation.sink):
         from opwright.source.render import render_report
 
         said = render_report(generation.sink.sorted(), color=True)
     watched.distrust_changed()
-    outputs, others = _divided(run, statuses)
+    outputs, others = _divided(run, final_statuses(statuses))
     record = Record(
         run.kind,
         run.request,

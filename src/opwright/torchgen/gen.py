@@ -120,6 +120,14 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     families = _families(arguments)
     generation = session.loaded(inputs, families, lambda: _request(arguments, inputs, sink), sink)
     generation.check_shims(note_missing=True)
+    if arguments.output_dependencies:
+        from opwright.build.depfile import list_paths
+        from opwright.cli.extras import check_overwrites
+
+        lists = [
+            ("--output-dependencies", path) for path in list_paths(arguments.output_dependencies, _devices(arguments))
+        ]
+        check_overwrites(lists, generation, None, watched.files if watched is not None else ())
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.
     for folder in generation.request.folders.values():
         make_folder(folder)
@@ -142,8 +150,13 @@ def _write_lists(arguments: argparse.Namespace, generation: Generation, journal:
 
     if not arguments.output_dependencies:
         return {}
-    devices = ("cuda", "xpu") if arguments.xpu else ("cuda",)
-    return write_dependency_lists(arguments.output_dependencies, generation.plan(), devices, journal)
+    plan = generation.plan()
+    return write_dependency_lists(arguments.output_dependencies, plan, _devices(arguments), journal)
+
+
+def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The devices that have a list of their own."""
+    return ("cuda", "xpu") if arguments.xpu else ("cuda",)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePath
 
 from opwright.build.depfile import cmake_list, dependency_lists
-from opwright.build.runs import Run
+from opwright.build.runs import Run, real_path
 from opwright.build.staging import Journal
 from opwright.build.writer import Writer
 from opwright.cli import console, session
 from opwright.cli.arguments import selection
+from opwright.cli.extras import check_overwrites
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
 from opwright.generation import Generation, Request
@@ -77,10 +78,11 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _write_list(path: str, generation: Generation, journal: Journal) -> None:
     """Writes the one list of this program; no output is of a group that has a list of its own."""
-    target = Path(path).resolve()
+    places = generation.request.inputs.places()
+    check_overwrites([("--output-dependencies", path)], generation, None, places.files if places is not None else ())
     outputs = dependency_lists(generation.plan())[""]
     with Writer(journal) as writer:
-        writer.write(str(target), os.fsencode(cmake_list(target.stem, outputs)))
+        writer.write(real_path(path), os.fsencode(cmake_list(PurePath(path).stem, outputs)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
