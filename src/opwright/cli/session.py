@@ -197,6 +197,7 @@ def write(
     `add` writes what a program makes besides, and gives the status of it; `said` is kept with the record's facts.
     """
     from opwright.build import prune as pruning
+    from opwright.build.links import note_links
     from opwright.build.past import Past, write_past
     from opwright.build.processes import usable_processes
     from opwright.build.staging import remove_old_staging
@@ -210,6 +211,7 @@ def write(
         token = job_token(generation.job, run.families)
         outcome = generation.write_after(_earlier(run, record, token), report, usable_processes(jobs), journal)
         statuses = {**outcome.statuses, **add(outcome, journal)}
+        note_links(run, statuses, generation.sink)
         stale = set() if record is None else pruning.stale_outputs(run, record, load_records(run), statuses)
         if run.prunes:
             pruning.prune(run, stale)
@@ -262,10 +264,8 @@ def remember(
     left: Iterable[str] = (),
 ) -> None:
     """Leave a record of a run that has read all its inputs, and of the outputs that earlier runs `left`."""
-    from opwright.build.links import note_links
     from opwright.build.writer import final_statuses
 
-    note_links(run, statuses, generation.sink)
     said = ""
     if len(generation.sink):
         from opwright.source.render import render_report

@@ -124,10 +124,9 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         from opwright.build.depfile import list_paths
         from opwright.cli.extras import check_overwrites
 
-        lists = [
-            ("--output-dependencies", path) for path in list_paths(arguments.output_dependencies, _devices(arguments))
-        ]
-        check_overwrites(lists, generation, None, watched.files if watched is not None else ())
+        paths = list_paths(arguments.output_dependencies, _devices(arguments))
+        named = [("--output-dependencies", path) for path in paths]
+        check_overwrites(named, generation, None, watched.files if watched is not None else ())
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.
     for folder in generation.request.folders.values():
         make_folder(folder)
