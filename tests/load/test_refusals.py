@@ -16,8 +16,9 @@ COUNT = 800
 
 #: Mistakes that the reference does not see: schema syntax that its splitting at commas skips over, defaults of the
 #: wrong type, repeated arguments, required ones after optional ones, repeated dispatch keys, kernels that are no C++
-#: names, overloads named by `autogen` that are not made, overloads with two entries, wrong annotations.
-SILENT = {"E0201", "E0204", "E0205", "E0206", "E0207", "E0312", "E0313", "E0410", "E0431"}
+#: names, overloads named by `autogen` that are not made, overloads with two entries, wrong annotations, words
+#: that are none.
+SILENT = {"E0201", "E0204", "E0205", "E0206", "E0207", "E0312", "E0313", "E0352", "E0410", "E0431"}
 
 #: Mistakes that the reference finds when it generates code, not when it loads: types and defaults without a form in
 #: C++, and methods that are called on no tensor.

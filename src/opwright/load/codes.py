@@ -610,3 +610,14 @@ The argument that an out overload writes its result to is marked so, and so is t
 Without the mark it is one more argument that is only read, and the overload belongs to no other.
 """,
 )
+FIELD_WORD: Final = _code(
+    52,
+    "field that is not a word",
+    """
+`python_module` and `category_override` are words of letters, digits and `_`, which outputs hold as they are.
+
+    - func: solve(Tensor self) -> Tensor
+      python_module: "linalg; special"
+                     ^^^^^^^^^^^^^^^^^ one word
+""",
+)

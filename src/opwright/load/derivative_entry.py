@@ -26,7 +26,7 @@ from opwright.schema.types import Type
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Node, Scalar
 
-_NUMBERED_RESULT: Final = re.compile(r"result(\d+)")
+_NUMBERED_RESULT: Final = re.compile(r"result(\d{1,6})")
 #: What the names of functions over lists start with; their formulas are for the item with index `i`.
 FOREACH: Final = "_foreach_"
 

@@ -148,6 +148,14 @@ def _read_text(node: Node, draft: Draft, field: str) -> str | None:
     return None
 
 
+def _read_word(node: Node, draft: Draft, field: str) -> str | None:
+    """The value of a field that holds an identifier or nothing; it stands in outputs as it is."""
+    text = _read_text(node, draft, field)
+    if text and IDENTIFIER.fullmatch(text) is None:
+        draft.fault(codes.FIELD_WORD, f"`{field}` is a word of letters, digits and `_`", node.span)
+    return text
+
+
 def _read_variants(node: Node, draft: Draft) -> None:
     if not isinstance(node, Scalar) or node.kind != "str":
         draft.wrong_type(node, "variants", "text such as `function, method`")
@@ -273,11 +281,11 @@ def _read_const_ref(node: Node, draft: Draft) -> None:
 
 
 def _read_python_module(node: Node, draft: Draft) -> None:
-    draft.python_module = _read_text(node, draft, "python_module")
+    draft.python_module = _read_word(node, draft, "python_module")
 
 
 def _read_category(node: Node, draft: Draft) -> None:
-    draft.category_override = _read_text(node, draft, "category_override")
+    draft.category_override = _read_word(node, draft, "category_override")
 
 
 #: The fields of an entry, each with its reader.

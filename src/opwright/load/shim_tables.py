@@ -22,7 +22,7 @@ __all__ = ["load_shim_tables"]
 _DEVICE: Final = "inductor_fallback_ops"
 _ATEN: Final = "aten_shimified_ops"
 _GUARD: Final = re.compile(r"TORCH_VERSION_[0-9]+_[0-9]+_[0-9]+")
-_VERSION: Final = re.compile(r"v0*([2-9]|[1-9][0-9]+)")
+_VERSION: Final = re.compile(r"v0*([2-9]|[1-9][0-9]{1,5})")
 
 #: The rows of a dictionary by key: the nodes of key and value. Keys that are not constant are nodes themselves.
 _Rows = dict[object, tuple[ast.expr, ast.expr]]

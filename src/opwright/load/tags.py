@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.load import cross_codes
+from opwright.load.names import IDENTIFIER
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
@@ -42,7 +43,7 @@ def _load_tag(item: Mapping, tags: dict[str, str], places: dict[str, Scalar], si
     if name is None:
         sink.error(cross_codes.TAG_SHAPE, "the entry has no `tag`", item.span)
         return
-    if not isinstance(name, Scalar) or name.kind != "str" or not name.value.isidentifier():
+    if not isinstance(name, Scalar) or name.kind != "str" or IDENTIFIER.fullmatch(name.value) is None:
         sink.error(cross_codes.TAG_SHAPE, "the name of a tag is an identifier", name.span)
         return
     if name.value in tags:
