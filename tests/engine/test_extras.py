@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,6 +202,54 @@ def test_watching_runs_again_on_a_change(project: Project) -> None:
     assert "changed mean_of" in said
     assert "unknown" in faults or "error[" in faults
     assert "Traceback" not in faults
+
+
+def test_watching_waits_out_a_fault_from_the_start(project: Project) -> None:
+    """What is faulty when the watch begins is reported, and generated once it is saved without the fault."""
+    pytest.importorskip("watchfiles")
+    project.edit("Tensor[] tensors", "Tensoor[] tensors")
+    run = project.start("--watch")
+    header = project.out / "aten/src/ATen/ops/mean_of.h"
+    try:
+        wait_for(lambda: "watching" in read_line(run))
+        assert not header.exists()
+        project.edit("Tensoor[] tensors", "Tensor[] tensors")
+        wait_for(header.exists)
+    finally:
+        run.send_signal(signal.SIGTERM)
+        _, faults = run.communicate(timeout=20)
+    assert "Tensoor" in faults
+    assert run.returncode == 143
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to see the memory of a process")
+def test_watching_needs_no_more_memory_over_time(reference_inputs: Path, tmp_path: Path) -> None:
+    """After ten saves of all of PyTorch's operators a watch holds hardly more memory than after the first."""
+    pytest.importorskip("watchfiles")
+    shutil.copytree(reference_inputs, tmp_path / "inputs")
+    yaml = tmp_path / "inputs/native/native_functions.yaml"
+    entries = yaml.read_text()
+    words = ["--source-path", str(tmp_path / "inputs"), "--out", str(tmp_path / "out"), "--release", "2.13"]
+    command = [sys.executable, "-m", "opwright", "generate", *words, "--only", "declarations_yaml", "--watch"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: "watching" in read_line(run))
+        before = memory_of(run)
+        for number in range(10):
+            yaml.write_text(f"{entries}\n- func: edited_{number}(Tensor self) -> Tensor\n")
+            wait_for(lambda: "written" in read_line(run))
+        after = memory_of(run)
+    finally:
+        run.terminate()
+        run.communicate(timeout=20)
+    assert after < 1.3 * before
+
+
+def memory_of(run: subprocess.Popen[str]) -> int:
+    """The memory that a process holds, in kilobytes, once it has settled."""
+    time.sleep(0.5)
+    lines = Path(f"/proc/{run.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
 
 def read_line(run: subprocess.Popen[str]) -> str:

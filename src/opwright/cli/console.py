@@ -96,7 +96,7 @@ def _status_of(command: Callable[[Diagnostics], int], sink: Diagnostics) -> int:
 def _stopped_in_order() -> Iterator[list[signal.Signals]]:
     """Within the context, signals that would end this process at once raise KeyboardInterrupt, so that it cleans up.
 
-    Gives the list that the first of them is put into. The others are ignored from then on.
+    Gives the list that they are put into. Only the first raises: what cleans up is not interrupted.
     """
     stops: list[signal.Signals] = []
     known = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
@@ -107,10 +107,9 @@ def _stopped_in_order() -> Iterator[list[signal.Signals]]:
 
     def stop(number: int, frame: object) -> None:
         del frame
-        for other in ending:
-            signal.signal(other, signal.SIG_IGN)
         stops.append(signal.Signals(number))
-        raise KeyboardInterrupt
+        if len(stops) == 1:
+            raise KeyboardInterrupt
 
     for number in ending:
         signal.signal(number, stop)

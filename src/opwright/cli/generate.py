@@ -156,6 +156,10 @@ def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
     return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
 
 
+def _watched(arguments: argparse.Namespace, inputs: Inputs) -> Watched | None:
+    return session.watched_inputs(inputs, session.read_besides(arguments, build_folders(arguments.out)))
+
+
 def _loaded(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Generation:
     families = chosen_families(arguments.only)
     return session.loaded(inputs, families, lambda: _request(arguments, inputs, sink), sink, arguments.jobs)
@@ -186,8 +190,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
     if arguments.watch:
         from opwright.cli.watching import watch
+        from opwright.source.diagnostic import Diagnostics
 
-        return watch(arguments, generate)
+        return watch(arguments, generate, _watched(arguments, _inputs(arguments, Diagnostics())))
     if not (arguments.dry_run or arguments.list_outputs or arguments.check):
         generate(arguments, sink)
         return console.SUCCESS
@@ -210,7 +215,7 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
 
     started = time.perf_counter()
     inputs = _inputs(arguments, sink)
-    watched = session.watched_inputs(inputs, session.read_besides(arguments, build_folders(arguments.out)))
+    watched = _watched(arguments, inputs)
     generation = _loaded(arguments, inputs, sink)
     generation.check_shims()
     extras.check_extras(arguments, generation, _run(arguments), watched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -22,55 +23,55 @@ if TYPE_CHECKING:
 __all__ = ["changed_operators", "watch"]
 
 
-def watch(arguments: argparse.Namespace, generate: Generate) -> int:
-    """Run, and again whenever an input changes, until interrupted. Faults are reported, and the next change awaited."""
+def watch(arguments: argparse.Namespace, generate: Generate, watched: Watched | None) -> int:
+    """Run, and again whenever an input changes, until interrupted. Faults are reported, and the next change awaited.
+
+    `watched` is the state of the inputs now, or None where they are not on this machine.
+    """
     try:
         from watchfiles import watch as changes_of
     except ImportError:
         say("opwright: `--watch` needs the package `watchfiles`: pip install watchfiles\n")
         return console.USAGE
-    before = _run_once(arguments, generate, {})
-    if before is None:
-        return console.FAULTS
-    tokens, watched = before
     if watched is None:
         say("opwright: the inputs are not on this machine, so there is nothing to watch\n")
         return console.USAGE
+    tokens, watched = _run_once(arguments, generate, {}, watched)
+    gc.collect()
     folders = filter(os.path.isdir, sorted({*map(os.path.dirname, watched.files), *watched.folders}))
     print(f"watching {len(watched.files)} inputs; stop with Ctrl-C", flush=True)
     # What changed before the watch began, and on file systems that do not tell, is found by looking every now and then.
     for _ in changes_of(*folders, recursive=False, debounce=50, step=20, rust_timeout=1000, yield_on_timeout=True):
-        if watched.holds():
-            continue
-        watched = Watched.taken(watched.files, watched.folders)
-        done = _run_once(arguments, generate, tokens)
-        if done is not None:
-            tokens, watched = done[0], done[1] or watched
+        if not watched.holds():
+            now = Watched.taken(watched.files, watched.folders)
+            tokens, watched = _run_once(arguments, generate, tokens, now)
+            # A catalog refers to itself, and programs run without the collection of garbage.
+            gc.collect()
     return console.SUCCESS
 
 
 def _run_once(
-    arguments: argparse.Namespace, generate: Generate, before: dict[str, bytes]
-) -> tuple[dict[str, bytes], Watched | None] | None:
-    """One run, with what it found: the token of each operator, and the inputs. None where there are faults."""
+    arguments: argparse.Namespace, generate: Generate, before: dict[str, bytes], watched: Watched
+) -> tuple[dict[str, bytes], Watched]:
+    """One run, with what it found: the token of each operator, and the inputs. After faults, what there was before."""
     sink = Diagnostics()
-    done = None
+    found = before, watched
     try:
-        generation, _, watched = generate(arguments, sink)
+        generation, _, read = generate(arguments, sink)
         tokens = UnitTokens()
-        now = {str(one.name): tokens.content(one) for one in generation.job.catalog.functions}
+        now = {str(function.name): tokens.content(function) for function in generation.job.catalog.functions}
         if before:
             for line in changed_operators(before, now):
                 print(f"  {line}")
-        done = now, watched
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-    except FaultsFound as found:
-        for diagnostic in found.diagnostics:
-            sink.add(diagnostic)
+        found = now, read or watched
+    except (Fault, FaultsFound) as raised:
+        sink.take(raised)
+    except OSError as error:
+        # The disk may have room again when the next change comes.
+        say(f"opwright: {error}\n")
     console.report(sink, arguments.color)
     sys.stdout.flush()
-    return done
+    return found
 
 
 def changed_operators(before: dict[str, bytes], now: dict[str, bytes]) -> Iterable[str]:

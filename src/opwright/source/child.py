@@ -156,8 +156,9 @@ def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int 
             for end in _parent_ends:
                 os.close(end)
             _parent_ends.clear()
+            interrupt = _interrupter()
             for number in (*_stops(), signal.SIGUSR1):
-                signal.signal(number, _interrupt)
+                signal.signal(number, interrupt)
             with os.fdopen(send, "wb") as results:
                 parent = Parent(results, listen)
                 parent.watch()
@@ -170,9 +171,14 @@ def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int 
         os._exit(1)
 
 
-def _interrupt(number: int, frame: object) -> None:
-    """Interrupt what is done now, once; what cleans up is not interrupted."""
-    del number, frame
-    for stop in (*_stops(), signal.SIGUSR1):
-        signal.signal(stop, signal.SIG_IGN)
-    raise KeyboardInterrupt
+def _interrupter() -> Callable[[int, object], None]:
+    """A handler of signals that interrupts what is done now, once; what then cleans up is not interrupted."""
+    came: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        del frame
+        came.append(number)
+        if len(came) == 1:
+            raise KeyboardInterrupt
+
+    return interrupt
