@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from opwright.build.engine import Engine, Summary
+from opwright.build.engine import LAUNCHER, Engine, Summary, generated_comment
 from opwright.build.folders import BUILD_FOLDERS, build_folders
 from opwright.build.incremental import Maker
 from opwright.build.outputs import emitted
@@ -15,6 +15,8 @@ from opwright.build.plan import Emitted, Output, Plan, Planned
 from opwright.build.provenance import FileOrigin, origins
 from opwright.build.shards import shard_number
 from opwright.build.staging import remove_old_staging
+from opwright.build.template import Template
+from opwright.build.unit_template import UnitTemplate
 from opwright.convention import cpp
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Later, Options
@@ -25,7 +27,7 @@ from opwright.emit.registry import (
     DERIVATIVES,
     emitters,
     import_emitters,
-    template_source,
+    made_template,
     yaml_names,
 )
 from opwright.load import load_catalog
@@ -40,13 +42,13 @@ from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
     from opwright.build.plain_files import Status
     from opwright.build.staging import Journal
     from opwright.release.tables import ShimTables
-    from opwright.source.text import SourceFile
 
 __all__ = [
     "BUILD_FOLDERS",
@@ -210,6 +212,17 @@ def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> t
     return load_native_aot(map(inputs.read_text, declared), catalog, sink)
 
 
+def _registration_text(request: Request, sink: Diagnostics) -> UnitTemplate | None:
+    """The template of what `Register{Key}.cpp` has of each unit; None for runs without these files."""
+    if "sources" not in request.families:
+        return None
+    try:
+        return UnitTemplate(request.inputs.read_text(template_path("RegisterDispatchDefinitions.ini")))
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return None
+
+
 def _loaded_shim_tables(request: Request, rules: Rules, sink: Diagnostics) -> ShimTables | None:
     """The operators with a C shim that the inputs name; None where they name none, or the run makes no shims."""
     from opwright.release.store import SHIM_TABLES
@@ -323,7 +336,15 @@ class Generation:
         derivatives = Later(partial(_loaded_derivatives, request, catalog, rules, self.sink))
         deprecated = Later(partial(_loaded_deprecated, request, catalog, self.sink))
         self.job: Final = Job(
-            catalog, rules, request.options, request.selection, derivatives, deprecated, native_aot, shim_tables
+            catalog,
+            rules,
+            request.options,
+            request.selection,
+            derivatives,
+            deprecated,
+            native_aot,
+            shim_tables,
+            _registration_text(request, self.sink),
         )
         if catalog.is_sound:
             check_emittable(self.job, self.sink)
@@ -337,9 +358,16 @@ class Generation:
         inputs = request.inputs
 
         def read_template(name: str) -> SourceFile:
-            return template_source(name, self.job, lambda plain: inputs.read_text(template_path(plain)))
+            plain, slots = made_template(name, self.job)
+            source = inputs.read_text(template_path(plain))
+            return source if slots is None else SourceFile(source.path, Template(source).render(slots))
 
-        self._engine: Final = Engine(request.folders, read_template)
+        self._engine: Final = Engine(request.folders, read_template, self._comment)
+
+    def _comment(self, template: str) -> str:
+        """What files say of the program that made them from a template: autograd's are made by one of their own."""
+        folder, _, name = template.rpartition("/")
+        return generated_comment(name, self.request.options.autograd_program if folder else LAUNCHER)
 
     def _load_rest(self, *, later: bool) -> None:
         """Load and check what files of autograd and Python are made from, but for what can be left for later.

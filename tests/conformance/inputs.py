@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from tests.conformance import mutate
@@ -34,6 +34,8 @@ MUTATIONS: dict[str, Mutation] = {
     "overloads": mutate.add_overloads,
     "derivatives": mutate.change_derivatives,
     "shims": mutate.add_shims,
+    "templates": partial(mutate.change_templates, seed="one"),
+    "templates-again": partial(mutate.change_templates, seed="two"),
 }
 
 

@@ -141,10 +141,14 @@ SELECTED_CALL = (
 )
 VIEW_META_CALL = (
     "import sys, torchgen.gen_functionalization_type as program, torchgen.selective_build.selector as selector; "
+    "sys.modules['__main__'].__file__ = sys.argv[6]; "
     "chosen = selector.SelectiveBuilder.from_yaml_path(sys.argv[3]); "
-    "program.gen_functionalization_view_meta_classes(*sys.argv[1:3], chosen, *sys.argv[4:])"
+    "program.gen_functionalization_view_meta_classes(*sys.argv[1:3], chosen, *sys.argv[4:6])"
 )
-VIEW_META_PLACES = ("{native}", "{tags}", "{selection}/all.yaml", "functionalization", "{aten}/templates")
+VIEW_META_PLACES = (
+    *("{native}", "{tags}", "{selection}/all.yaml", "functionalization", "{aten}/templates"),
+    "{root}/" + BUILD_PROGRAM,
+)
 
 
 def reference_autograd(
@@ -317,6 +321,14 @@ def mutated_jobs() -> list[Job]:
         suffix = f"-mutated-{inputs}"
         jobs += [autograd(inputs, suffix), python_bindings(inputs, suffix)]
     jobs += [annotated("third", "-mutated-third")]
+    for inputs in ("templates", "templates-again"):
+        jobs += [
+            aten(f"mutated-{inputs}", *PER_OPERATOR, inputs=inputs),
+            aten(f"mutated-{inputs}-aggregated", inputs=inputs),
+        ]
+        jobs += [autograd(inputs, f"-mutated-{inputs}"), python_bindings(inputs, f"-mutated-{inputs}")]
+        libtorch = reference_autograd("all", program=BUILD_PROGRAM)
+        jobs += [generate_code(f"generate-code-mutated-{inputs}", "libtorch", libtorch, inputs=inputs)]
     sources = ("--generate", "sources")
     return [
         *jobs,

@@ -184,3 +184,36 @@ def add_shims(texts: Mapping[str, str]) -> dict[str, str]:
     for name in ("inductor_fallback_ops", "aten_shimified_ops"):
         tables = re.sub(rf"^({name}:.*\{{)$", rf"\1\n{rows}", tables, count=1, flags=re.MULTILINE)
     return {SHIM_TABLES: tables.replace('    "aten._fft_c2c.default": {},\n', "", 1)}
+
+
+SLOT = re.compile(r"^([ \t]*)\$(?:(\w+)|\{(\w+)\})(?=\W|$)", re.MULTILINE)
+INLINE_SLOT = re.compile(r"(?<=\S)\$\{(\w+)\}(?!\w)")
+
+
+def change_templates(texts: Mapping[str, str], seed: str) -> dict[str, str]:
+    """A third of the operators, and templates whose slots are indented, without braces, twice, or before text."""
+    templates = {path: text for path, text in texts.items() if "/templates/" in path}
+    return {
+        **keep_a_third(texts),
+        **{path: with_other_slots(text, f"{seed} {path}") for path, text in templates.items()},
+    }
+
+
+def with_other_slots(template: str, seed: str) -> str:
+    """A template with other spaces, braces and texts around its slots; they get the same values, some of them twice."""
+
+    def other(slot: re.Match[str]) -> str:
+        indent, name = slot[1], slot[2] or slot[3]
+        forms = (
+            f"{indent}   ${{{name}}}",
+            f"\t{indent}${name}",
+            f"${{{name}}}",
+            f"{indent}${name} // after ",
+            f"{indent}${{{name}}}\n\n  ${{{name}}}",
+            slot[0],
+        )
+        return forms[int(chance(f"{seed} {slot.start()}") * len(forms))]
+
+    changed = INLINE_SLOT.sub(lambda slot: f"${slot[1]}" if chance(seed + slot[0]) < 0.5 else slot[0], template)
+    changed = SLOT.sub(other, changed) + "// \u00e9nd of ${generated_comment}\n"
+    return changed.replace("\n", "\r\n") if chance(seed) < 0.3 else changed

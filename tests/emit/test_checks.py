@@ -147,6 +147,14 @@ _LISTS = """
   dispatch:
     CPU: part_out
 """
+_PICKED = """
+- func: pick(Tensor self, LIST values) -> Tensor
+  structured_delegate: pick.out
+- func: pick.out(Tensor self, LIST values, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    CPU: pick_out
+"""
 _SYMBOLIC = "- func: turn(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: turn_symint\n"
 _MADE = POOL.replace("    CUDA: pool_out_cuda\n", "    Meta: pool_meta\n")
 _LOOPS = MIX.replace("    Generic: mix (Floating)\n    ScalarOnly: mix", "    CUDAFunctor: mix")
@@ -159,6 +167,9 @@ _LOOPS = MIX.replace("    Generic: mix (Floating)\n    ScalarOnly: mix", "    CU
         (_SYMBOLIC + _MADE, "sources", ["E0451", "E0452"]),
         (_LISTS, "sources", ["E0453"]),
         (_LISTS, "headers", []),
+        *[(_PICKED.replace("LIST", type), "sources", ["E0457"]) for type in ("Scalar[]", "SymInt[1]?", "SymInt[]?")],
+        *[(_PICKED.replace("LIST", type), "sources", []) for type in ("Scalar", "int[2]", "SymInt[2]", "Tensor?[]")],
+        (_PICKED.replace("LIST", "Scalar[]"), "headers", []),
         (_LOOPS, "sources", ["E0454"]),
         (_LOOPS, "headers", []),
         (POOL + MIX, "sources", []),

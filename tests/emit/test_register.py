@@ -66,9 +66,6 @@ def test_wrapper_calls_its_kernel_and_is_registered() -> None:
         text_of(job_of(TURN), "turn", CPU)
         == """\
 namespace at {
-// NB: TORCH_LIBRARY_IMPL must be in an anonymous namespace to avoid
-// ambiguity with conflicting identifiers that may have been defined in
-// at namespace already.
 namespace {
 namespace {
 at::Tensor wrapper_CPU__turn(const at::Tensor & self, const ::std::optional<at::Tensor> & axis, int64_t by) {

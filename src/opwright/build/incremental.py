@@ -28,7 +28,9 @@ __all__ = ["Maker", "named_emitters", "placed_units"]
 class _WatchedJob:
     """A job that notices when more of it is looked at than what its token says: options, rules, selection."""
 
-    __slots__ = ("_job", "native_aot", "options", "rules", "selection", "static_backends", "was_searched")
+    __slots__ = (
+        "_job", "native_aot", "options", "registration_text", "rules", "selection", "static_backends", "was_searched",
+    )  # fmt: skip
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -37,6 +39,7 @@ class _WatchedJob:
         self.selection = job.selection
         self.native_aot = job.native_aot
         self.static_backends = job.static_backends
+        self.registration_text = job.registration_text
         self.was_searched = False
 
     def __getattr__(self, name: str) -> object:

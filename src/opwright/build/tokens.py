@@ -195,7 +195,7 @@ def _precomputed(precomputed: Precomputed | None) -> str:
 
 
 def job_token(job: Job, families: Iterable[str]) -> bytes:
-    """A digest of what a job is besides its entries: rules, options, keys and tags.
+    """A digest of what a job is besides its entries: rules, options, keys, tags, and the template of registrations.
 
     Which keys have kernels at all is part of it, in the order in which entries name them: some wrappers are made
     wherever a key is in use.
@@ -211,4 +211,5 @@ def job_token(job: Job, families: Iterable[str]) -> bytes:
     ahead = [(str(one.operator), str(one.key)) for one in job.native_aot]
     return digest(
         f"{sorted(families)}|{job.rules.version}|{chosen}|{job.selection!r}|{keys}|{list(used)}|{tags}|{ahead}"
+        f"|{job.registration_text.text}"
     )

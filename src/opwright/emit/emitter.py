@@ -7,7 +7,7 @@ and writes. Emitters read and write nothing themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
@@ -80,6 +80,29 @@ class Later(Generic[Fact]):
         return self._made[0]
 
 
+class UnitText(Protocol):
+    """Makes the text of a unit from slots, as a template of PyTorch's says, whose text is `text`."""
+
+    @property
+    def text(self) -> str:
+        """The text of the template."""
+        ...
+
+    def __call__(self, slots: Slots, /) -> str:
+        """The text of a unit. Raises Fault at a slot that has no value."""
+        ...
+
+
+class ListedSlots:
+    """The text of a unit where there is no template: the values of its slots, one below the other."""
+
+    text: Final = ""
+
+    def __call__(self, slots: Slots) -> str:
+        """The text of a unit."""
+        return "\n".join(value if isinstance(value, str) else "\n".join(value) for value in slots.values())
+
+
 class Job:
     """One run's input to the emitters: the catalog, the rules of the release, and the options.
 
@@ -88,7 +111,8 @@ class Job:
     are there where a family of the run needs them, and so are the `deprecated` signatures of Python. Both may be made
     when they are first asked for, which then may raise FaultsFound.
     `native_aot` are the kernels compiled ahead of time. `static_backends` are the dispatch keys whose functions static
-    calls name: those of the options, and `Undefined` in place of each that has no kernels. `derived` is where `per_job`
+    calls name: those of the options, and `Undefined` in place of each that has no kernels. `registration_text` makes
+    the text of a unit in `Register{Key}.cpp`. `derived` is where `per_job`
     remembers what follows from the job alone.
     """
 
@@ -101,6 +125,7 @@ class Job:
         "derived",
         "native_aot",
         "options",
+        "registration_text",
         "rules",
         "selection",
         "static_backends",
@@ -116,6 +141,7 @@ class Job:
         deprecated: Sequence[DeprecatedSignature] | Later[Sequence[DeprecatedSignature]] = (),
         native_aot: Sequence[NativeAotKernel] = (),
         shim_tables: ShimTables | None = None,
+        registration_text: UnitText | None = None,
     ) -> None:
         self.catalog: Final = catalog
         self.rules: Final = rules
@@ -125,6 +151,7 @@ class Job:
         self._deprecated: Final = deprecated
         self.native_aot: Final = native_aot
         self._shim_tables: Final = shim_tables
+        self.registration_text: Final[UnitText] = registration_text or ListedSlots()
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

@@ -10,11 +10,10 @@ from importlib import import_module
 # The table is read when a program starts, before it is known whether there is anything to do: no import for types.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Final
 
-    from opwright.emit.emitter import AnyEmitter, Job
-    from opwright.source.text import SourceFile
+    from opwright.emit.emitter import AnyEmitter, Job, Slots
 
 #: Family -> the modules below `opwright.emit` that make it.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {
@@ -98,17 +97,20 @@ def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(family for family in FAMILIES if family in wanted)
 
 
-#: Templates that are made, not read: name -> the module below `opwright.emit` whose `template_source` makes it.
-_MADE_TEMPLATES: Final = {"autograd/shards/VariableType.cpp": "autograd.variable_type"}
+#: Templates that are made by filling another: name -> that one, and the module below `opwright.emit` whose
+#: `template_slots` fill it.
+_MADE_TEMPLATES: Final = {
+    "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", "autograd.variable_type"),
+}
 
 
-def template_source(name: str, job: Job, read: Callable[[str], SourceFile]) -> SourceFile:
-    """The text of the template of a name; `read` gives those that PyTorch has."""
-    module = _MADE_TEMPLATES.get(name)
-    if module is None:
-        return read(name)
-    made: SourceFile = import_module(f"opwright.emit.{module}").template_source(job, read)
-    return made
+def made_template(name: str, job: Job) -> tuple[str, Slots | None]:
+    """PyTorch's template behind a name, and the slots that make the template of the name from it, if it is made."""
+    if name not in _MADE_TEMPLATES:
+        return name, None
+    plain, module = _MADE_TEMPLATES[name]
+    slots: Slots = import_module(f"opwright.emit.{module}").template_slots(job)
+    return plain, slots
 
 
 def import_emitters(families: Iterable[str]) -> None:

@@ -51,8 +51,10 @@ def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders
 
 
 def _request(inputs: Inputs, run: Run, folders: dict[str, str], templates: str | None) -> Request:
+    from opwright.build.engine import LAUNCHER
     from opwright.emit.emitter import Options
     from opwright.generation import Request
 
-    options = Options() if templates is None else Options(autograd_templates=templates)
+    # PyTorch has no program that makes the bindings alone; what calls its function from `python -c` is not named.
+    options = Options() if templates is None else Options(autograd_templates=templates, autograd_program=LAUNCHER)
     return Request(inputs=inputs, folders=folders, families=run.families, options=options)

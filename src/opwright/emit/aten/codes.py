@@ -6,7 +6,15 @@ from typing import Final
 
 from opwright.source.codes import Code, register
 
-__all__ = ["COPIED_RESULT", "MADE_KERNEL", "STRUCTURED_OUTPUT", "SYMINT_KERNEL", "UFUNC_ARGUMENT", "UFUNC_LOOPS"]
+__all__ = [
+    "COPIED_RESULT",
+    "MADE_KERNEL",
+    "STRUCTURED_ARGUMENT",
+    "STRUCTURED_OUTPUT",
+    "SYMINT_KERNEL",
+    "UFUNC_ARGUMENT",
+    "UFUNC_LOOPS",
+]
 
 SYMINT_KERNEL: Final = register(
     Code(
@@ -54,6 +62,22 @@ STRUCTURED_OUTPUT: Final = register(
               structured: True
 
         Write the kernel as a plain function, without `structured`.
+        """,
+    )
+)
+STRUCTURED_ARGUMENT: Final = register(
+    Code(
+        "E0457",
+        "structured kernel with an argument that cannot reach it",
+        """
+        The shape function and the kernel of a structured operation take some types in another form than the operator
+        does, and for lists of scalars and optional lists of symbolic integers there is no way from one form to the
+        other. PyTorch's generator fails on them.
+
+            - func: pick.out(Tensor self, Scalar[] values, *, Tensor(a!) out) -> Tensor(a!)
+              structured: True
+
+        Write the kernel as a plain function, without `structured`, or give the argument another type.
         """,
     )
 )

@@ -42,13 +42,14 @@ def _check_made(backend: Backend, groups: Collection[NativeFunctionsGroup], sink
 
 
 def _check_registered(groups: Collection[NativeFunctionsGroup], sink: Diagnostics) -> None:
-    """Structured kernels set tensors, and those of ufuncs can be made."""
+    """Structured kernels set tensors and get their arguments, and those of ufuncs can be made."""
     # Runs that write headers alone do without the code of sources.
-    from opwright.emit.aten.register.structured import check_tensor_outputs
+    from opwright.emit.aten.register.structured import check_arguments, check_tensor_outputs
     from opwright.emit.aten.ufunc import check_ufunc
 
     for group in groups:
         _check(partial(check_tensor_outputs, group), sink)
+        _check(partial(check_arguments, group), sink)
         if group.out.ufunc:
             _check(partial(check_ufunc, group), sink)
 

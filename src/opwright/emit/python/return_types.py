@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opwright.emit.aten.units import whole_file
+from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Job, Slots, per_job
 from opwright.emit.python.structs import Struct, structs
 from opwright.emit.python.units import bound_functions
@@ -69,10 +70,15 @@ def _emitter(file: str, frame: Callable[[Job], Slots]) -> AnyEmitter:
     return whole_file(file, family="python", template=f"autograd/{file}", folder="autograd", frame=frame)
 
 
+def _commented(file: str, frame: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
+    """A frame with the comment that most of autograd's files have."""
+    return lambda job: {"generated_comment": generated_comment(file, job), **frame(job)}
+
+
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the three files."""
     return [
-        _emitter("python_return_types.cpp", _source),
-        _emitter("python_return_types.h", _header),
+        _emitter("python_return_types.cpp", _commented("python_return_types.cpp", _source)),
+        _emitter("python_return_types.h", _commented("python_return_types.h", _header)),
         _emitter("python_enum_tag.cpp", _tags),
     ]

@@ -1,6 +1,6 @@
 """What `Register{Key}.cpp` has of one unit: wrappers, their registration, and functions that skip the dispatcher.
 
-The layout is that of PyTorch's `RegisterDispatchDefinitions.ini`, filled for each unit, without its empty lines.
+A template of PyTorch's, `RegisterDispatchDefinitions.ini`, is filled for each unit.
 """
 
 from __future__ import annotations
@@ -37,31 +37,25 @@ def definitions(wrapped: Wrapped, backend: Backend, job: Job) -> str:
         if job.selection.selects(function):
             registrations.append(registration(wrapper))
         functions.append(direct_definitions(wrapper, backend))
-    lower = backend.key.lower
-    return "\n".join(
-        [
-            opening(namespace),
-            "// NB: TORCH_LIBRARY_IMPL must be in an anonymous namespace to avoid",
-            "// ambiguity with conflicting identifiers that may have been defined in",
-            "// at namespace already.",
-            "namespace {",
-            *bodies,
-            *_library(unit, registrations, backend, job),
-            "} // anonymous namespace",
-            f"namespace {lower} {{",
-            *functions,
-            f"}} // namespace {lower}",
-            closing(namespace),
-        ]
-    )
+    slots = {
+        "ns_prologue": opening(namespace),
+        "dispatch_anonymous_definitions": bodies,
+        "static_init_dispatch_registrations": _library(unit, registrations, backend, job),
+        "deferred_dispatch_registrations": "",
+        "dispatch_namespace": backend.key.lower,
+        "dispatch_namespaced_definitions": functions,
+        "ns_epilogue": closing(namespace),
+    }
+    return job.registration_text(slots)
 
 
-def _library(unit: Unit, registrations: list[str], backend: Backend, job: Job) -> list[str]:
+def _library(unit: Unit, registrations: list[str], backend: Backend, job: Job) -> str:
     """The registration of a unit's wrappers with the dispatcher."""
     if not registrations or job.options.skip_dispatcher_registration:
-        return []
+        return ""
     namespace = unit.namespace if isinstance(unit, NativeFunction) else unit.functional.namespace
-    return [f"TORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{", "    " + "\n".join(registrations), "}"]
+    listed = "\n".join(registrations)
+    return f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{\n    {listed}\n}}"
 
 
 def registration(wrapper: Wrapper) -> str:

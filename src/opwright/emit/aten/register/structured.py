@@ -8,6 +8,7 @@ there is no `impl`; under `CompositeExplicitAutogradNonFunctional` the out overl
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.convention import cpp, native
@@ -16,14 +17,14 @@ from opwright.convention.derived import per_function
 from opwright.cpp import types as ctypes
 from opwright.cpp.binding import Given
 from opwright.cpp.signature import Signature
-from opwright.cpp.translation import Source, translate
+from opwright.cpp.translation import Source, Untranslatable, translate
 from opwright.emit.aten import codes, native_aot
 from opwright.emit.aten.backend import Backend, Way
 from opwright.emit.aten.register.devices import device_check, held_guard, moves_guard
 from opwright.emit.aten.register.wrapper import Wrapper
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR
 from opwright.source.diagnostic import Fault
@@ -271,6 +272,27 @@ def check_tensor_outputs(group: NativeFunctionsGroup) -> None:
         if one.type is not TENSOR:
             message = f"out argument `{one.name}` of structured `{group.out.name}` is no tensor but `{one.type}`"
             raise Fault.at(codes.STRUCTURED_OUTPUT, message, group.out.entry)
+
+
+def check_arguments(group: NativeFunctionsGroup) -> None:
+    """Raises Fault where an argument of a structured group is of a type that wrappers cannot pass to `meta`."""
+    for argument in group.functional.arguments.non_out:
+        if not _reaches_meta(argument):
+            message = f"argument `{argument.name}` of structured `{group.out.name}` cannot be `{argument.type}`"
+            raise Fault.at(codes.STRUCTURED_ARGUMENT, message, group.out.entry)
+
+
+@cache
+def _reaches_meta(argument: Argument) -> bool:
+    """Whether a wrapper makes what `meta` takes for an argument from what it takes itself."""
+    wanted = convention.binding(argument)
+    for symint in (False, True):
+        given = native.binding(argument, symint=symint, style=TypeStyle.PLAIN, keeps_default=False)
+        try:
+            translate((given,), (wanted,))
+        except Untranslatable:
+            return False
+    return True
 
 
 def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> str:
