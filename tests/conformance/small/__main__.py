@@ -21,13 +21,14 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--start", type=int, default=0, help="the number of the first input (default: 0)")
     parser.add_argument("--count", type=int, default=COUNT, help=f"how many inputs (default: {COUNT})")
     parser.add_argument("--as-drawn", action="store_true", help="do not look for a smaller input with the same fault")
+    parser.add_argument("--release", default="pytorch", help="a release such as 2.15.0 (default: the installed one)")
     return parser
 
 
-def faults(numbers: Iterable[int], kinds: Counter[str]) -> Iterator[tuple[Verdict, str]]:
+def faults(numbers: Iterable[int], kinds: Counter[str], release: str = "pytorch") -> Iterator[tuple[Verdict, str]]:
     """The outcomes with a fault among the inputs of those numbers; `kinds` counts how all of them ended."""
     on_purpose = refused_on_purpose()
-    for outcome in verdicts(map(random_input, numbers)):
+    for outcome in verdicts(map(random_input, numbers), release):
         fault = fault_of(outcome, on_purpose)
         if fault:
             kinds["differ"] += 1
@@ -38,11 +39,11 @@ def faults(numbers: Iterable[int], kinds: Counter[str]) -> Iterator[tuple[Verdic
             kinds["are refused on purpose" if outcome.refused_here else "are the same"] += 1
 
 
-def smallest(given: SmallInput, fault: str) -> Verdict:
+def smallest(given: SmallInput, fault: str, release: str) -> Verdict:
     """The outcome of the smallest input with the same fault."""
     on_purpose = refused_on_purpose()
-    small = shrunk(given, fault, lambda candidate: fault_of(next(verdicts([candidate])), on_purpose))
-    return next(verdicts([small]))
+    small = shrunk(given, fault, lambda candidate: fault_of(next(verdicts([candidate], release)), on_purpose))
+    return next(verdicts([small], release))
 
 
 def report(outcome: Verdict, fault: str) -> str:
@@ -61,8 +62,8 @@ def main() -> int:
     """Run the program; the exit status is 1 where any input has a fault."""
     options = arguments().parse_args()
     kinds: Counter[str] = Counter()
-    for outcome, fault in faults(range(options.start, options.start + options.count), kinds):
-        shown = outcome if options.as_drawn else smallest(outcome.given, fault)
+    for outcome, fault in faults(range(options.start, options.start + options.count), kinds, options.release):
+        shown = outcome if options.as_drawn else smallest(outcome.given, fault, options.release)
         print(report(shown, fault), end="\n\n", flush=True)
     total = sum(kinds.values())
     print(f"of {total} inputs " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))

@@ -65,12 +65,12 @@ def complaint(endings: Endings) -> str:
     return next((ending.said for ending in endings.values() if ending.status), "")
 
 
-def verdicts(inputs: Iterable[SmallInput]) -> Iterator[Verdict]:
-    """Run both sides on each of `inputs`."""
+def verdicts(inputs: Iterable[SmallInput], release: str = "pytorch") -> Iterator[Verdict]:
+    """Run both sides on each of `inputs`, with the installed PyTorch's generator and templates or a release's."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # The reference names its templates from the folder that its modules are in, so the inputs lie beside them.
-        site = Path(shutil.copytree(input_folder("pytorch"), folder / "site"))
+        site = Path(shutil.copytree(input_folder(release), folder / "site"))
         runners = {side: start(side, site, folder) for side in SIDES}
         try:
             for given in inputs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ class SmallInput:
             (packaged / path).parent.mkdir(parents=True, exist_ok=True)
             (packaged / path).write_text(text, encoding="utf-8")
         selected = ["--op-selection-yaml-path", f"{packaged}/selection.yaml"] if self.selection else []
-        return [*self.flags.split(), *selected]
+        return [*shlex.split(self.flags), *selected]
 
 
 def load_cases(file: str) -> list[Mapping[str, str]]:

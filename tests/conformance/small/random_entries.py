@@ -36,6 +36,8 @@ MODULES: Final = ("nn", "linalg", "fft", "special", "sparse", "nested")
 TAGS: Final = ("core", "pointwise", "reduction", "nondeterministic_bitwise", "data_dependent_output", "flexible_layout")
 STEMS: Final = ("alder", "birch_leaf", "Cedar", "_date", "elm2", "fir", "_gum_tree", "hazel", "iroko", "juniper")
 ENDINGS: Final = ("", "", "", "", "_backward", "_v2", "_forward", "Of")
+#: Operators that PyTorch has C shims for.
+SHIMMED: Final = ("abs", "angle", "cat", "cummax", "_fft_r2c", "cumsum", "gcd", "convolution", "_to_sparse")
 NAMESPACES: Final = ("", "", "", "", "", "", "", "orchard::")
 KERNEL_NAMESPACES: Final = ("", "", "", "", "", "", "grove::", "grove::deep::", "at::")
 
@@ -71,6 +73,8 @@ class Writer:
 
     def name(self, place: int) -> str:
         """A name for an operator; no two operations of an input share theirs."""
+        if self.chance(0.15):
+            return self.draw.choice(SHIMMED[place::3])
         return f"{self.draw.choice(STEMS)}{place or ''}{self.draw.choice(ENDINGS)}"
 
     def entry(self, schema: str, *fields: str) -> None:
