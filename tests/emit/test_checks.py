@@ -168,7 +168,10 @@ _LOOPS = MIX.replace("    Generic: mix (Floating)\n    ScalarOnly: mix", "    CU
         (_LISTS, "sources", ["E0453"]),
         (_LISTS, "headers", []),
         *[(_PICKED.replace("LIST", type), "sources", ["E0457"]) for type in ("Scalar[]", "SymInt[1]?", "SymInt[]?")],
-        *[(_PICKED.replace("LIST", type), "sources", []) for type in ("Scalar", "int[2]", "SymInt[2]", "Tensor?[]")],
+        *[
+            (_PICKED.replace("LIST", type), "sources", [])
+            for type in ("Scalar", "int[2]", "SymInt[2]", "Tensor?[]", "Tensor[]")
+        ],
         (_PICKED.replace("LIST", "Scalar[]"), "headers", []),
         (_LOOPS, "sources", ["E0454"]),
         (_LOOPS, "headers", []),

@@ -277,17 +277,17 @@ def check_tensor_outputs(group: NativeFunctionsGroup) -> None:
 def check_arguments(group: NativeFunctionsGroup) -> None:
     """Raises Fault where an argument of a structured group is of a type that wrappers cannot pass to `meta`."""
     for argument in group.functional.arguments.non_out:
-        if not _reaches_meta(argument):
+        if not _reaches_meta(argument, group.functional.style):
             message = f"argument `{argument.name}` of structured `{group.out.name}` cannot be `{argument.type}`"
             raise Fault.at(codes.STRUCTURED_ARGUMENT, message, group.out.entry)
 
 
 @cache
-def _reaches_meta(argument: Argument) -> bool:
-    """Whether a wrapper makes what `meta` takes for an argument from what it takes itself."""
+def _reaches_meta(argument: Argument, style: TypeStyle) -> bool:
+    """Whether a wrapper whose types are of that style makes what `meta` takes for an argument from its own."""
     wanted = convention.binding(argument)
     for symint in (False, True):
-        given = native.binding(argument, symint=symint, style=TypeStyle.PLAIN, keeps_default=False)
+        given = native.binding(argument, symint=symint, style=style, keeps_default=False)
         try:
             translate((given,), (wanted,))
         except Untranslatable:
