@@ -125,7 +125,7 @@ def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Stat
     with os.scandir(folder) as entries:
         for entry in entries:
             status = expected.get(entry.name)
-            if status is not None and file_status(entry.stat(follow_symlinks=False)) == status:
+            if status is not None and file_status(entry.stat()) == status:
                 intact.append((f"{folder}/{entry.name}", status))
     return intact
 
@@ -214,9 +214,9 @@ def _loaded(path: str, run: Run) -> Record | None:
             data["request"],
             data["tool"],
             Watched.recorded(data["files"], data["folders"]),
-            dict(_statuses(_stored_folders(roots, data["outputs"]))),
+            _statuses(_stored_folders(roots, data["outputs"])),
             data["facts"],
-            others=dict(_statuses(data["others"].items())),
+            others=_statuses(data["others"].items()),
             kept=_paths(_stored_folders(roots, data["kept"])),
             left=_paths(_stored_folders(roots, data["left"])),
         )
@@ -238,12 +238,14 @@ def _stored_folders(roots: Mapping[str, str], stored: Mapping[str, Mapping[str, 
             yield f"{roots[name]}/{folder}" if folder else roots[name], content
 
 
-def _statuses(folders: Iterable[tuple[str, _Columns]]) -> Iterator[tuple[str, Status]]:
+def _statuses(folders: Iterable[tuple[str, _Columns]]) -> dict[str, Status]:
+    statuses: dict[str, Status] = {}
     for folder, (names, *columns) in folders:
         _check_names(names)
         if len(columns) != _STATUS_SIZE or any(set(map(type, column)) - {int} for column in columns):
             raise TypeError("a status is three numbers")
-        yield from zip([f"{folder}/{name}" for name in names], zip(*columns, strict=True), strict=True)
+        statuses.update(zip([f"{folder}/{name}" for name in names], zip(*columns, strict=True), strict=True))
+    return statuses
 
 
 def _paths(folders: Iterable[tuple[str, list[str]]]) -> Iterator[str]:
