@@ -26,7 +26,7 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["Piece", "Template", "WholeText", "indented", "lines_of"]
+__all__ = ["Piece", "Template", "WholeText", "has_uneven_lines", "indented", "lines_of"]
 
 _SLOT = re.compile(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = re.compile(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
@@ -194,7 +194,7 @@ def indented(value: str | Sequence[str], indent: str) -> str:
         text = "\n".join([item[:-1] if item[-1] == "\n" else item for item in value if item])
     if not text:
         return ""
-    if not text.isascii() or indent.strip(" \t") or _has_uneven_lines(text):
+    if not text.isascii() or indent.strip(" \t") or has_uneven_lines(text):
         return _indented_by_line([value] if isinstance(value, str) else value, indent)
     text = text.rstrip()
     if not indent or not text:
@@ -226,7 +226,7 @@ def lines_of(value: str | Sequence[str], indent: str) -> str | None:
         text = "\n".join(kept)
     # Without indentation, a blank line at the end is one like others.
     open_end = " \n" if indent else " "
-    if not text or text[-1] in open_end or not text.isascii() or indent.strip(" \t") or _has_uneven_lines(text):
+    if not text or text[-1] in open_end or not text.isascii() or indent.strip(" \t") or has_uneven_lines(text):
         lines = [line.rstrip() for item in items for line in item.splitlines()]
         return "\n".join([indent + line if line else line for line in lines])
     if not indent:
@@ -234,7 +234,7 @@ def lines_of(value: str | Sequence[str], indent: str) -> str | None:
     return (indent + text.replace("\n", "\n" + indent)).replace(indent + "\n", "\n")
 
 
-def _has_uneven_lines(text: str) -> bool:
+def has_uneven_lines(text: str) -> bool:
     """Whether a line of an ASCII text may end in whitespace, or elsewhere than at LF. Tabs are rare enough to count."""
     # Nine scans at memory speed: a pattern or a loop over the characters takes several times as long.
     return (
