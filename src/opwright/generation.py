@@ -12,7 +12,7 @@ from opwright.build.folders import BUILD_FOLDERS, build_folders
 from opwright.build.incremental import Maker
 from opwright.build.outputs import emitted
 from opwright.build.plan import Emitted, Output, Plan, Planned
-from opwright.build.provenance import FileOrigin, origins
+from opwright.build.provenance import FileOrigin, Sources, origins
 from opwright.build.shards import shard_number
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
@@ -474,5 +474,12 @@ class Generation:
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
         """Where the lines of each output come from, by its path; after a run."""
-        chosen = emitters(self.job, self.request.families)
-        return origins(self.job, chosen, self._engine.plan(self._emitted()), outcome.emitters)
+        chosen = list(emitters(self.job, self.request.families))
+        sources = Sources(
+            chosen,
+            self._engine.plan(self._emitted()),
+            outcome.emitters,
+            lambda name: self._engine.renderer.template(name)[0].source.text,
+            self.request.inputs.read_text("native/tags.yaml"),
+        )
+        return origins(self.job, sources)

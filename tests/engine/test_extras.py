@@ -172,6 +172,19 @@ def where(place: str, provenance: Path | None = None) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
+def test_a_line_that_the_file_does_not_have_is_a_fault(project: Project) -> None:
+    """A line after the last one, and one before the first, come from nowhere."""
+    project.run("--provenance", project.out / "where.json")
+    source = project.out / "aten/src/ATen/RegisterCPUEverything.cpp"
+    count = len(source.read_text().splitlines())
+    assert "is made by emitter" in where(f"{source}:{count}")
+    for line in (0, count + 1):
+        words = [sys.executable, "-m", "opwright", "where", f"{source}:{line}"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert f"has {count} lines, and no line {line}" in done.stderr
+
+
 def test_a_line_without_provenance_is_a_fault(project: Project) -> None:
     """Without the record of lines, the program says what to do."""
     project.run()

@@ -44,10 +44,17 @@ DAMAGED: dict[str, Callable[[str], object]] = {
     "no files": lambda _: {"files": 3},
     "short": lambda target: {"files": {target: ["Functions.h"]}},
     "a number for lines": lambda target: {"files": {target: ["Functions.h", 3]}},
-    "short lines": lambda target: {"files": {target: ["Functions.h", [[1, 2, "a.yaml"]]]}},
-    "texts for lines": lambda target: {"files": {target: ["Functions.h", [["1", "9", "a.yaml", 3, "add"]]]}},
-    "a list for an entry": lambda target: {"files": {target: ["Functions.h", [[1, 9, ["a.yaml"], 3, "add"]]]}},
-    "a list for an emitter": lambda target: {"files": {target: [["Functions.h"], []]}},
+    "short lines": lambda target: {"entries": [["a.yaml"]], "files": {target: ["Functions.h", [[1, 2, 0]]]}},
+    "texts for lines": lambda target: {
+        "entries": [["a.yaml", 3, "add"]],
+        "files": {target: ["Functions.h", [["1", "9", 0]]]},
+    },
+    "a list for an entry": lambda target: {
+        "entries": [[["a.yaml"], 3, "add"]],
+        "files": {target: ["Functions.h", [[1, 9, 0]]]},
+    },
+    "an entry that is not there": lambda target: {"entries": [], "files": {target: ["Functions.h", [[1, 9, -1]]]}},
+    "a list for an emitter": lambda target: {"entries": [], "files": {target: [["Functions.h"], []]}},
 }
 
 

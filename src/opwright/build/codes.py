@@ -15,6 +15,7 @@ __all__ = [
     "NOT_PERMITTED",
     "NO_PROVENANCE",
     "NO_SPACE",
+    "NO_SUCH_LINE",
     "NO_UTF8",
     "OUTPUT_DIFFERS",
     "OVERWRITES",
@@ -191,5 +192,15 @@ no longer. A file that is a link is not followed: it is replaced, and the target
     note[E0614]: `build/aten/src/ATen/ops` is a link: what belongs there is written to `/scratch/ops`
 
 Nothing is wrong if the link is meant. Otherwise remove it, and run the command again.
+""",
+)
+NO_SUCH_LINE: Final = _code(
+    15,
+    "a line that the file does not have",
+    """
+`opwright where` is asked for a line after the end of the file. The file was probably made anew since the compiler
+named the line.
+
+    error[E0615]: `ops/add.h` has 53 lines, and no line 99
 """,
 )

@@ -193,7 +193,8 @@ class _Family:
         if not isinstance(self.emitter.layout, FilePerUnit):
             filled = self._past.filled if self._past is not None and "_filled" not in self.__dict__ else self._filled
         local = self._tokens is not None and not self._watched.was_searched
-        return EmitterPast(self._template_token, self._frame_token, filled, self._made if local else {})
+        saved, unsaved = (self._made, {}) if local else ({}, self._made)
+        return EmitterPast(self._template_token, self._frame_token, filled, saved, unsaved)
 
     # Files.
 

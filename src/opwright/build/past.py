@@ -31,13 +31,14 @@ class EmitterPast(NamedTuple):
 
     `template` and `frame` are digests of what all its files share, `filled` has the slots that units fill. `files` has
     the pieces of each file by path; it is empty where fragments saw more than their units, for then nothing follows
-    from tokens.
+    from tokens. In that case they are in `unsaved`, which tells only this run where its lines come from.
     """
 
     template: bytes
     frame: bytes
     filled: frozenset[str]
     files: Mapping[str, FilePieces]
+    unsaved: Mapping[str, FilePieces]
 
 
 class Past(NamedTuple):
@@ -84,7 +85,7 @@ def _emitter_past(
         for path, place in zip(paths, range(0, len(tokens), TOKEN_SIZE), strict=True)
     }
     pieces.update({path: _file_pieces(*stored) for path, stored in files.items()})
-    return EmitterPast(bytes.fromhex(template), bytes.fromhex(frame), frozenset(map(str, filled)), pieces)
+    return EmitterPast(bytes.fromhex(template), bytes.fromhex(frame), frozenset(map(str, filled)), pieces, {})
 
 
 def _file_pieces(tokens: str, slots: list[tuple[int, str, int]] | None) -> FilePieces:

@@ -12,10 +12,11 @@ from opwright.build.writer import Writer, touch_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from opwright.build.plain_files import Status
     from opwright.build.plan import Plan
+    from opwright.build.provenance import FileOrigin
     from opwright.build.runs import Run
     from opwright.build.staging import Journal
     from opwright.build.watch import Watched
@@ -61,10 +62,25 @@ def write_extras(
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
             writer.write(real_path(arguments.depfile), make_rule(targets, _inputs(watched)))
         if arguments.provenance is not None:
-            origins = generation.provenance(outcome)
-            text = json.dumps({"format": 1, "files": origins}, separators=(",", ":"))
+            text = _provenance_text(generation.provenance(outcome))
             writer.write(real_path(arguments.provenance), text.encode())
     return writer.statuses
+
+
+def _provenance_text(origins: Mapping[str, FileOrigin]) -> str:
+    """What `where` reads: each entry once, and for the stretches of each file the numbers of their entries."""
+    entries: dict[tuple[str, int, str], int] = {}
+    files = {
+        target: [
+            origin.emitter,
+            [
+                [one.first, one.last, entries.setdefault((one.path, one.line, one.operator), len(entries))]
+                for one in origin.lines
+            ],
+        ]
+        for target, origin in origins.items()
+    }
+    return json.dumps({"format": 2, "entries": list(entries), "files": files}, separators=(",", ":"))
 
 
 def said(arguments: argparse.Namespace) -> dict[str, str]:

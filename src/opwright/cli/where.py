@@ -12,9 +12,9 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from opwright.build.codes import NO_PROVENANCE
+from opwright.build.codes import NO_PROVENANCE, NO_SUCH_LINE
 from opwright.build.plain_files import read_below, read_plain_file, stays_below
 from opwright.build.record import record_paths, recorded_facts
 from opwright.build.runs import STATE_FOLDER
@@ -28,6 +28,10 @@ _Stretch: TypeAlias = "tuple[int, int, str, int, str]"
 _Origin: TypeAlias = "tuple[str, list[_Stretch]]"
 
 
+#: How many entries of a line that several make together are shown.
+_MOST_ENTRIES: Final = 4
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("place", metavar="FILE:LINE", help="a line of a generated file, as compilers name it")
@@ -38,6 +42,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the entry, its place and the emitter."""
     del sink
     path, line = _place(arguments.place)
+    _check_line(path, line)
     target = os.path.realpath(path).replace(os.sep, "/")
     if arguments.provenance is not None:
         return _printed(path, line, _file_origin(_named(arguments.provenance), target))
@@ -87,8 +92,10 @@ def _near(target: str) -> Iterator[tuple[str, str]]:
 def _file_origin(provenance: bytes, target: str) -> _Origin | None:
     """What a provenance file says about an output; None if that is nothing, or damaged."""
     try:
-        emitter, stretches = json.loads(provenance)["files"][target]
-        lines = [_stretch(*stretch) for stretch in stretches]
+        data = json.loads(provenance)
+        emitter, stretches = data["files"][target]
+        entries = dict(enumerate(data["entries"]))
+        lines = [_stretch(first, last, *entries[number]) for first, last, number in stretches]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return (emitter, lines) if isinstance(emitter, str) else None
@@ -110,11 +117,22 @@ def _printed(path: str, line: int, origin: _Origin | None, elsewhere: str | None
         raise Fault.at(NO_PROVENANCE, f"nothing tells where `{path}` comes from", help=how)
     emitter, stretches = origin
     print(f"{path}:{line} is made by emitter `{emitter}`")
-    for first, last, entry, entry_line, operator in stretches:
-        if first <= line <= last:
-            print(f"  from `{operator}`, lines {first} to {last}")
-            print(f"  --> {entry}:{entry_line}")
-            break
-    else:
+    makers = [stretch for stretch in stretches if stretch[0] <= line <= stretch[1]]
+    for first, last, entry, entry_line, operator in makers[:_MOST_ENTRIES]:
+        print(f"  from `{operator}`, lines {first} to {last}")
+        print(f"  --> {entry}:{entry_line}")
+    if len(makers) > _MOST_ENTRIES:
+        print(f"  and from {len(makers) - _MOST_ENTRIES} more entries")
+    if not makers:
         print("  from its template, or from what all entries have in common")
     return console.SUCCESS
+
+
+def _check_line(path: str, line: int) -> None:
+    """Raises Fault where a file has no such line; a file that cannot be read is told by what is looked up in it."""
+    with contextlib.suppress(OSError):
+        data = read_plain_file(os.path.realpath(path))
+        count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+        if not 1 <= line <= count:
+            noun = "line" if count == 1 else "lines"
+            raise Fault.at(NO_SUCH_LINE, f"`{path}` has {count} {noun}, and no line {line}")

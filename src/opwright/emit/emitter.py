@@ -250,6 +250,7 @@ class Emitter(Generic[Unit]):
         "fragment",
         "frame",
         "layout",
+        "line_names",
         "name",
         "template",
         "units",
@@ -267,6 +268,7 @@ class Emitter(Generic[Unit]):
         layout: OneFile | FilePerUnit[Unit] | Sharded[Unit],
         frame: Callable[[Job], Slots] | None = None,
         finish: Callable[[dict[str, str | list[str]], Job], Slots] | None = None,
+        line_names: str = "",
         belong_to_sources: bool = False,
     ) -> None:
         self.name: Final = name
@@ -278,6 +280,7 @@ class Emitter(Generic[Unit]):
         self.layout: Final = layout
         self.frame: Final = frame
         self.finish: Final = finish
+        self.line_names: Final = line_names
         self.belong_to_sources: Final = belong_to_sources
 
 

@@ -329,6 +329,10 @@ def _header(target: Target, job: Job) -> Slots:
     return {"text": header_text(target, job)}
 
 
+#: The lines that declare or define a shim.
+_SHIM_LINE: Final = r"(?:AOTI_TORCH_EXPORT )?AOTITorchError aoti_torch_[a-z0-9]+_(?P<overload>\w+)\("
+
+
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the C shims; headers only where they are to be updated."""
     sources: AnyEmitter = Emitter(
@@ -338,6 +342,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         folder="aoti",
         units=targets,
         fragment=_source,
+        line_names=_SHIM_LINE,
         layout=FilePerUnit(source_name),
     )
     kept: AnyEmitter = Emitter(
@@ -347,6 +352,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         folder="aoti",
         units=targets,
         fragment=_header,
+        line_names=_SHIM_LINE,
         layout=FilePerUnit(header_name),
         belong_to_sources=True,
     )

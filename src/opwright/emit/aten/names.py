@@ -52,6 +52,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template="aten_interned_strings.h",
             folder="core",
             frame=interned_strings,
+            line_names=r"_\(aten, (?P<operator>\w+)\)",
         ),
         whole_file(
             "enum_tag.h",
@@ -59,6 +60,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template="enum_tag.h",
             folder="headeronly" if job.rules.enum_tag_is_header_only else "core",
             frame=tags,
+            line_names=r"(?P<tag>\w+),?$",
         ),
         Emitter(
             name="ATenOpList.cpp",

@@ -57,6 +57,7 @@ def whole_file(
     folder: str = "aten",
     name: str | None = None,
     frame: Callable[[Job], Slots] | None = None,
+    line_names: str = "",
 ) -> AnyEmitter:
     """The emitter of one file that is made of its frame alone; it is called like the file if no name is given."""
     return Emitter(
@@ -68,4 +69,5 @@ def whole_file(
         fragment=no_fragment,
         layout=OneFile(path),
         frame=frame,
+        line_names=line_names,
     )

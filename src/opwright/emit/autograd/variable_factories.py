@@ -5,9 +5,8 @@ from __future__ import annotations
 from opwright.convention import cpp
 from opwright.convention.cpp import CppSignature
 from opwright.cpp.binding import Binding
-from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import TensorOptions
 
@@ -51,23 +50,37 @@ def definition(function: NativeFunction) -> str:
     return made
 
 
+def _factories(job: Job) -> list[NativeFunction]:
+    return [function for function in job.catalog.functions if is_factory(function)]
+
+
+def _fragment(function: NativeFunction, job: Job) -> Slots:
+    del job
+    return {
+        "ops_headers": (f"#include <ATen/ops/{function.root_name}.h>",),
+        "function_definitions": (definition(function),),
+    }
+
+
 def _frame(job: Job) -> Slots:
-    factories = [function for function in job.catalog.functions if is_factory(function)]
     return {
         "generated_comment": generated_comment("variable_factories.h", job),
-        "ops_headers": [f"#include <ATen/ops/{function.root_name}.h>" for function in factories],
-        "function_definitions": [definition(function) for function in factories],
+        "ops_headers": (),
+        "function_definitions": (),
     }
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the factories."""
     return [
-        whole_file(
-            "variable_factories.h",
+        Emitter(
+            name="variable_factories.h",
             family="autograd",
             template="autograd/variable_factories.h",
             folder="autograd",
+            units=_factories,
+            fragment=_fragment,
+            layout=OneFile("variable_factories.h"),
             frame=_frame,
         )
     ]

@@ -14,11 +14,10 @@ from opwright.cpp import types as cpp
 from opwright.cpp.binding import Binding
 from opwright.cpp.translation import translate
 from opwright.cpp.types import CType
-from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment, operator_header
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, has_kernel, view_base
-from opwright.emit.emitter import AnyEmitter, Job, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
@@ -208,36 +207,44 @@ std::unique_ptr<ViewFunc> {name}::clone_and_set(
 
 
 @per_job
-def _view_funcs(job: Job) -> list[ViewFunc]:
-    """The classes of the views that have a generated kernel, in-place forms left out."""
-    views = [
+def _views(job: Job) -> list[NativeFunction]:
+    """The views that have a generated kernel, in-place forms left out."""
+    return [
         one.function
         for one in differentiable_functions(job)
         if view_base(one.function) is not None and not changes_arguments(one.function) and has_kernel(one)
     ]
-    return [view_func(function) for function in views]
 
 
-def _header(job: Job) -> Slots:
-    funcs = _view_funcs(job)
+def _declared(function: NativeFunction, job: Job) -> Slots:
+    del job
     return {
-        "generated_comment": generated_comment("ViewFuncs.h", job),
-        "ops_headers": [operator_header(func.function) for func in funcs],
-        "view_func_declarations": list(map(declaration, funcs)),
+        "ops_headers": (operator_header(function),),
+        "view_func_declarations": (declaration(view_func(function)),),
     }
 
 
-def _source(job: Job) -> Slots:
-    return {
-        "generated_comment": generated_comment("ViewFuncs.cpp", job),
-        "view_func_definitions": list(map(definition, _view_funcs(job))),
-    }
+def _defined(function: NativeFunction, job: Job) -> Slots:
+    del job
+    return {"view_func_definitions": (definition(view_func(function)),)}
 
 
-def _emitter(file: str, frame: Callable[[Job], Slots]) -> AnyEmitter:
-    return whole_file(file, family="autograd", template=f"autograd/{file}", folder="autograd", frame=frame)
+def _emitter(file: str, fragment: Callable[[NativeFunction, Job], Slots], slots: tuple[str, ...]) -> AnyEmitter:
+    return Emitter(
+        name=file,
+        family="autograd",
+        template=f"autograd/{file}",
+        folder="autograd",
+        units=_views,
+        fragment=fragment,
+        layout=OneFile(file),
+        frame=lambda job: {"generated_comment": generated_comment(file, job), **dict.fromkeys(slots, ())},
+    )
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the two files."""
-    return [_emitter("ViewFuncs.h", _header), _emitter("ViewFuncs.cpp", _source)]
+    return [
+        _emitter("ViewFuncs.h", _declared, ("ops_headers", "view_func_declarations")),
+        _emitter("ViewFuncs.cpp", _defined, ("view_func_definitions",)),
+    ]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_METHODS, TORCH, is_in_module
 from opwright.convention.python.parser import NoPythonType, type_name
-from opwright.emit.aten.units import whole_file
-from opwright.emit.emitter import AnyEmitter, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
 from opwright.emit.python.refusals import refused
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
@@ -56,25 +55,38 @@ def entry(function: NativeFunction) -> str:
     return f"{name}: [{', '.join(described)}],"
 
 
-def _frame(job: Job) -> Slots:
-    lines = []
+_Held: TypeAlias = tuple[str, NativeFunction]
+"""A function with the object that it is an attribute of."""
+
+
+def _held(job: Job) -> list[_Held]:
+    held: list[_Held] = []
     for module, holder in _OBJECTS:
         groups: dict[str, list[NativeFunction]] = {}
         for function in bound_functions(job):
             if is_in_module(function, module):
                 groups.setdefault(function.name.name, []).append(function)
-        lines += [f"    {holder}.{entry(function)}" for group in groups.values() for function in group]
-    return {"annotated_args": "\n".join(lines)}
+        held += [(holder, function) for group in groups.values() for function in group]
+    return held
+
+
+def _line(held: _Held, job: Job) -> Slots:
+    del job
+    return {"annotated_args": (f"    {held[0]}.{entry(held[1])}",)}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the file."""
     return [
-        whole_file(
-            "annotated_fn_args.py",
+        Emitter(
+            name="annotated_fn_args.py",
             family="annotated",
             template="autograd/annotated_fn_args.py.in",
             folder="testing",
-            frame=_frame,
+            units=_held,
+            fragment=_line,
+            layout=OneFile("annotated_fn_args.py"),
+            line_names=r"torch[\w.]*\.(?P<operator>\w+): \[",
+            frame=lambda job: {"annotated_args": ()},
         )
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
@@ -66,8 +67,14 @@ def _tags(job: Job) -> Slots:
     return {"enum_of_valid_tags": "".join([f'\n.value("{tag}", at::Tag::{tag})' for tag in sorted(job.catalog.tags)])}
 
 
-def _emitter(file: str, frame: Callable[[Job], Slots]) -> AnyEmitter:
-    return whole_file(file, family="python", template=f"autograd/{file}", folder="autograd", frame=frame)
+#: The lines that name the function whose results have a type, or a tag.
+_GETTER: Final = r".*\bget_(?P<operator>\w+?)_structseq\d*\("
+_TAG: Final = r'\.value\("(?P<tag>\w+)"'
+
+
+def _emitter(file: str, frame: Callable[[Job], Slots], line_names: str) -> AnyEmitter:
+    template = f"autograd/{file}"
+    return whole_file(file, family="python", template=template, folder="autograd", frame=frame, line_names=line_names)
 
 
 def _commented(file: str, frame: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
@@ -78,7 +85,7 @@ def _commented(file: str, frame: Callable[[Job], Slots]) -> Callable[[Job], Slot
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the three files."""
     return [
-        _emitter("python_return_types.cpp", _commented("python_return_types.cpp", _source)),
-        _emitter("python_return_types.h", _commented("python_return_types.h", _header)),
-        _emitter("python_enum_tag.cpp", _tags),
+        _emitter("python_return_types.cpp", _commented("python_return_types.cpp", _source), _GETTER),
+        _emitter("python_return_types.h", _commented("python_return_types.h", _header), _GETTER),
+        _emitter("python_enum_tag.cpp", _tags, _TAG),
     ]

@@ -1,0 +1,166 @@
+"""Where the lines of a full run come from: each line that shows an operator leads to that operator's entry."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from opwright.build.provenance import FileOrigin
+from opwright.emit.emitter import FilePerUnit
+from opwright.emit.registry import emitters
+from opwright.generation import Generation, Request, build_folders
+from opwright.model.native_function import NativeFunction
+from opwright.release.inputs import open_inputs
+
+SCHEMA = re.compile(r"\w+(?:\.\w+)?\(.*?\) -> [^\"/]*")
+INCLUDE = re.compile(r"#include <ATen/ops/(\w+?)(?:_ops|_native|_meta|_[a-z]+_dispatch)?\.h>")
+#: Lines that name one overload: as a structure of `ATen/ops`, in its calls, and where its kernel is registered.
+FORMS = tuple(
+    map(
+        re.compile,
+        (r"struct TORCH_API (\w+) \{", r"[\w:&<>, ]+ (\w+)::(?:call|redispatch)\(", r'm\.impl\("([\w.]+)"'),
+    )
+)
+
+Entry = tuple[str, int]
+
+
+@pytest.fixture(scope="module")
+def generation(tmp_path_factory: pytest.TempPathFactory) -> Generation:
+    """A run of all families of PyTorch's own operators."""
+    return Generation(Request(inputs=open_inputs(), folders=build_folders(str(tmp_path_factory.mktemp("full")))))
+
+
+@pytest.fixture(scope="module")
+def origins(generation: Generation) -> Mapping[str, FileOrigin]:
+    """Where the lines of each file of the run come from."""
+    return generation.provenance(generation.write_after(None))
+
+
+def lines_with_entries(target: str, origin: FileOrigin) -> Iterator[tuple[str, frozenset[Entry]]]:
+    """Each line of a file, with the entries that it is said to come from."""
+    lines = Path(target).read_text(encoding="utf-8").split("\n")
+    entries: list[set[Entry]] = [set() for _ in lines]
+    for first, last, path, line, _ in origin.lines:
+        for place in range(first - 1, last):
+            entries[place].add((path, line))
+    return ((line, frozenset(found)) for line, found in zip(lines, entries, strict=True))
+
+
+def entry(function: NativeFunction) -> Entry:
+    """The entry of a function."""
+    return str(Path(function.entry.file.path).absolute()), function.entry.line
+
+
+@pytest.fixture(scope="module")
+def template_lines(generation: Generation) -> frozenset[str]:
+    """All lines of all templates."""
+    names = {emitter.template for emitter in emitters(generation.job, generation.request.families)}
+    read = partial(generation._engine.renderer.template)
+    return frozenset(line.strip() for name in names if name for line in read(name)[0].source.text.split("\n"))
+
+
+@pytest.mark.slow
+def test_a_line_that_shows_an_overload_comes_from_its_entry_alone(
+    generation: Generation, origins: Mapping[str, FileOrigin], template_lines: frozenset[str]
+) -> None:
+    """Whole schemas and the names of single overloads lead to their entries, and to no neighbour."""
+    functions = generation.job.catalog.functions
+    by_schema = {str(one.schema): one for one in functions}
+    by_name = {name: one for one in functions for name in (one.name.text, one.name.unambiguous)}
+    checked: Counter[str] = Counter()
+    wrong = []
+    for target, origin in origins.items():
+        for line, entries in lines_with_entries(target, origin):
+            text = line.strip()
+            if text in template_lines:
+                continue
+            schemas = [by_schema[found] for found in map(str.rstrip, SCHEMA.findall(line)) if found in by_schema]
+            named = [by_name.get(match.group(1)) for form in FORMS for match in [form.match(text)] if match]
+            shown = schemas[-1] if schemas else next(iter(named), None)
+            if shown is not None:
+                checked[origin.emitter] += 1
+                if entries != {entry(shown)}:
+                    wrong.append((target, text, entries))
+    assert not wrong, wrong[:5]
+    assert len(checked) > 30
+    assert checked.total() > 80_000
+
+
+@pytest.mark.slow
+def test_a_line_that_a_unit_made_does_not_come_from_a_template(
+    generation: Generation, origins: Mapping[str, FileOrigin], template_lines: frozenset[str]
+) -> None:
+    """Every line of a fragment leads to an entry, but for those that the frame or a template has too."""
+    job = generation.job
+    targets = {(planned.folder, planned.path): planned.target for planned in generation.plan().outputs}
+    lost = []
+    for emitter in emitters(job, generation.request.families):
+        if isinstance(emitter.layout, FilePerUnit) or emitter.name == "RegisterSchema.cpp":
+            continue
+        frame = text_lines(emitter.frame(job).values()) if emitter.frame is not None else set()
+        units = [unit for unit in emitter.units(job) if not isinstance(unit, str)]
+        made = {line for unit in units for line in text_lines(emitter.fragment(unit, job).values())}
+        made -= frame | template_lines
+        for (folder, path), target in targets.items():
+            if folder == emitter.folder and origins[target].emitter == emitter.name and made:
+                lost += [(path, line) for line, found in lines_with_entries(target, origins[target])
+                         if not found and line.strip() in made]  # fmt: skip
+    assert not lost, lost[:5]
+
+
+def text_lines(values: object) -> set[str]:
+    """The lines of the values of slots, without those that are empty."""
+    texts = [text for value in values for text in ([value] if isinstance(value, str) else value)]  # type: ignore[attr-defined]
+    return {line.strip() for text in texts for line in text.split("\n")} - {""}
+
+
+@pytest.mark.slow
+def test_a_header_that_a_whole_file_includes_leads_to_its_operator(
+    generation: Generation, origins: Mapping[str, FileOrigin]
+) -> None:
+    """Files that are made of includes alone know the operators of each."""
+    checked = 0
+    for target, origin in origins.items():
+        if Path(target).name not in ("Operators.h", "MethodOperators.h", "NativeFunctions.h", "CPUFunctions_inl.h"):
+            continue
+        for line, entries in lines_with_entries(target, origin):
+            match = INCLUDE.match(line)
+            overloads = generation.job.by_root.get(match.group(1), ()) if match else ()
+            if overloads:
+                checked += 1
+                assert entries == {entry(one) for one in overloads}, (target, line)
+    assert checked > 3_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "line", "operators"),
+    [
+        ("ATen/core/aten_interned_strings.h", "_(aten, addmv_) \\", {"addmv_"}),
+        ("/enum_tag.h", "core,", {"core"}),
+        ("python_enum_tag.cpp", '.value("core", at::Tag::core)', {"core"}),
+        ("python_return_types.h", "PyTypeObject* get_aminmax_structseq();", {"aminmax", "aminmax.out"}),
+        ("annotated_fn_args.py", "torch._C._nn.gelu: [{", {"gelu", "gelu.out"}),
+        ("RegisterSchema.cpp", 'm.def("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", tags_0);',
+         {"add.Scalar"}),
+        ("c_shim_cpu.cpp", "AOTITorchError aoti_torch_cpu__fft_c2c(", {"_fft_c2c"}),
+    ],
+)  # fmt: skip
+def test_lines_of_frames_lead_to_what_they_name(
+    origins: Mapping[str, FileOrigin], file: str, line: str, operators: set[str]
+) -> None:
+    """Lines that are made for all operators together know the operator, or the tag, of each."""
+    found = []
+    for target, origin in origins.items():
+        if target.endswith(file):
+            for number, text in enumerate(Path(target).read_text(encoding="utf-8").split("\n"), 1):
+                if text.strip().startswith(line):
+                    found.append({one.operator for one in origin.lines if one.first <= number <= one.last})
+    assert found
+    assert all(one == operators for one in found)
