@@ -29,7 +29,7 @@ def cut_short(folder: Path) -> None:
     """What a run leaves that is killed before it commits: two new files, one replacement and a file of the state."""
     (folder / "state").mkdir(exist_ok=True)
     (folder / "old.h").write_text("old")
-    writer = Writer(Journal(f"{folder}/state", locked=True))
+    writer = Writer(Journal(f"{folder}/state", str(folder), locked=True))
     for path in ("new.h", "deep/er/new.h", "old.h"):
         writer.write(f"{folder}/{path}", b"new")
     writer.arrive()
@@ -41,7 +41,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     cut_short(tmp_path)
     assert {"new.h", "deep/er/new.h", "state/staging", "state/a.record.123.new"} < everything(tmp_path)
     assert len([path for path in everything(tmp_path) if STAGING_PREFIX in path]) == 3
-    with Journal(f"{tmp_path}/state", locked=True):
+    with Journal(f"{tmp_path}/state", str(tmp_path), locked=True):
         assert everything(tmp_path) == {"old.h", "deep", "deep/er"}
 
 
@@ -50,13 +50,13 @@ def test_a_moved_folder_is_cleaned(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     cut_short(tmp_path / "first")
     shutil.move(tmp_path / "first", tmp_path / "second")
-    remove_left_staging(f"{tmp_path}/second/state")
+    remove_left_staging(f"{tmp_path}/second/state", f"{tmp_path}/second")
     assert everything(tmp_path / "second") == {"old.h", "deep", "deep/er"}
 
 
 def test_a_run_that_ends_leaves_no_journal(tmp_path: Path) -> None:
     """What a run made stays, and nothing is left to clean."""
-    with Journal(f"{tmp_path}/state", locked=True) as journal:
+    with Journal(f"{tmp_path}/state", str(tmp_path), locked=True) as journal:
         (tmp_path / "state").mkdir()
         with Writer(journal) as writer:
             for number in range(200):
@@ -66,13 +66,13 @@ def test_a_run_that_ends_leaves_no_journal(tmp_path: Path) -> None:
 
 def test_files_of_a_killed_worker_go_with_the_next_run(tmp_path: Path) -> None:
     """A run that fails because one of its processes was killed keeps the journal of the new files of that process."""
-    with pytest.raises(RuntimeError), Journal(f"{tmp_path}/state", locked=True):
+    with pytest.raises(RuntimeError), Journal(f"{tmp_path}/state", str(tmp_path), locked=True):
         cut_short(tmp_path)
         raise RuntimeError
     assert everything(tmp_path) == {"old.h", "new.h", "deep", "deep/er", "deep/er/new.h", "state/staging"} | {
         "state/a.record.123.new"
     }
-    remove_left_staging(f"{tmp_path}/state")
+    remove_left_staging(f"{tmp_path}/state", str(tmp_path))
     assert everything(tmp_path) == {"old.h", "deep", "deep/er"}
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_changed_since_stays(tmp_path: Path) -> None:
     """Only what is as the killed run left it is removed."""
     cut_short(tmp_path)
     (tmp_path / "new.h").write_text("mine")
-    remove_left_staging(f"{tmp_path}/state")
+    remove_left_staging(f"{tmp_path}/state", str(tmp_path))
     assert "new.h" in everything(tmp_path)
 
 
@@ -98,8 +98,25 @@ def test_a_forged_journal_removes_nothing(tmp_path: Path) -> None:
     words = [f"{kept}/0", "1 2 3", f"{kept}/folder", "", str(staging), "", "../kept", "", str(named), "", "torn"]
     (tmp_path / "state" / "staging").write_text("\0".join(words))
     before = everything(tmp_path)
-    remove_left_staging(f"{tmp_path}/state")
+    remove_left_staging(f"{tmp_path}/state", str(tmp_path))
     assert everything(tmp_path) == before - {"state/staging"}
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_forged_journal_removes_nothing_outside(tmp_path: Path, trusted: bool) -> None:
+    """A journal in the output folder removes no file outside it, not even one whose status it knows; the user's own does."""
+    (tmp_path / "out" / "state").mkdir(parents=True)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "out" / "link").symlink_to(outside)
+    words = []
+    for name, path in (("a", outside / "a"), ("b", tmp_path / "out" / "link" / "b")):
+        (outside / name).write_text("mine")
+        status = (outside / name).stat()
+        words += [str(path), f"{status.st_size} {-status.st_mtime_ns} {status.st_ino}"]
+    (tmp_path / "out" / "state" / "staging").write_text("\0".join([*words, ""]))
+    remove_left_staging(f"{tmp_path}/out/state", None if trusted else f"{tmp_path}/out")
+    assert {path.name for path in outside.iterdir()} == ({"b"} if trusted else {"a", "b"})
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
@@ -109,7 +126,7 @@ def test_a_journal_that_is_no_file(tmp_path: Path, make: object) -> None:
     assert callable(make)
     (tmp_path / "state").mkdir()
     make(f"{tmp_path}/state/staging")
-    with Journal(f"{tmp_path}/state", locked=True) as journal, Writer(journal) as writer:
+    with Journal(f"{tmp_path}/state", str(tmp_path), locked=True) as journal, Writer(journal) as writer:
         writer.write(f"{tmp_path}/new.h", b"new")
     assert (tmp_path / "new.h").read_bytes() == b"new"
 
@@ -117,7 +134,7 @@ def test_a_journal_that_is_no_file(tmp_path: Path, make: object) -> None:
 def test_nothing_is_noted_without_the_lock(tmp_path: Path) -> None:
     """What two runs without a lock would write into the same journal proves nothing."""
     (tmp_path / "state").mkdir()
-    with Journal(f"{tmp_path}/state", locked=False) as journal, Writer(journal) as writer:
+    with Journal(f"{tmp_path}/state", str(tmp_path), locked=False) as journal, Writer(journal) as writer:
         writer.write(f"{tmp_path}/new.h", b"new")
         assert not (tmp_path / "state" / "staging").exists()
 

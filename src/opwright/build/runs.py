@@ -57,6 +57,11 @@ class Run:
         self.kind = dumps({**kind, "folders": self.folders, "families": sorted(self.families)}, sort_keys=True)
         self.request = dumps(request, sort_keys=True)
 
+    @property
+    def journal_top(self) -> str | None:
+        """The folder below which the journal of runs may remove files; None where the journal is the user's own."""
+        return None if self.apart else self.home
+
     def state_path(self, suffix: str) -> str:
         """The path of something that runs of this kind remember."""
         encoded = self.kind.encode()

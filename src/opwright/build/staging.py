@@ -14,7 +14,7 @@ import os
 import time
 from types import TracebackType
 
-from opwright.build.plain_files import read_plain_file
+from opwright.build.plain_files import read_plain_file, remove_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +47,15 @@ class Journal:
     """The journal of the runs into one output folder; it stands in their state folder.
 
     Whoever enters it removes what a run left that was killed. Only the run that holds the lock of the folder may write
-    in it: without the lock (`locked`) it does nothing.
+    in it: without the lock (`locked`) it does nothing. A journal in an output folder may be forged, so it removes files
+    below that folder (`top`) only; one in the user's cache has no such limit.
     """
 
-    __slots__ = ("_folder", "_locked", "_path", "_places")
+    __slots__ = ("_folder", "_locked", "_path", "_places", "_top")
 
-    def __init__(self, state_folder: str, *, locked: bool) -> None:
+    def __init__(self, state_folder: str, top: str | None, *, locked: bool) -> None:
         self._folder = os.path.realpath(state_folder)
+        self._top = None if top is None else os.path.realpath(top)
         self._path = os.path.join(self._folder, _JOURNAL_NAME)
         self._places: dict[str, str] = {}
         self._locked = locked
@@ -62,7 +64,7 @@ class Journal:
         if self._locked:
             for path, mark in self._entries():
                 if mark:
-                    _remove_file(path, mark)
+                    _remove_file(self._top, path, mark)
                 else:
                     remove_staging(path)
             self._end()
@@ -129,20 +131,21 @@ def _mark(status: Status) -> str:
     return " ".join(map(str, status))
 
 
-def _remove_file(path: str, mark: str) -> None:
+def _remove_file(top: str | None, path: str, mark: str) -> None:
     """Remove a file that is as it was noted: a journal that was copied or tampered with does no harm."""
+    folder, name = os.path.split(path) if top is None else (top, os.path.relpath(path, top).replace(os.sep, "/"))
     with contextlib.suppress(OSError):
         status = os.lstat(path)
         if _mark((status.st_size, -status.st_mtime_ns, status.st_ino)) == mark:
-            os.unlink(path)
+            remove_below(folder, [name])
 
 
-def remove_left_staging(state_folder: str) -> None:
-    """Remove what runs left that were killed; waits for one that is under way."""
+def remove_left_staging(state_folder: str, top: str | None) -> None:
+    """Remove what runs left that were killed; waits for one that is under way. `top` is as for the journal."""
     if os.path.lexists(os.path.join(state_folder, _JOURNAL_NAME)):
         from opwright.build.lock import FolderLock
 
-        with FolderLock(state_folder) as lock, Journal(state_folder, locked=lock.is_held):
+        with FolderLock(state_folder) as lock, Journal(state_folder, top, locked=lock.is_held):
             pass
 
 

@@ -92,7 +92,7 @@ def current_record(run: Run, color: str = AUTO) -> Record | None:
 
     `color` is a choice of `--color`.
     """
-    remove_left_staging(run.state_folder)
+    remove_left_staging(run.state_folder, run.journal_top)
     record = load_record(run)
     if record is None or not record.is_current(run):
         return None
@@ -177,9 +177,10 @@ def turn_of(run: Run) -> Iterator[Journal]:
     from opwright.build.prune import forget_gone_folders
     from opwright.build.staging import Journal
 
-    with FolderLock(run.state_folder) as lock, Journal(run.state_folder, locked=lock.is_held) as journal:
-        yield journal
-        forget_gone_folders(run)
+    with FolderLock(run.state_folder) as lock:
+        with Journal(run.state_folder, run.journal_top, locked=lock.is_held) as journal:
+            yield journal
+            forget_gone_folders(run)
 
 
 def write(
