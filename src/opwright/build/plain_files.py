@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Status: TypeAlias = "tuple[int, int, int]"
-    """Size, times and inode of a file, as `file_status` gives them."""
+    """Size, time of change in nanoseconds and inode of a file, as `file_status` gives them."""
 
 __all__ = ["file_status", "read_below", "read_plain_file", "remove_below", "remove_flat_folder", "stays_below"]
 
@@ -34,13 +34,14 @@ _FOLDER = os.O_RDONLY | _PLAIN | getattr(os, "O_DIRECTORY", 0)
 _HAS_FOLDER_HANDLES = {os.open, os.stat, os.unlink} <= os.supports_dir_fd
 
 
-def file_status(status: os.stat_result) -> Status:
-    """What tells a file from the same one after a change, without reading it.
+#: The time that tells of an edit. Where the system keeps the time of change, no program can put that back, and setting
+#: the time of modification changes it too; Windows has the time of creation in its place.
+_TIME = "st_mtime_ns" if os.name == "nt" else "st_ctime_ns"
 
-    The times are those of modification and of change, in nanoseconds, added up: the sum differs when either does. Only
-    the system sets the time of change, so an edit shows that puts the time of modification back.
-    """
-    return status.st_size, status.st_mtime_ns + status.st_ctime_ns, status.st_ino
+
+def file_status(status: os.stat_result) -> Status:
+    """What tells a file from the same one after a change, without reading it: size, time of change, inode."""
+    return status.st_size, getattr(status, _TIME), status.st_ino
 
 
 def stays_below(path: str) -> bool:

@@ -1,6 +1,6 @@
 """The files that a run read, as they were: what tells a later run, mostly without reading them, that none changed.
 
-A file with the recorded size, times and inode is the same. Any other file is read, and compared by its SHA-256. A file
+A file with the recorded size, time of change and inode is the same. Any other file is read, and compared by its SHA-256. A file
 that changed only just before it was recorded could change again within the same tick of the file system's clock, so it
 is read in any case.
 
@@ -34,7 +34,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """How files are opened: a pipe in place of one is not waited for."""
 
 _UNSETTLED = -1
-"""In place of the times of a file that changed just before it was recorded."""
+"""In place of the time of change of a file that changed just before it was recorded."""
 
 _UNKNOWN = ""
 """In place of the SHA-256 of a file that changed while the run read it: which contents it read cannot be told."""
@@ -113,10 +113,10 @@ class Watched:
             return mark is None
         if mark is None:
             return False
-        size, times, inode, digest = mark
+        size, changed, inode, digest = mark
         if status.st_size != size:
             return False
-        if file_status(status) == (size, times, inode):
+        if file_status(status) == (size, changed, inode):
             return True
         now = _mark(path)
         if now is None or now[-1] != digest:
@@ -144,12 +144,12 @@ def _mark(path: str) -> Mark:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return None
-            size, times, inode = file_status(status)
-            digest = f"{times} {inode}" if size > _LARGE else hashlib.sha256(stream.read()).hexdigest()
+            size, changed, inode = file_status(status)
+            digest = f"{changed} {inode}" if size > _LARGE else hashlib.sha256(stream.read()).hexdigest()
     except OSError:
         return None
     settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
-    return [size, times if settled else _UNSETTLED, inode, digest]
+    return [size, changed if settled else _UNSETTLED, inode, digest]
 
 
 def _names(path: str) -> list[str] | None:

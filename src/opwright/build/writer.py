@@ -231,12 +231,12 @@ def final_statuses(statuses: Mapping[str, Status]) -> dict[str, Status]:
     size, its time of modification as a negative number, and its inode.
     """
     final = dict(statuses)
-    for path, (size, times, inode) in statuses.items():
-        if times < 0:
+    for path, (size, changed, inode) in statuses.items():
+        if changed < 0:
             with contextlib.suppress(OSError):
                 now = os.lstat(path)
                 # A file that someone else changed since is not taken for the one that was written.
-                if (now.st_size, -now.st_mtime_ns, now.st_ino) == (size, times, inode):
+                if (now.st_size, -now.st_mtime_ns, now.st_ino) == (size, changed, inode):
                     final[path] = file_status(now)
     return final
 

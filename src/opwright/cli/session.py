@@ -177,10 +177,10 @@ def turn_of(run: Run) -> Iterator[Journal]:
     from opwright.build.prune import forget_gone_folders
     from opwright.build.staging import Journal
 
-    with FolderLock(run.state_folder) as lock:
-        with Journal(run.state_folder, run.journal_top, locked=lock.is_held) as journal:
-            yield journal
-            forget_gone_folders(run)
+    state, top = run.state_folder, run.journal_top
+    with FolderLock(state) as lock, Journal(state, top, locked=lock.is_held) as journal:
+        yield journal
+        forget_gone_folders(run)
 
 
 def write(
