@@ -14,7 +14,7 @@ from opwright.emit.autograd.wrappers import Forward, Wrapper
 from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
-from opwright.schema.types import Type
+from opwright.schema.types import ListType, Type
 
 _UNUSUAL_USES: Final = frozenset(
     (
@@ -47,8 +47,9 @@ class Unpacked(NamedTuple):
 def _kind(type: Type) -> str:
     if not type.is_tensor_like:
         return ""
-    if type.list_like is not None:
+    if isinstance(type, ListType):
         return "optional_list" if type.text == "Tensor?[]" else "list"
+    # Optional tensors, and optional lists of tensors, are not checked.
     return "tensor" if type.text == "Tensor" else ""
 
 
