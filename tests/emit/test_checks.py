@@ -97,6 +97,12 @@ _SMUDGE = "- func: smudge(Tensor self, int by) -> Tensor\n"
             ["smugde_(Tensor(a!) self, int by) -> Tensor(a!)", "smudge(Tensor self, int by) -> Tensor"],
             "one of the two names may be misspelt: `smugde`, `smudge`",
         ),
+        (
+            "- func: part(Tensor self) -> (Tensor, Tensor)\n  dispatch:\n    CPU: part\n"
+            "- func: part_(Tensor(a!) self) -> Tensor(a!)\n  dispatch:\n    CPU: part_\n",
+            ["Tensor(a!)", "(Tensor, Tensor)"],
+            "the functional, in-place and out overloads of an operation have the same arguments and results",
+        ),
     ],
 )
 def test_what_a_function_lacks_to_be_functionalized(entries: str, marks: list[str], help: str) -> None:
