@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-full compile lint docs conformance conformance-full conformance-releases bench fuzz kills clean venv
+.PHONY: demo test test-thorough test-full compile lint docs conformance conformance-full conformance-releases bench fuzz kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -49,9 +49,12 @@ demo: $(TOOL)
 test: $(REFERENCE)
 	$(PYTEST) $(PARALLEL) -m "not network and not slow and not thorough"
 
+# The checks that take longer and find less.
+test-thorough: $(REFERENCE)
+	$(PYTEST) $(PARALLEL) -m "thorough and not network and not slow"
+
 # All checks but those with targets of their own.
-test-full: $(REFERENCE)
-	$(PYTEST) $(PARALLEL) -m "not network and not slow"
+test-full: test test-thorough
 
 # Generated code against the installed PyTorch: compiled, loaded and called; the sources of PyTorch's own build too.
 compile: $(REFERENCE)
