@@ -49,7 +49,7 @@ def reductions(given: SmallInput) -> Iterator[SmallInput]:
         entries = re.split(r"(?m)^(?=- )", getattr(given, field))
         for place in range(len(entries)):
             rest = "".join(entries[:place] + entries[place + 1 :])
-            if entries[place].strip():
+            if entries[place].startswith("- "):
                 yield replace(given, **{field: rest or ("[]\n" if field == "deprecated" else "")})
     lines = given.native.splitlines(keepends=True)
     for place, line in enumerate(lines):
