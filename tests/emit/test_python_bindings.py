@@ -232,12 +232,12 @@ def test_annotated_arguments_are_those_without_default() -> None:
     """Each overload is listed with what a call has to pass, with the type and the length of lists."""
     entries = "- func: mix(Tensor self, int[2] by, bool deep=False, *, str mode) -> Tensor\n"
     slots = slots_of(annotated_arguments.emitters, "annotated_fn_args.py", job_of(entries))
-    assert slots["annotated_args"] == (
+    assert slots["annotated_args"] == [
         "    torch._C._VariableFunctions.mix: ["
         "{'is_kwarg_only': 'False', 'name': 'self', 'simple_type': 'Tensor'}, "
         "{'is_kwarg_only': 'False', 'name': 'by', 'simple_type': 'IntArrayRef', 'size': 2}, "
         "{'is_kwarg_only': 'True', 'name': 'mode', 'simple_type': 'c10::string_view'}],"
-    )
+    ]
 
 
 def test_tags_are_an_enumeration() -> None:

@@ -83,9 +83,16 @@ def emitted_fragments(derivatives: Derivatives, catalog: Catalog, sink: Diagnost
     return made_fragments((python_functions, autograd_functions, variable_type, inplace_or_view), job)
 
 
+#: The view whose result is declared not to be differentiable: autograd cannot keep its argument.
+VIEW = "view.dtype"
+DERIVATIVE_OF_VIEW = f"- name: {VIEW}(Tensor(a) self, ScalarType dtype) -> Tensor(a)\n  output_differentiability: [False]\n"
+
+
 def emitted_files(catalog: Catalog, options: Options, sink: Diagnostics) -> int:
     """How many files every family makes of a catalog that was accepted, after the checks that a run makes."""
-    derivatives = load_derivatives(SourceFile("derivatives.yaml", "[]"), catalog, sink)
+    has_view = any(function.name.text == VIEW for function in catalog.functions)
+    formulas = SourceFile("derivatives.yaml", DERIVATIVE_OF_VIEW if has_view else "[]")
+    derivatives = load_derivatives(formulas, catalog, sink)
     # Foreach functions take their derivatives over from others, which there are none of here.
     derived = [function for function in catalog.functions if not function.name.base.startswith("_foreach_")]
     job = Job(catalog, RULES, options, derivatives=match_derivatives(derivatives, derived, sink))

@@ -173,7 +173,7 @@ def test_what_names_say() -> None:
         (f"f.{'a' * 90_000}(Tensor self) -> Tensor", "aaa", "a name of 90,000 characters"),
         (f"f(int {'a' * 201}) -> Tensor", "aaa", "a name of 201 characters"),
         (f"f(int[] a=[{'1,' * 50_000}1]) -> Tensor", "[1", "a default of 100,003 characters"),
-        (f"f(str a='{chr(92) * 501}') -> Tensor", "'", "no default for type `str`"),
+        (f"f(str a='{chr(92) * 501}') -> Tensor", "'", "a string that does not end"),
         ("f(str a='x\ny') -> Tensor", "\ny", "cannot be printed"),
         ("f(str a='x\0y') -> Tensor", "\0y", "cannot be printed"),
     ],

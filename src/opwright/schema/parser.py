@@ -274,6 +274,8 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
         if text[position] != "=":
             raise _unexpected(text, position, "`=`, `,` or `)`")
         default = text[position + 1 : end]
+        if not default and text[end : end + 1] in ("'", '"'):
+            raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", end, len(text))
         check_default(type, default, position + 1)
     return argument(name, type, default, alias)
 

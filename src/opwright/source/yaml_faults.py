@@ -205,12 +205,12 @@ CONFLICT = register(
         """
 Git marks what two branches changed in the same place, and leaves the choice to the user:
 
-    <<<<<<< HEAD
-    ^^^^^^^^^^^^ one side begins here
-    - func: abs(Tensor self) -> Tensor
-    =======
-    - func: abs(Tensor self, *, bool fast=False) -> Tensor
-    >>>>>>> fast-abs
+    1 | <<<<<<< HEAD
+      | ^^^^^^^^^^^^ one side begins here
+    2 | - func: abs(Tensor self) -> Tensor
+    3 | =======
+    4 | - func: abs(Tensor self, *, bool fast=False) -> Tensor
+    5 | >>>>>>> fast-abs
 
 Keep what is right of the two sides, and delete the lines with the marks.
 """,
