@@ -85,7 +85,10 @@ def emitted_fragments(derivatives: Derivatives, catalog: Catalog, sink: Diagnost
 
 #: The view whose result is declared not to be differentiable: autograd cannot keep its argument.
 VIEW = "view.dtype"
-DERIVATIVE_OF_VIEW = f"- name: {VIEW}(Tensor(a) self, ScalarType dtype) -> Tensor(a)\n  output_differentiability: [False]\n"
+DERIVATIVE_OF_VIEW = f"""\
+- name: {VIEW}(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+  output_differentiability: [False]
+"""
 
 
 def emitted_files(catalog: Catalog, options: Options, sink: Diagnostics) -> int:
