@@ -11,7 +11,7 @@ SMALL_WHEELS ?=
 SMALL_WHEELS_SECONDS ?= 10
 PIP_FLAGS ?=
 ONLY ?=
-# How many tests run at once.
+# How many tests, or conformance jobs, run at once.
 JOBS ?= 2
 
 VENV := .venv
@@ -71,10 +71,10 @@ docs: $(REFERENCE)
 	$(VENV)/bin/python -m docs.reference
 
 conformance: $(REFERENCE)
-	$(VENV)/bin/python -m tests.conformance $(if $(ONLY),--only '$(ONLY)')
+	$(VENV)/bin/python -m tests.conformance --workers $(JOBS) $(if $(ONLY),--only '$(ONLY)')
 
 conformance-full: $(REFERENCE)
-	$(VENV)/bin/python -m tests.conformance --full $(if $(ONLY),--only '$(ONLY)')
+	$(VENV)/bin/python -m tests.conformance --full --workers $(JOBS) $(if $(ONLY),--only '$(ONLY)')
 	$(if $(ONLY),,$(VENV)/bin/python -m tests.conformance.small)
 
 # Every release that has rules of its own; their references come out of their wheels at the package index.
