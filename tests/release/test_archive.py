@@ -90,7 +90,9 @@ def test_other_packing_methods_are_named() -> None:
         archive.read(["a"])
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"x" * 100_000, packed({"a": b"1"})[:-30]])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"x" * 100_000, packed({"a": b"1"})[:-30]], ids=["empty", "short", "text", "cut"]
+)
 def test_what_is_no_archive_is_refused(content: bytes) -> None:
     """Bytes without a whole directory are no archive."""
     with pytest.raises(BadArchiveError):
