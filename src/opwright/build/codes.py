@@ -160,7 +160,7 @@ UNWRITABLE_PATH: Final = _code(
 characters can be written for only one of them. A rule with such a path would name another file, or none, and the
 build would not notice a change. So no rule is written.
 
-    error[E0612]: a dependency file cannot name `/work/50% done/gen/done.stamp`: Make and Ninja do not both read `%`
+    error[E0612]: a dependency file cannot name `/build/50% done/gen/done.stamp`: Make and Ninja do not both read `%`
 
 Spaces, `#`, `$` and `:` can be written. These cannot: control characters, `"`, `&`, `'`, `*`, `;`, `<`, `=`, `>`, `?`,
 `^`, a backquote and `|`; `%` in what depends on the inputs; a backslash before one that needs it, a blank, colon or
