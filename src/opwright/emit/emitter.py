@@ -103,7 +103,43 @@ class ListedSlots:
         return "\n".join(value if isinstance(value, str) else "\n".join(value) for value in slots.values())
 
 
-class Job:
+class DeclaredRead(Generic[Fact]):
+    """A fact about a whole job that the fragments of an emitter read besides their units.
+
+    An emitter lists its reads, so the engine can tell when its fragments must be made again: it fingerprints
+    `fingerprint_key` of the fact, which must hold everything that fragments use of it and be made of functions, groups,
+    texts, numbers and tuples of these.
+    """
+
+    __slots__ = ("fingerprint_key", "get", "name")
+
+    def __init__(
+        self, name: str, get: Callable[[Job], Fact], fingerprint_key: Callable[[Fact], object] = lambda fact: fact
+    ) -> None:
+        self.name: Final = name
+        self.get: Final = get
+        self.fingerprint_key: Final = fingerprint_key
+
+
+class FragmentContext:
+    """What a fragment may read besides its unit: options, rules, selection, and the reads its emitter declares."""
+
+    __slots__ = ("_facts", "options", "rules", "selection")
+
+    def __init__(
+        self, options: Options, rules: Rules, selection: Selection, facts: Mapping[DeclaredRead[Any], Any] | None = None
+    ) -> None:
+        self.options: Final = options
+        self.rules: Final = rules
+        self.selection: Final = selection
+        self._facts: Final[Mapping[DeclaredRead[Any], Any]] = facts or {}
+
+    def read(self, read: DeclaredRead[Fact]) -> Fact:
+        """A declared fact. Raises KeyError, a fault of the emitter, where the emitter does not declare the read."""
+        return cast(Fact, self._facts[read])
+
+
+class Job(FragmentContext):
     """One run's input to the emitters: the catalog, the rules of the release, and the options.
 
     `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
@@ -124,10 +160,7 @@ class Job:
         "catalog",
         "derived",
         "native_aot",
-        "options",
         "registration_text",
-        "rules",
-        "selection",
         "static_backends",
     )
 
@@ -143,10 +176,8 @@ class Job:
         shim_tables: ShimTables | None = None,
         registration_text: UnitText | None = None,
     ) -> None:
+        super().__init__(options, rules, selection)
         self.catalog: Final = catalog
-        self.rules: Final = rules
-        self.options: Final = options
-        self.selection: Final = selection
         self._derivatives: Final = derivatives
         self._deprecated: Final = deprecated
         self.native_aot: Final = native_aot
@@ -160,6 +191,15 @@ class Job:
             by_root.setdefault(function.root_name, []).append(function)
         self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = by_root
         self.derived: Final[dict[object, object]] = {}
+
+    def context(self, reads: Iterable[DeclaredRead[Any]] = ()) -> FragmentContext:
+        """What fragments of an emitter with these reads may see of the job."""
+        facts = {read: read.get(self) for read in reads}
+        return FragmentContext(self.options, self.rules, self.selection, facts)
+
+    def read(self, read: DeclaredRead[Fact]) -> Fact:
+        """Any fact: outside of fragments nothing needs to be declared."""
+        return read.get(self)
 
     @property
     def derivatives(self) -> MatchedDerivatives:
@@ -227,7 +267,8 @@ class Emitter(Generic[Unit]):
     the template's name, or None where `frame` and fragments give a slot `text` that is the whole file.
     `frame` gives the slots that belong to the file and not to a unit; lists of frame and fragments are joined, the
     frame's first. For sharded files the frame is the same in each. `finish`, where given, turns the joined slots of a
-    file into those of the template (to order or to de-duplicate what came from several units). Files that
+    file into those of the template (to order or to de-duplicate what came from several units). `reads` are the facts
+    about the whole job that fragments read besides their unit. Files that
     `belong_to_sources` are kept in the user's source tree: a run writes them, and no later run removes them.
 
     >>> names = Emitter(
@@ -252,6 +293,7 @@ class Emitter(Generic[Unit]):
         "layout",
         "line_names",
         "name",
+        "reads",
         "template",
         "units",
     )
@@ -268,6 +310,7 @@ class Emitter(Generic[Unit]):
         layout: OneFile | FilePerUnit[Unit] | Sharded[Unit],
         frame: Callable[[Job], Slots] | None = None,
         finish: Callable[[dict[str, str | list[str]], Job], Slots] | None = None,
+        reads: Sequence[DeclaredRead[Any]] = (),
         line_names: str = "",
         belong_to_sources: bool = False,
     ) -> None:
@@ -280,6 +323,7 @@ class Emitter(Generic[Unit]):
         self.layout: Final = layout
         self.frame: Final = frame
         self.finish: Final = finish
+        self.reads: Final = tuple(reads)
         self.line_names: Final = line_names
         self.belong_to_sources: Final = belong_to_sources
 
