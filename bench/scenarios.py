@@ -12,8 +12,38 @@ from pathlib import Path
 from tests.conformance.inputs import input_folder, reserve_folder
 from tests.conformance.jobs import Job, Side, autograd, chosen_jobs, commands, environment, python_bindings, usual_jobs
 
-# The edit gives this argument another default, which shows in headers, sources and Declarations.yaml.
-EDITED = re.compile(rb"(- func: cosine_similarity\(.*eps=)[^),]*")
+
+@dataclass(frozen=True)
+class Edit:
+    """A change to one entry of one input: `text` replaces what `pattern` matches after its first group."""
+
+    path: str
+    pattern: re.Pattern[bytes]
+    text: str
+    """The new text, in which `{number}` differs from run to run."""
+
+    def make(self, inputs: Path, number: int) -> None:
+        """Edit the entry below `inputs`, so that each `number` gives another text."""
+        path = inputs / self.path
+        text = self.text.format(number=number + 1).encode()
+        changed, count = self.pattern.subn(lambda match: match.group(1) + text, path.read_bytes())
+        assert count == 1, f"the entry that is edited is no longer in {self.path}"
+        path.write_bytes(changed)
+
+
+#: Another default of an argument: it shows in headers, sources, Declarations.yaml and Python signatures.
+OPERATOR = Edit(
+    "torchgen/packaged/ATen/native/native_functions.yaml",
+    re.compile(rb"(- func: cosine_similarity\(.*eps=)[^),]*"),
+    "1e-{number:02}",
+)
+#: Another formula for a gradient: it shows in the backward functions, in those of foreach operators, and, since the
+#: forward formula follows from it, in VariableType.
+FORMULA = Edit(
+    "torchgen/packaged/autograd/derivatives.yaml",
+    re.compile(rb"(- name: sinh\(Tensor self\) -> Tensor\n  self: )[^\n]*"),
+    "grad * self.cosh().conj() * {number}",
+)
 
 
 class State(Enum):
@@ -26,7 +56,7 @@ class State(Enum):
     """The outputs of an earlier run on the same inputs."""
 
     EDITED = "one edit"
-    """The outputs of an earlier run, and one operator's entry edited since."""
+    """The outputs of an earlier run, and one entry of an input edited since."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +65,7 @@ class Scenario:
 
     job: Job
     state: State
+    edit: Edit = OPERATOR
 
     @property
     def name(self) -> str:
@@ -52,7 +83,7 @@ def everything() -> Job:
 
 def scenarios(inputs: str = "pytorch") -> list[Scenario]:
     """Everything that is measured, on the inputs of that name."""
-    return [Scenario(replace(one.job, inputs=inputs), one.state) for one in _usual_scenarios()]
+    return [replace(scenario, job=replace(scenario.job, inputs=inputs)) for scenario in _usual_scenarios()]
 
 
 def _usual_scenarios() -> list[Scenario]:
@@ -63,7 +94,9 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(full, State.UNCHANGED),
         Scenario(full, State.EDITED),
         Scenario(autograd(), State.COLD),
+        Scenario(autograd(), State.EDITED, FORMULA),
         Scenario(python_bindings(), State.COLD),
+        Scenario(python_bindings(), State.EDITED),
         Scenario(everything(), State.COLD),
     ]
 
@@ -106,15 +139,7 @@ class Stage:
             reserve_folder(self.output)
             shutil.rmtree(self.folder / "cache", ignore_errors=True)
         elif self.scenario.state is State.EDITED:
-            edit_operator(self.inputs / "torchgen" / "packaged" / "ATen" / "native" / "native_functions.yaml", number)
-
-
-def edit_operator(path: Path, number: int) -> None:
-    """Edit one operator's entry, so that each `number` gives another text."""
-    text = path.read_bytes()
-    changed, count = EDITED.subn(rb"\g<1>" + f"1e-{number + 1:02}".encode(), text)
-    assert count == 1, "the operator that is edited is no longer in native_functions.yaml"
-    path.write_bytes(changed)
+            self.scenario.edit.make(self.inputs, number)
 
 
 def sides() -> Iterator[Side]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.measure import Measured, RunFailed, Sample, measure
+from bench.measure import Measured, RunFailed, Sample, measure, run_stage
 from bench.report import row, write_figures
-from bench.scenarios import Scenario, State, edit_operator, scenarios
+from bench.scenarios import FORMULA, OPERATOR, Edit, Scenario, Stage, State, scenarios
 from tests.conformance.jobs import Job
 
 WRITE = "import os, sys; open('made', 'a').write('x'); sys.exit(int(len(sys.argv) > 1))"
@@ -48,18 +48,62 @@ def test_failing_program_is_no_figure(tmp_path: Path) -> None:
         measure(sleeper(State.COLD, "fail"), 1, tmp_path, lambda _: None)
 
 
-def test_edits_differ_and_stay_valid(tmp_path: Path) -> None:
+ENTRY = "- func: cosine_similarity(Tensor x1, int dim=1, float eps={}) -> Tensor\n- func: sub() -> ()\n"
+GRADIENT = "- name: sinh(Tensor self) -> Tensor\n  self: {}\n  result: auto_element_wise\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "text", "old", "new"),
+    [
+        (OPERATOR, ENTRY, "1e-08", "1e-03"),
+        (FORMULA, GRADIENT, "grad * self.cosh().conj()", "grad * self.cosh().conj() * 3"),
+    ],
+)
+def test_edits_differ_and_stay_valid(tmp_path: Path, edit: Edit, text: str, old: str, new: str) -> None:
     """Each edit gives another text, and edits do not pile up."""
-    path = tmp_path / "native_functions.yaml"
-    path.write_text("- func: cosine_similarity(Tensor x1, int dim=1, float eps=1e-08) -> Tensor\n- func: sub() -> ()\n")
+    path = tmp_path / edit.path
+    path.parent.mkdir(parents=True)
+    path.write_text(text.format(old))
     texts = []
     for number in range(3):
-        edit_operator(path, number)
+        edit.make(tmp_path, number)
         texts.append(path.read_text())
     assert len(set(texts)) == 3
-    assert (
-        texts[2] == "- func: cosine_similarity(Tensor x1, int dim=1, float eps=1e-03) -> Tensor\n- func: sub() -> ()\n"
-    )
+    assert texts[2] == text.format(new)
+
+
+def edited_scenarios() -> list[Scenario]:
+    """The scenarios that edit an input before each run."""
+    return [scenario for scenario in scenarios() if scenario.state is State.EDITED]
+
+
+def test_edits_of_each_program_are_measured() -> None:
+    """One edit is measured for each program that a build runs after one."""
+    assert [scenario.name for scenario in edited_scenarios()] == [
+        "full one edit",
+        "autograd one edit",
+        "python one edit",
+    ]
+
+
+@pytest.mark.parametrize("scenario", edited_scenarios(), ids=lambda scenario: scenario.name)
+def test_edits_change_outputs(tmp_path: Path, scenario: Scenario) -> None:
+    """Each edit of the real inputs changes some files that the measured program writes, and not most of them."""
+    stage = Stage(scenario, "opwright", tmp_path)
+    stage.set_up()
+    written = []
+    for number in range(2):
+        stage.before_run(number)
+        run_stage(stage)
+        written.append({path: path.read_bytes() for path in stage.output.rglob("*") if is_output(path)})
+    changed = [path for path, text in written[0].items() if written[1][path] != text]
+    assert written[0].keys() == written[1].keys()
+    assert 0 < len(changed) < 20
+
+
+def is_output(path: Path) -> bool:
+    """Whether the file is one that a program writes for its user, not what it keeps for its own next run."""
+    return path.is_file() and not any(part.startswith(".") for part in path.parts)
 
 
 def test_row_shows_ratios() -> None:
