@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from opwright.build.tokens import UnitTokens
-from opwright.emit.autograd.nodes import all_infos
+from opwright.emit.autograd.nodes import all_nodes
 from opwright.emit.emitter import Job
 from tests.emit.test_autograd_kernels import derived_job
 from tests.emit.test_variable_type import LISTS, TURNED, TWIST, TWISTED
 
 
 def tokens(job: Job) -> dict[str, bytes | None]:
-    """The token of each function with its derivatives, and of each info that has a node."""
+    """The token of each function with its derivatives, and of each node."""
     table = UnitTokens()
     found = {one.function.name.text: table.of(one) for one in job.derivatives.functions}
-    return {**found, **{info.node_name or "": table.of(info) for info in all_infos(job)}}
+    return {**found, **{unit.info.node_name or "": table.of(unit) for unit in all_nodes(job)}}
 
 
 def changed(before: str, after: str) -> set[str]:

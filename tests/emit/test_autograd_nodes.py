@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.emit.autograd.functions import declaration, definition
-from opwright.emit.autograd.nodes import Node, NodeInput, Step, all_infos, file_infos, node_of
+from opwright.emit.autograd.nodes import Node, NodeInput, Step, all_nodes, nodes_of_file
 from opwright.emit.autograd.python_functions import initializer, properties
 from opwright.emit.emitter import Job
 from opwright.release.rules import Rules
@@ -31,8 +31,8 @@ def node(entries: str, derivatives: str, release: str = "2.13.0") -> Node:
     """The only node of some derivatives."""
     job = derived_job(entries, derivatives)
     job = Job(job.catalog, Rules(parse_version(release)), job.options, derivatives=job.derivatives)
-    (info,) = file_infos(job)
-    return node_of(info, job)
+    (unit,) = nodes_of_file(job)
+    return unit.node
 
 
 def test_decisions_of_a_node() -> None:
@@ -102,9 +102,9 @@ def test_several_gradients_come_as_a_tuple() -> None:
 def test_functions_over_lists_go_item_by_item() -> None:
     """A node made for a function over lists works out one gradient for each item that has one."""
     job = derived_job(LISTS, TURNED)
-    infos = all_infos(job)
-    assert [info.node_name for info in infos] == ["TurnBackward0", "ForeachTurnBackward0Scalar"]
-    text = definition(node_of(infos[1], job))
+    units = all_nodes(job)
+    assert [unit.info.node_name for unit in units] == ["TurnBackward0", "ForeachTurnBackward0Scalar"]
+    text = definition(units[1].node)
     assert (
         "    if (grads[i].defined()) {\n        grad_result.emplace_back(grads[i] * scalar.conj() * self[i]);" in text
     )

@@ -151,7 +151,7 @@ def _emitter(
         family="unboxing",
         template=path,
         units=_selected,
-        fragment=lambda function, job: {slot: [text(function)]},
+        fragment=lambda function, context: {slot: [text(function)]},
         layout=layout,
         frame=lambda job: {slot: [], "generated_comment": comment},
     )

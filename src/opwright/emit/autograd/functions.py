@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.autograd.nodes import Node, Step, all_infos, node_of
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
-from opwright.model.derivatives import DifferentiabilityInfo
+from opwright.emit.autograd.nodes import Node, NodeUnit, Step, all_nodes
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
 
@@ -245,21 +244,21 @@ _DECLARATIONS: Final = "autograd_function_declarations"
 _DEFINITIONS: Final = "autograd_function_definitions"
 
 
-def _declared(info: DifferentiabilityInfo, job: Job) -> Slots:
-    return {_DECLARATIONS: (declaration(node_of(info, job)),)}
+def _declared(unit: NodeUnit, context: FragmentContext) -> Slots:
+    return {_DECLARATIONS: (declaration(unit.node),)}
 
 
-def _defined(info: DifferentiabilityInfo, job: Job) -> Slots:
-    return {_DEFINITIONS: (definition(node_of(info, job)),)}
+def _defined(unit: NodeUnit, context: FragmentContext) -> Slots:
+    return {_DEFINITIONS: (definition(unit.node),)}
 
 
-def _emitter(file: str, slot: str, fragment: Callable[[DifferentiabilityInfo, Job], Slots]) -> AnyEmitter:
+def _emitter(file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:
     return Emitter(
         name=file,
         family="autograd",
         template=f"autograd/{file}",
         folder="autograd",
-        units=all_infos,
+        units=all_nodes,
         fragment=fragment,
         layout=OneFile(file),
         frame=lambda job: {"generated_comment": generated_comment(file, job), slot: ()},

@@ -34,7 +34,7 @@ from opwright.emit.autograd.views import (
     is_differentiable_view,
     view_base,
 )
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Fault
@@ -167,7 +167,7 @@ def _units(job: Job) -> Sequence[DifferentiableFunction]:
     return [one for one in differentiable_functions(job) if has_kernel(one)]
 
 
-def _fragment(one: DifferentiableFunction, job: Job) -> Slots:
+def _fragment(one: DifferentiableFunction, context: FragmentContext) -> Slots:
     text = kernel(one)
     if text is None:
         return NO_SLOTS

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.convention import cpp, dispatcher
 from opwright.convention.derived import per_function
-from opwright.emit.emitter import Job
+from opwright.emit.emitter import FragmentContext
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Arguments, SchemaKind
 
@@ -26,10 +26,10 @@ HAND_WRITTEN: Final = frozenset(
 )  # fmt: skip
 
 
-def generated_comment(file: str, job: Job) -> str:
+def generated_comment(file: str, context: FragmentContext) -> str:
     """The comment that names the template of one of autograd's files."""
     # In two pieces, so that no tool takes this file for a generated one.
-    return "@" + f"generated from {job.options.autograd_templates}/{file}"
+    return "@" + f"generated from {context.options.autograd_templates}/{file}"
 
 
 @per_function

@@ -7,6 +7,7 @@ write it down.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -15,6 +16,8 @@ from opwright.emit.autograd.views import VIEWS
 from opwright.emit.emitter import Job, per_job
 from opwright.load.foreach_derivatives import FOREACH
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo
+from opwright.model.said import Said
+from opwright.release.rules import Rules
 from opwright.schema.types import ListType
 
 
@@ -65,7 +68,7 @@ class Node(NamedTuple):
 _name: Final = attrgetter("name")
 
 
-def node(info: DifferentiabilityInfo, job: Job) -> Node:
+def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
     """What is decided for the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
     assert info.node_name is not None, "an info with a backward formula has a node"
     inputs = tuple(
@@ -74,8 +77,8 @@ def node(info: DifferentiabilityInfo, job: Job) -> Node:
             for one in info.differentiable_arguments
         ]
     )
-    saved = [saved_field(one, False, info, job) for one in sorted(info.saved_inputs, key=_name)]
-    saved += [saved_field(one, True, info, job) for one in sorted(info.saved_outputs, key=_name)]
+    saved = [saved_field(one, False, info, rules) for one in sorted(info.saved_inputs, key=_name)]
+    saved += [saved_field(one, True, info, rules) for one in sorted(info.saved_outputs, key=_name)]
     keeps_variables = info.uses_retain_variables
     parameters = [("size_t", f"{one.name}_size_") for one in inputs if one.is_list]
     parameters += [(one.parameter, one.name) for one in saved]
@@ -119,30 +122,35 @@ def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) ->
     )
 
 
-def _with_formulas(infos: Sequence[DifferentiabilityInfo]) -> list[DifferentiabilityInfo]:
-    return [info for info in infos if info.has_derivatives]
+class NodeUnit(Said):
+    """What the fragments of one node are made from: the info, from which the node follows."""
+
+    def __init__(self, info: DifferentiabilityInfo, rules: Rules) -> None:
+        self.info: Final = info
+        self._rules: Final = rules
+
+    @cached_property
+    def node(self) -> Node:
+        """The node. Raises Fault for what cannot be saved."""
+        return node(self.info, self._rules)
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """The info; the rules are the same for a whole run."""
+        return (self.info,)
 
 
-def file_infos(job: Job) -> list[DifferentiabilityInfo]:
-    """The infos in `derivatives.yaml` that have a node, in its order."""
-    return _with_formulas(job.derivatives.infos)
-
-
-def all_infos(job: Job) -> list[DifferentiabilityInfo]:
-    """All infos that have a node, those made for functions over lists last."""
-    return _with_formulas(job.derivatives.infos + job.derivatives.made)
+def _units(infos: Sequence[DifferentiabilityInfo], rules: Rules) -> list[NodeUnit]:
+    return [NodeUnit(info, rules) for info in infos if info.has_derivatives]
 
 
 @per_job
-def _nodes(job: Job) -> dict[DifferentiabilityInfo, Node]:
-    """The nodes that were asked for: header and source ask for the same."""
-    return {}
+def nodes_of_file(job: Job) -> list[NodeUnit]:
+    """The nodes of the infos in `derivatives.yaml`, in its order."""
+    return _units(job.derivatives.infos, job.rules)
 
 
-def node_of(info: DifferentiabilityInfo, job: Job) -> Node:
-    """The node of an info that has a backward formula."""
-    known = _nodes(job)
-    found = known.get(info)
-    if found is None:
-        found = known[info] = node(info, job)
-    return found
+@per_job
+def all_nodes(job: Job) -> list[NodeUnit]:
+    """All nodes, those of infos that were made for functions over lists last."""
+    return nodes_of_file(job) + _units(job.derivatives.made, job.rules)

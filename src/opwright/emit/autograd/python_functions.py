@@ -6,10 +6,9 @@ from typing import Final
 
 from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.autograd.nodes import Node, file_infos, node_of
+from opwright.emit.autograd.nodes import Node, NodeUnit, nodes_of_file
 from opwright.emit.autograd.saved import SavedField
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
-from opwright.model.derivatives import DifferentiabilityInfo
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 
 #: How a property gets at the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
 _ACCESS: Final = {
@@ -204,8 +203,8 @@ def initializer(one: Node) -> str:
     return f'static PyTypeObject {op}Class;\naddClass<{op}>(module, {op}Class, "{op}", {op}_properties);\n'
 
 
-def _fragment(info: DifferentiabilityInfo, job: Job) -> Slots:
-    one = node_of(info, job)
+def _fragment(unit: NodeUnit, context: FragmentContext) -> Slots:
+    one = unit.node
     return {"py_function_initializers": (initializer(one),), "py_function_props_and_getters": (properties(one),)}
 
 
@@ -241,9 +240,9 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="python",
             template="autograd/python_functions.cpp",
             folder="autograd",
-            units=file_infos,
+            units=nodes_of_file,
             fragment=_fragment,
-            layout=Sharded("python_functions.cpp", job.rules.autograd_functions_shards, lambda info: info.name),
+            layout=Sharded("python_functions.cpp", job.rules.autograd_functions_shards, lambda unit: unit.info.name),
             frame=_frame,
         ),
     ]

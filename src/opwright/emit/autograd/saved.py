@@ -8,8 +8,8 @@ from opwright.convention import types
 from opwright.cpp import types as cpp
 from opwright.cpp.types import CType
 from opwright.emit.autograd.codes import UNSAVABLE
-from opwright.emit.emitter import Job
 from opwright.model.derivatives import DifferentiabilityInfo, SavedAttribute, SavedKind
+from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Fault
 
@@ -113,16 +113,16 @@ class SavedField(NamedTuple):
     body: str
 
 
-def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityInfo, job: Job) -> SavedField:
+def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityInfo, rules: Rules) -> SavedField:
     """How a node keeps one saved attribute. Raises Fault for a value of a type that no node can keep."""
     type = saved_type(saved, info)
     name = saved.name
     if type in _VARIABLES or (type is cpp.SCALAR and is_output):
-        return _variable(name, is_output, job)
+        return _variable(name, is_output, rules)
     if type in _LISTS or type is _OPTIONAL_LIST:
         if type.kind == "vector" and not (is_output and info.function.root_name.startswith("_foreach")):
             raise _unsavable(saved, type, info)
-        return _list_of_variables(name, is_output, type is _OPTIONAL_LIST, job)
+        return _list_of_variables(name, is_output, type is _OPTIONAL_LIST, rules)
     if type is _SCALARS:
         fields = (f"std::vector<at::Scalar> {name};", f"bool {name}_released_ = false;")
         parameter = "std::vector<at::Scalar>&"
@@ -140,13 +140,13 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
     return SavedField(name, (field,), (), "", "", name, None, parameter, keeping.getter, keeping.body)
 
 
-def _own_pointer(job: Job) -> str:
+def _own_pointer(rules: Rules) -> str:
     """The expression by which a node names itself as the one that an output is saved for."""
-    return "getptr()" if job.rules.nodes_are_intrusive else "shared_from_this()"
+    return "getptr()" if rules.nodes_are_intrusive else "shared_from_this()"
 
 
-def _variable(name: str, is_output: bool, job: Job) -> SavedField:
-    owner = _own_pointer(job) if is_output else ""
+def _variable(name: str, is_output: bool, rules: Rules) -> SavedField:
+    owner = _own_pointer(rules) if is_output else ""
     return SavedField(
         name,
         (f"SavedVariable {name}_;",),
@@ -161,12 +161,12 @@ def _variable(name: str, is_output: bool, job: Job) -> SavedField:
     )
 
 
-def _list_of_variables(name: str, is_output: bool, is_optional: bool, job: Job) -> SavedField:
+def _list_of_variables(name: str, is_output: bool, is_optional: bool, rules: Rules) -> SavedField:
     if is_optional:
         unpacked = f"auto {name} = unpack_opt_list({name}_);"
         parameter = "torch::List<std::optional<Tensor>>&"
     else:
-        unpacked = f"auto {name} = unpack_list({name}_, {_own_pointer(job) if is_output else 'nullptr'});"
+        unpacked = f"auto {name} = unpack_list({name}_, {_own_pointer(rules) if is_output else 'nullptr'});"
         parameter = "std::vector<Tensor>&"
     return SavedField(
         name,

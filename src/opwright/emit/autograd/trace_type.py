@@ -22,7 +22,7 @@ from opwright.emit.autograd.kernels import (
     registration,
     returned_value,
 )
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Arguments, SchemaKind
 
@@ -199,7 +199,7 @@ def _units(job: Job) -> Sequence[NativeFunction]:
     return [function for function in job.catalog.functions if not is_hand_written(function)]
 
 
-def _fragment(function: NativeFunction, job: Job) -> Slots:
+def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "ops_headers": (operator_header(function),),
         "trace_method_definitions": (kernel(function),),

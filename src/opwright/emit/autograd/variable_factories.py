@@ -6,7 +6,7 @@ from opwright.convention import cpp
 from opwright.convention.cpp import CppSignature
 from opwright.cpp.binding import Binding
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import TensorOptions
 
@@ -54,8 +54,7 @@ def _factories(job: Job) -> list[NativeFunction]:
     return [function for function in job.catalog.functions if is_factory(function)]
 
 
-def _fragment(function: NativeFunction, job: Job) -> Slots:
-    del job
+def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "ops_headers": (f"#include <ATen/ops/{function.root_name}.h>",),
         "function_definitions": (definition(function),),

@@ -39,7 +39,7 @@ from opwright.emit.autograd.wrappers import (
     differentiable_outputs,
     wrapper,
 )
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
@@ -58,10 +58,10 @@ def _names(values: Sequence[str]) -> str:
     return ", ".join(values)
 
 
-def _for_each_node(lines: Sequence[str], job: Job, before: str = "") -> str:
+def _for_each_node(lines: Sequence[str], context: FragmentContext, before: str = "") -> str:
     """A loop over the nodes of the items of a list."""
     statements = "\n".join(lines)
-    bound = "const auto&" if job.rules.foreach_nodes_looped_by_reference else "auto"
+    bound = "const auto&" if context.rules.foreach_nodes_looped_by_reference else "auto"
     return (
         f"if (!grad_fns.empty()) {{\n{before}\n"
         "    for (const auto& i : c10::irange(grad_fns.size())) {\n"
@@ -71,32 +71,32 @@ def _for_each_node(lines: Sequence[str], job: Job, before: str = "") -> str:
     )
 
 
-def _pointer(node: str, job: Job) -> str:
-    return f"c10::intrusive_ptr<{node}>" if job.rules.nodes_are_intrusive else f"std::shared_ptr<{node}>"
+def _pointer(node: str, context: FragmentContext) -> str:
+    return f"c10::intrusive_ptr<{node}>" if context.rules.nodes_are_intrusive else f"std::shared_ptr<{node}>"
 
 
-def _made_node(one: Wrapper, job: Job) -> str:
+def _made_node(one: Wrapper, context: FragmentContext) -> str:
     """The expression that makes a node."""
     parameters = "" if one.has_formulas else f'"{public.name(one.function.schema)}"'
-    if job.rules.nodes_are_intrusive:
+    if context.rules.nodes_are_intrusive:
         return f"c10::make_intrusive<{one.node}>({parameters})"
     return f"std::shared_ptr<{one.node}>(new {one.node}({parameters}), deleteNode)"
 
 
-def _refused_outs(one: Wrapper, job: Job) -> list[str]:
+def _refused_outs(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements of an out function, which is never differentiated."""
     name = one.function.root_name
     refused = [
         f'if (compute_requires_grad( {_names(names)} )) {{\n  throw_error_out_requires_grad("{name}");\n}}'
         for names in ([inp.variable for inp in one.inputs], [output.name for output in one.outputs])
     ]
-    return [f"{_pointer(one.node, job)} grad_fn;", *refused]
+    return [f"{_pointer(one.node, context)} grad_fn;", *refused]
 
 
-def _node_statements(one: Wrapper, job: Job) -> list[str]:
+def _node_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that make the node, tie it to the inputs, and save inputs in it."""
     if one.function.kind is SchemaKind.out:
-        return _refused_outs(one, job)
+        return _refused_outs(one, context)
     name = public.name(one.function.schema)
     not_differentiated = one.info.non_differentiable if one.info is not None else ()
     refused = [
@@ -106,14 +106,14 @@ def _node_statements(one: Wrapper, job: Job) -> list[str]:
     ]
     saved = input_statements(one)
     if one.loops:
-        declared = f"std::vector<{_pointer(one.node, job)}> grad_fns;"
-        setup = [_nodes_of_items(one, job)]
-        setup += [_for_each_node(saved, job)] if saved else []
+        declared = f"std::vector<{_pointer(one.node, context)}> grad_fns;"
+        setup = [_nodes_of_items(one, context)]
+        setup += [_for_each_node(saved, context)] if saved else []
     else:
-        declared = f"{_pointer(one.node, job)} grad_fn;"
+        declared = f"{_pointer(one.node, context)} grad_fn;"
         edges = _names([inp.name for inp in one.differentiated])
         setup = [
-            f"grad_fn = {_made_node(one, job)};",
+            f"grad_fn = {_made_node(one, context)};",
             f"grad_fn->set_next_edges(collect_next_edges( {edges} ));",
             *saved,
         ]
@@ -123,18 +123,18 @@ def _node_statements(one: Wrapper, job: Job) -> list[str]:
     return [*refused, declared, f"if (_any_requires_grad) {{\n{indented(statements)}\n}}"]
 
 
-def _nodes_of_items(one: Wrapper, job: Job) -> str:
+def _nodes_of_items(one: Wrapper, context: FragmentContext) -> str:
     """The loop that makes a node for each item of a list."""
     items = _names([_looped(inp.name, one) for inp in one.differentiated])
     return f"""\
 for (const auto& i : c10::irange( self.size() )) {{
   const auto ith_requires_grad = compute_requires_grad({items});
   check_inplace(self[i], ith_requires_grad);
-  grad_fns.push_back([&]() -> {_pointer(one.node, job)} {{
+  grad_fns.push_back([&]() -> {_pointer(one.node, context)} {{
       if (!ith_requires_grad) {{
           return nullptr;
       }} else {{
-          auto grad_fn = {_made_node(one, job)};
+          auto grad_fn = {_made_node(one, context)};
           grad_fn->set_next_edges(collect_next_edges( {items} ));
           return grad_fn;
       }}
@@ -150,10 +150,10 @@ def _looped(name: str, one: Wrapper) -> str:
     return f"{name}[i]" if one.info is None and name == "self" else name
 
 
-def _history_statements(one: Wrapper, job: Job) -> list[str]:
+def _history_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that give the outputs their history."""
     function = "rebase_history" if one.rebases else "set_history"
-    captures = one.rebases and job.rules.node_creation_hooks
+    captures = one.rebases and context.rules.node_creation_hooks
     if one.loops:
         before = (
             "    auto differentiable_outputs = flatten_tensor_args( self );\n"
@@ -161,9 +161,9 @@ def _history_statements(one: Wrapper, job: Job) -> list[str]:
         )
         statement = f"{function}(differentiable_outputs[i], grad_fns[i]);"
         if not captures:
-            return [_for_each_node([statement], job, before)]
+            return [_for_each_node([statement], context, before)]
         declared = "c10::SmallVector<c10::intrusive_ptr<Node>, 8> _rebased_fns(grad_fns.size());"
-        return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], job, before)]
+        return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], context, before)]
     outputs = _names([output.name for output in one.outputs])
     statement = f"{function}(flatten_tensor_args( {outputs} ), grad_fn);"
     if not captures:
@@ -171,9 +171,9 @@ def _history_statements(one: Wrapper, job: Job) -> list[str]:
     return ["c10::intrusive_ptr<Node> _rebased_fn;", f"if (grad_fn) {{\n    _rebased_fn = {statement}\n}}"]
 
 
-def _hook_statements(one: Wrapper, job: Job) -> list[str]:
+def _hook_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that tell of the node once it is whole."""
-    if not job.rules.node_creation_hooks:
+    if not context.rules.node_creation_hooks:
         return []
     if not one.loops:
         node = "_rebased_fn" if one.rebases else "grad_fn"
@@ -185,16 +185,10 @@ def _hook_statements(one: Wrapper, job: Job) -> list[str]:
     ]
 
 
-@per_job
-def _complex_gradients(job: Job) -> frozenset[str]:
-    """The operators whose formulas hold for complex tensors."""
-    return job.rules.complex_gradients
-
-
-def _complex_statements(one: Wrapper, job: Job) -> list[str]:
+def _complex_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that refuse complex outputs, where the formulas do not hold for them."""
     name = one.function.root_name
-    if name in _complex_gradients(job):
+    if name in context.rules.complex_gradients:
         return []
     style = one.function.style
     return [
@@ -204,7 +198,7 @@ def _complex_statements(one: Wrapper, job: Job) -> list[str]:
     ]
 
 
-def _before_statements(one: Wrapper, job: Job) -> list[str]:
+def _before_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements before the call that have to do with gradients."""
     needed = _names([inp.variable for inp in one.differentiated])
     condition = f"_any_requires_grad &= ({one.condition});" if one.condition else ""
@@ -213,10 +207,10 @@ def _before_statements(one: Wrapper, job: Job) -> list[str]:
     if one.inplace:
         lines += [f"check_inplace({output.name}, _any_requires_grad);" for output in one.outputs]
     lines += original_statements(one)
-    return lines + _node_statements(one, job)
+    return lines + _node_statements(one, context)
 
 
-def _saved_outputs(one: Wrapper, job: Job) -> list[str]:
+def _saved_outputs(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that save outputs."""
     if one.function.kind is SchemaKind.out:
         return []
@@ -224,25 +218,25 @@ def _saved_outputs(one: Wrapper, job: Job) -> list[str]:
     if not saved:
         return []
     if one.loops:
-        return [_for_each_node(saved, job)]
+        return [_for_each_node(saved, context)]
     statements = "\n".join(saved)
     return [f"if (grad_fn) {{\n{indented(statements)}\n}}"]
 
 
-def _after_statements(one: Wrapper, job: Job) -> list[str]:
+def _after_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements after the call."""
     function = one.function
     lines: list[str] = []
     if one.records:
-        lines += _history_statements(one, job)
-        lines += _complex_statements(one, job)
+        lines += _history_statements(one, context)
+        lines += _complex_statements(one, context)
     if one.forward is Forward.FORMULAS:
-        lines += tangent_statements(one, job)
+        lines += tangent_statements(one, context)
     elif one.forward is Forward.REFUSED:
         lines.append(refusal(one))
     if one.records:
-        lines += _saved_outputs(one, job)
-        lines += _hook_statements(one, job)
+        lines += _saved_outputs(one, context)
+        lines += _hook_statements(one, context)
     if function.name.name in _RESET:
         lines.append("reset_grad_accumulator(self);")
     if function.schema.returns:
@@ -250,7 +244,7 @@ def _after_statements(one: Wrapper, job: Job) -> list[str]:
     return lines
 
 
-def definition(one: Wrapper, job: Job) -> str:
+def definition(one: Wrapper, context: FragmentContext) -> str:
     """The wrapper of one function under one dispatch key."""
     if one.key == DEFAULT_KEY:
         head = kernel_head(one.function)
@@ -259,10 +253,10 @@ def definition(one: Wrapper, job: Job) -> str:
     passed = [unpacked(argument, position) for position, argument in enumerate(one.function.arguments.all)]
     before = [statement for _, statement in passed if statement]
     if one.records:
-        before += _before_statements(one, job)
-    after = _after_statements(one, job)
+        before += _before_statements(one, context)
+    after = _after_statements(one, context)
     parts = [indented("\n".join(before))] if before else []
-    parts.append(call_text(one, tuple([parameter for parameter, _ in passed]), job))
+    parts.append(call_text(one, tuple([parameter for parameter, _ in passed]), context))
     if after:
         parts.append(indented("\n".join(after)))
     body = "\n".join(parts)
@@ -288,7 +282,7 @@ def _registrations(key: str) -> str:
     return f"wrapper_registrations_{key}"
 
 
-def _fragment(one: DifferentiableFunction, job: Job) -> Slots:
+def _fragment(one: DifferentiableFunction, context: FragmentContext) -> Slots:
     function = one.function
     operator = function.name.text
     if _falls_back(one):
@@ -300,7 +294,7 @@ def _fragment(one: DifferentiableFunction, job: Job) -> Slots:
     slots: dict[str, tuple[str, ...]] = {}
     for key in one.infos or (DEFAULT_KEY,):
         made = wrapper(one, key)
-        slots[_definitions(key)] = (definition(made, job),)
+        slots[_definitions(key)] = (definition(made, context),)
         registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{made.name})\n);\n'
         slots[_registrations(key)] = (registered,)
     return slots
@@ -326,10 +320,10 @@ def _key_slots(job: Job) -> dict[str, str]:
     }
 
 
-def _comment(job: Job) -> str:
+def _comment(context: FragmentContext) -> str:
     """What the generated template and every file made with it say of the program that made the template."""
     # In two pieces, so that no tool takes this file for a generated one.
-    return "@" + f"generated by {job.options.autograd_program} from VariableType.cpp"
+    return "@" + f"generated by {context.options.autograd_program} from VariableType.cpp"
 
 
 def template_slots(job: Job) -> Slots:

@@ -17,7 +17,7 @@ from opwright.cpp.types import CType
 from opwright.emit.autograd.kernels import generated_comment, operator_header
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, has_kernel, view_base
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
@@ -216,20 +216,20 @@ def _views(job: Job) -> list[NativeFunction]:
     ]
 
 
-def _declared(function: NativeFunction, job: Job) -> Slots:
-    del job
+def _declared(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "ops_headers": (operator_header(function),),
         "view_func_declarations": (declaration(view_func(function)),),
     }
 
 
-def _defined(function: NativeFunction, job: Job) -> Slots:
-    del job
+def _defined(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"view_func_definitions": (definition(view_func(function)),)}
 
 
-def _emitter(file: str, fragment: Callable[[NativeFunction, Job], Slots], slots: tuple[str, ...]) -> AnyEmitter:
+def _emitter(
+    file: str, fragment: Callable[[NativeFunction, FragmentContext], Slots], slots: tuple[str, ...]
+) -> AnyEmitter:
     return Emitter(
         name=file,
         family="autograd",

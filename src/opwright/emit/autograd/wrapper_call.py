@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.convention import cpp as public
@@ -11,7 +12,7 @@ from opwright.emit.autograd.kernels import declared_results, kernel_name
 from opwright.emit.autograd.views import VIEWS, changes_arguments, view_base
 from opwright.emit.autograd.wrapper_forward import any_tangent
 from opwright.emit.autograd.wrappers import Forward, Wrapper
-from opwright.emit.emitter import Job
+from opwright.emit.emitter import FragmentContext
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
@@ -53,21 +54,15 @@ def _kind(type: Type) -> str:
     return "tensor" if type.text == "Tensor" else ""
 
 
-_UNPACKED: Final[dict[tuple[Argument, int], tuple[Unpacked, str]]] = {}
-
-
-def unpacked(one: Argument, position: int) -> tuple[Unpacked, str]:
+@cache
+def unpacked(argument: Argument, position: int) -> tuple[Unpacked, str]:
     """A parameter as it is passed on, and the statement that unpacks it (empty where nothing needs to be)."""
-    key = (one, position)
-    found = _UNPACKED.get(key)
-    if found is None:
-        name, statement = one.name, ""
-        if one.type.is_tensor_like and not one.type.is_nullable:
-            name = f"{name}_"
-            reference = "" if one.type.list_like is not None else "&"
-            statement = f'auto{reference} {name} = unpack({one.name}, "{one.name}", {position});'
-        found = _UNPACKED[key] = (Unpacked(name, _kind(one.type)), statement)
-    return found
+    name, statement = argument.name, ""
+    if argument.type.is_tensor_like and not argument.type.is_nullable:
+        name = f"{name}_"
+        reference = "" if argument.type.list_like is not None else "&"
+        statement = f'auto{reference} {name} = unpack({argument.name}, "{argument.name}", {position});'
+    return Unpacked(name, _kind(argument.type)), statement
 
 
 #: The indentation of statements in a wrapper.
@@ -80,13 +75,13 @@ def indented(text: str, indent: str = INDENT) -> str:
     return deeper.replace(f"{indent}\n", "\n") if "\n\n" in text else deeper
 
 
-def call_text(one: Wrapper, parameters: tuple[Unpacked, ...], job: Job) -> str:
+def call_text(one: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
     """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
     call = indented(_call(one, parameters))
     if public.name(one.function.schema) in UNCHECKED:
         return call
-    before, after = _checks(parameters, job.rules.storage_saved_flags_reserved)
-    results = _result_checks(one.function, job)
+    before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
+    results = _result_checks(one.function, context)
     if not before:
         return call
     if results:
@@ -98,19 +93,16 @@ def call_text(one: Wrapper, parameters: tuple[Unpacked, ...], job: Job) -> str:
 _DEBUG: Final = f"{INDENT}#ifndef NDEBUG"
 _END: Final = f"{INDENT}#endif"
 
-_CHECKS: Final[dict[tuple[tuple[Unpacked, ...], bool], tuple[str, str]]] = {}
 
-
+@cache
 def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[str, str]:
     """The statements, indented, before and after the call that check parameters; many operators have the same ones."""
-    key = (parameters, reserves)
-    found = _CHECKS.get(key)
-    if found is None:
-        checked = [one for one in parameters if one.kind]
-        before = "\n".join([text for one in checked for text in _remembered(one, reserves)])
-        after = "\n".join([text for one in checked for text in _compared(one)])
-        found = _CHECKS[key] = (indented(before), indented(after)) if checked else ("", "")
-    return found
+    checked = [parameter for parameter in parameters if parameter.kind]
+    if not checked:
+        return "", ""
+    before = "\n".join([text for parameter in checked for text in _remembered(parameter, reserves)])
+    after = "\n".join([text for parameter in checked for text in _compared(parameter)])
+    return indented(before), indented(after)
 
 
 def _call(one: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
@@ -223,14 +215,14 @@ def _compared(one: Unpacked) -> tuple[str, str]:
     )
 
 
-def _result_checks(function: NativeFunction, job: Job) -> list[str]:
+def _result_checks(function: NativeFunction, context: FragmentContext) -> list[str]:
     """The statements that make sure that results are fresh, or share the storage of the base that they are views of."""
     if changes_arguments(function):
         return []
     name = kernel_name(function)
     base = VIEWS.get(function.root_name, "self" if function.root_name == "_unsafe_view" else None)
     expected = "{0}.use_count() == expected_fresh_use_count({0})"
-    if not job.rules.tensor_use_count_asked_of_tensor:
+    if not context.rules.tensor_use_count_asked_of_tensor:
         expected = "{0}.use_count() <= 1"
     found: list[str] = []
     for result_name, result in zip(public.return_names(function), function.schema.returns, strict=True):

@@ -7,7 +7,7 @@ from typing import Final
 from opwright.convention import cpp as public
 from opwright.cpp import types as cpp
 from opwright.emit.autograd.wrappers import Wrapper, check_tangents, is_differentiable
-from opwright.emit.emitter import Job
+from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import ForwardDerivative
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
@@ -123,7 +123,7 @@ def _tangent(name: str, item: str, zeros: str) -> list[str]:
     ]
 
 
-def _unpacked(one: Wrapper, derivative: ForwardDerivative, job: Job) -> list[str]:
+def _unpacked(one: Wrapper, derivative: ForwardDerivative, context: FragmentContext) -> list[str]:
     """The statements that take the tangents and values that a formula reads."""
     lines: list[str] = []
     zeros = ""
@@ -133,7 +133,7 @@ def _unpacked(one: Wrapper, derivative: ForwardDerivative, job: Job) -> list[str
         zeros = "zeros_symint" if is_written else "_efficientzerotensor_symint"
         if inp.name in derivative.tangents:
             lines += _tangent(inp.name, inp.item, zeros)
-            if not is_written and job.rules.wrapped_numbers_marked_in_forward_mode:
+            if not is_written and context.rules.wrapped_numbers_marked_in_forward_mode:
                 lines.append(f"update_wrapped_number({inp.name}_tensor, {inp.name}_t);")
         if inp.name in derivative.primals:
             lines.append(f"auto {inp.name}_p = toNonOptPrimal({inp.item});")
@@ -146,13 +146,13 @@ def _unpacked(one: Wrapper, derivative: ForwardDerivative, job: Job) -> list[str
     return lines
 
 
-def tangent_statements(one: Wrapper, job: Job) -> list[str]:
+def tangent_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that work out the tangents of the results, then those that set them."""
     computed: list[str] = []
     setters: list[str] = []
     for derivative in one.forward_derivatives:
         results = ("self",) if one.inplace else derivative.var_names
-        unpacked = _unpacked(one, derivative, job)
+        unpacked = _unpacked(one, derivative, context)
         if one.over_lists:
             computed.append(_computed_items(one, derivative, results[0], unpacked))
             setters.append(_set_items(results[0], one.inplace))

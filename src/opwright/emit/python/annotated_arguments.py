@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_METHODS, TORCH, is_in_module
 from opwright.convention.python.parser import NoPythonType, type_name
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.python.refusals import refused
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
@@ -70,8 +70,7 @@ def _held(job: Job) -> list[_Held]:
     return held
 
 
-def _line(held: _Held, job: Job) -> Slots:
-    del job
+def _line(held: _Held, context: FragmentContext) -> Slots:
     return {"annotated_args": (f"    {held[0]}.{entry(held[1])}",)}
 
 

@@ -17,7 +17,7 @@ from opwright.convention.python.bound import (
     PythonModule,
 )
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import Binding, bindings, by_name
 
@@ -33,12 +33,12 @@ _FILES: Final = {
 }
 
 
-def binding_fragment(binding: Binding, job: Job) -> Slots:
+def binding_fragment(binding: Binding, context: FragmentContext) -> Slots:
     """The texts of a binding."""
     return {
         "ops_headers": (f"#include <ATen/ops/{binding.name.base}.h>",),
         "py_forwards": () if binding.is_method else (forward_declaration(binding),),
-        "py_methods": (implementation(binding, job.rules),),
+        "py_methods": (implementation(binding, context.rules),),
         "py_method_defs": (table_entry(binding),),
     }
 
