@@ -13,7 +13,7 @@ PAGES = sorted([*ROOT.glob("*.md"), ROOT / "changelog.d" / "README.md", *(ROOT /
 # Pages on a package index have no neighbours, so that the README names its own by their place on the web.
 ON_THE_WEB = "https://github.com/opwright/opwright/blob/main/"
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
-# A name in backquotes that looks like a place below the package, such as `emit/registry.py` or `load/`.
+# A name in backquotes that looks like a place below the package, such as `emit/registry.py` or `dialects/`.
 PLACE = re.compile(r"`((?:[a-z_]+/)+[\w.]*)`")
 TARGET = re.compile(r"(?m)(?:^|`)make ([a-z-]+)")
 

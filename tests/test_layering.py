@@ -17,7 +17,7 @@ ORDER = (
     "schema",
     "model",
     "release",
-    "load",
+    "dialects",
     "check",
     "cpp",
     "convention",

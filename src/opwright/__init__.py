@@ -13,9 +13,7 @@ The public names are those of `__all__`; they are imported when first asked for.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 
 # Importing `typing` takes longer than finding that there is nothing to do.
 TYPE_CHECKING = False
@@ -105,7 +103,7 @@ _MODULES: Final = {
     "cpp.translation": ("translate",),
     "emit.emitter": ("Emitter", "Job", "Options"),
     "emit.registry": ("emitters",),
-    "generation": ("Generation", "Request", "build_folders"),
+    "generation": ("Generation", "Request", "build_folders", "load"),
     "model.catalog": ("Catalog",),
     "model.dispatch_key": ("DispatchKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),
@@ -147,23 +145,3 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
-
-
-class _Face(ModuleType):
-    """The module of this package, which has a function of the same name as one of its subpackages.
-
-    Importing `opwright.load` binds the subpackage to its name here, whoever imports it first. To users the name is the
-    function, so that it is a property, which such a binding does not replace.
-    """
-
-    @property
-    def load(self) -> object:
-        """The function `opwright.generation.load`."""
-        return import_module("opwright.generation").load
-
-    @load.setter
-    def load(self, subpackage: object) -> None:
-        """What the import system says of the subpackage is in `sys.modules` as well."""
-
-
-sys.modules[__name__].__class__ = _Face

@@ -18,6 +18,8 @@ from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
 from opwright.build.unit_template import UnitTemplate
 from opwright.convention import cpp
+from opwright.dialects.native_functions.loader import load_catalog
+from opwright.dialects.selection.loader import check_selection, check_static_backends
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Later, Options
 from opwright.emit.header_names import check_headers_of_pytorch
@@ -30,8 +32,6 @@ from opwright.emit.registry import (
     made_template,
     yaml_names,
 )
-from opwright.load import load_catalog
-from opwright.load.selection import check_selection, check_static_backends
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -133,9 +133,9 @@ def _loaded_derivatives(request: Request, catalog: Catalog, rules: Rules, sink: 
 
     None where no family of the run needs them. Raises FaultsFound.
     """
-    from opwright.load.derivative_matching import match_derivatives
-    from opwright.load.derivatives import load_derivatives
-    from opwright.load.formula_helpers import helpers_of
+    from opwright.dialects.derivatives.formula_helpers import helpers_of
+    from opwright.dialects.derivatives.loader import load_derivatives
+    from opwright.dialects.derivatives.matching import match_derivatives
     from opwright.release.store import FORMULA_HELPERS
 
     if DERIVATIVES not in yaml_names(request.families):
@@ -160,7 +160,7 @@ def _loaded_deprecated(request: Request, catalog: Catalog, sink: Diagnostics) ->
     Raises FaultsFound.
     """
     from opwright.convention.python.bound import is_bound
-    from opwright.load.deprecated import load_deprecated
+    from opwright.dialects.deprecated.loader import load_deprecated
 
     if DEPRECATED not in yaml_names(request.families):
         return ()
@@ -205,7 +205,7 @@ def _check_bindings(job: Job, sink: Diagnostics) -> None:
 
 def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
     """The kernels compiled ahead of time that the release declares."""
-    from opwright.load.native_aot import load_native_aot
+    from opwright.dialects.native_aot.loader import load_native_aot
     from opwright.release.store import NATIVE_AOT
 
     declared = [name for name in inputs.names() if name.startswith(NATIVE_AOT)]
@@ -230,7 +230,7 @@ def _loaded_shim_tables(request: Request, rules: Rules, sink: Diagnostics) -> Sh
     inputs = request.inputs
     if "sources" not in request.families or SHIM_TABLES not in inputs.names():
         return None
-    from opwright.load.shim_tables import load_shim_tables
+    from opwright.dialects.shim_tables.loader import load_shim_tables
 
     return load_shim_tables(inputs.read_text(SHIM_TABLES), sink, guarded=rules.shims_are_guarded)
 
@@ -239,8 +239,8 @@ def _loaded_shim_tables(request: Request, rules: Rules, sink: Diagnostics) -> Sh
 _MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers")
 _MODULES_OF: Final = {
     "headers": ("emit.aten.kernel_checks",),
-    "sources": ("emit.aten.kernel_checks", "load.shim_tables"),
-    "python": ("load.deprecated", "emit.python.units"),
+    "sources": ("emit.aten.kernel_checks", "dialects.shim_tables.loader"),
+    "python": ("dialects.deprecated.loader", "emit.python.units"),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from opwright.convention import cpp, dispatcher, native, structured
 from opwright.cpp.signature import Signature
-from opwright.load import load_catalog
+from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics

@@ -12,7 +12,7 @@ from opwright.convention.python.results import NoFieldName, field_names
 from opwright.convention.python.signature import function_signature, python_signature
 from opwright.model.native_function import NativeFunction
 from opwright.schema import parse_schema, parse_type
-from tests.load.loading import load_text
+from tests.dialects.loading import load_text
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 

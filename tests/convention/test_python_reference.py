@@ -14,7 +14,7 @@ import pytest
 from opwright.convention.python.call import dispatch_lambda
 from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.signature import function_signature
-from opwright.load import load_catalog
+from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics

@@ -9,7 +9,7 @@ from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.text import SourceFile
-from tests.load.loading import TAGS, load_text
+from tests.dialects.loading import TAGS, load_text
 
 RULES = Rules(parse_version("2.13.0"))
 

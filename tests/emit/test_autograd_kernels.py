@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from opwright.convention import cpp
+from opwright.dialects.derivatives.loader import load_derivatives
+from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.emit.autograd import inplace_or_view, trace_type, variable_factories, view_funcs
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import class_name, view_base
 from opwright.emit.emitter import Job, Options
-from opwright.load.derivative_matching import match_derivatives
-from opwright.load.derivatives import load_derivatives
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile

@@ -9,11 +9,11 @@ from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.source.diagnostic import Diagnostics
+from tests.dialects.loading import load_text
 from tests.emit.emitting import RULES, job_of
 from tests.emit.entries import COUNT, PARTS, SCALE, TURN, WHOLE
 from tests.emit.test_register import POOL
 from tests.emit.test_ufunc import MIX
-from tests.load.loading import load_text
 
 _WITHOUT_KERNEL = TURN.replace("CompositeExplicitAutogradNonFunctional: turn_copy_symint", "CPU: turn_copy")
 _PAIR = PARTS.replace("-> Tensor(a)[]", "-> (Tensor(a), Tensor(a))").replace("-> Tensor[]", "-> (Tensor, Tensor)")

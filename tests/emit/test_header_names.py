@@ -7,8 +7,8 @@ import pytest
 from opwright.emit.emitter import Options
 from opwright.emit.header_names import check_header_names
 from opwright.source.diagnostic import Diagnostics
+from tests.dialects.loading import found_faults
 from tests.emit.emitting import job_of
-from tests.load.loading import found_faults
 
 FOO = "- func: foo(Tensor self) -> Tensor\n  dispatch:\n    CPU: foo\n"
 

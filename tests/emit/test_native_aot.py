@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from opwright.dialects.native_aot.loader import load_native_aot
 from opwright.emit.aten import native_aot
 from opwright.emit.aten.register import files
 from opwright.emit.emitter import Job, Options
-from opwright.load.native_aot import load_native_aot
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from tests.dialects.loading import load_text
 from tests.emit.emitting import paths_of, slots_of
-from tests.load.loading import load_text
 
 TOP = """
 - func: top(Tensor self, int k) -> Tensor

@@ -10,8 +10,8 @@ import pytest
 
 from opwright.convention import cpp
 from opwright.convention.unboxing import unboxed
+from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.aten.unboxing import declaration, definition, emitters, registration
-from opwright.load import load_catalog
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.schema import parse_schema

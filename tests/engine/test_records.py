@@ -24,7 +24,7 @@ ASK_MODULES = """
 import sys
 from opwright.cli.main import main
 status = main(sys.argv[1:])
-print([name for name in ("yaml", "typing", "opwright.load", "opwright.emit.emitter") if name in sys.modules])
+print([name for name in ("yaml", "typing", "opwright.dialects", "opwright.emit.emitter") if name in sys.modules])
 raise SystemExit(status)
 """
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from random import Random
 
 from opwright.build.outputs import outputs_of
+from opwright.dialects.deprecated.loader import load_deprecated
+from opwright.dialects.derivatives.loader import load_derivatives
+from opwright.dialects.derivatives.matching import match_derivatives
+from opwright.dialects.native_functions.loader import load_catalog
+from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.emit.aten.kernel_checks import check_kernels
 from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
@@ -15,11 +20,6 @@ from opwright.emit.emitter import Job, Options
 from opwright.emit.python.units import check_bindings, check_modules
 from opwright.emit.registry import FAMILIES, emitters
 from opwright.emit.stubs.files import emitters as stub_emitters
-from opwright.load import load_catalog
-from opwright.load.deprecated import load_deprecated
-from opwright.load.derivative_matching import match_derivatives
-from opwright.load.derivatives import load_derivatives
-from opwright.load.selection import check_selection, load_selection
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU

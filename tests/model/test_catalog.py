@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import opwright
-from tests.load.loading import load_text
+from tests.dialects.loading import load_text
 
 ENTRIES = "- func: add.Tensor(Tensor self, Tensor other) -> Tensor\n- func: shed::prune(Tensor self) -> Tensor\n"
 

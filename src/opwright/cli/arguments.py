@@ -151,8 +151,8 @@ def _spellings(name: str) -> tuple[str, str]:
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
     """What the flags choose, as the emitters take it."""
+    from opwright.dialects.selection.loader import load_backends
     from opwright.emit.emitter import Options
-    from opwright.load.selection import load_backends
     from opwright.model.dispatch_key import KEY_NAMES
 
     backends = arguments.backend_whitelist
@@ -170,8 +170,8 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
 
 def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     """The operators that the flags choose; all, where no flag does. Faults of a selection file go to `sink`."""
-    from opwright.load.selection import load_selection, selection_of_names
-    from opwright.load.selection_codes import TWO_SELECTIONS
+    from opwright.dialects.selection.codes import TWO_SELECTIONS
+    from opwright.dialects.selection.loader import load_selection, selection_of_names
     from opwright.model.selection import EVERYTHING
     from opwright.source.diagnostic import Fault
     from opwright.source.text import SourceFile

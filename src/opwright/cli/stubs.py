@@ -19,12 +19,12 @@ from opwright.build.engine import Engine
 from opwright.build.outputs import emitted
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, ask_whole_download
+from opwright.dialects.native_functions.libraries import load_libraries
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.stubs.codes import NO_OWN_STUBS, UNKNOWN_NAMESPACE
 from opwright.emit.stubs.files import emitters, own_stub_emitters, project_emitter
 from opwright.emit.stubs.namespaces import namespaces
 from opwright.generation import Generation, Request
-from opwright.load.libraries import load_libraries
 from opwright.model.catalog import Catalog
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.source.diagnostic import Diagnostics, did_you_mean

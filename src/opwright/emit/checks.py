@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.dialects.native_functions.variants import out_name
+from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_place
 from opwright.emit import codes
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
-from opwright.load.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_place
-from opwright.load.variants import out_name
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup

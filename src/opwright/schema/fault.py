@@ -13,7 +13,7 @@ class SchemaFault(Exception):
     """A mistake in schema text, at character offsets of that text.
 
     The reader of a schema knows nothing of files; whoever holds the text maps `start` and `end` back to a place
-    in a file (`opwright.load` does so for YAML scalars) or calls `diagnostic()` for text that stands alone.
+    in a file (`opwright.dialects` does so for YAML scalars) or calls `diagnostic()` for text that stands alone.
     """
 
     def __init__(self, code: str, message: str, start: int, end: int, *, label: str = "", help: str = "") -> None:

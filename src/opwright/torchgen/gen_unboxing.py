@@ -16,8 +16,8 @@ from opwright.cli.arguments import selection
 from opwright.cli.extras import check_overwrites
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
+from opwright.dialects.selection.loader import load_operator_names
 from opwright.generation import Generation, Request
-from opwright.load.selection import load_operator_names
 from opwright.release.inputs import from_source_path
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

@@ -102,7 +102,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
-    from opwright.load.selection import load_operator_names, selection_of_names
+    from opwright.dialects.selection.loader import load_operator_names, selection_of_names
     from opwright.source.diagnostic import Fault
     from opwright.source.text import SourceFile
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from opwright.convention import c_shim, cpp
+from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
 from opwright.emit.aten.register.helpers import device_headers
 from opwright.emit.codes import NO_C_FORM
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots, per_job
-from opwright.load.shim_codes import UNKNOWN_SHIM
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,

@@ -11,10 +11,10 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from opwright.dialects.derivatives.foreach import FOREACH
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.autograd.views import VIEWS
 from opwright.emit.emitter import Job, per_job
-from opwright.load.foreach_derivatives import FOREACH
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo
 from opwright.model.said import Said
 from opwright.release.rules import Rules

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from opwright.convention import cpp
+from opwright.dialects.derivatives.foreach import FOREACH
 from opwright.emit.autograd.codes import (
     FORMULA_IGNORED,
     LIST_WITHOUT_DERIVATIVES,
@@ -22,7 +23,6 @@ from opwright.emit.autograd.codes import (
 )
 from opwright.emit.autograd.kernels import kernel_name
 from opwright.emit.autograd.views import changes_arguments, view_base
-from opwright.load.foreach_derivatives import FOREACH
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return, SchemaKind

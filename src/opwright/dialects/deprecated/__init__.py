@@ -1,0 +1,3 @@
+"""`deprecated.yaml`: signatures that Python still accepts."""
+
+from __future__ import annotations

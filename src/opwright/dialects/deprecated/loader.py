@@ -1,0 +1,209 @@
+"""The way from `deprecated.yaml` to deprecated signatures with the functions that they call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from opwright.dialects.deprecated import codes
+from opwright.model.deprecated import DeprecatedSignature
+from opwright.model.native_function import NativeFunction
+from opwright.schema.annotation import Annotation
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.parser import read_schema
+from opwright.schema.types import SCALAR, Type
+from opwright.source.ahead import read_tree
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.expect import check_unique_keys
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.text import SourceFile
+
+NAME: Final = "name"
+CALL: Final = "aten"
+
+#: Constants that a call may pass, with their types.
+_CONSTANTS: Final[dict[str, Type]] = {"1": SCALAR}
+
+_CALL: Final = re.compile(r"(\w+)(?:\.\w+)?\((.*)\)")
+
+
+def load_deprecated(
+    file: SourceFile,
+    functions: Iterable[NativeFunction],
+    sink: Diagnostics,
+    *,
+    may_lack: Callable[[str], bool] = lambda _: False,
+) -> tuple[DeprecatedSignature, ...]:
+    """The deprecated signatures of a file; `functions` are those that have a Python binding.
+
+    All faults go to `sink`; entries at fault are left out, and so are those that call a function of a name of which
+    `may_lack` says that a function may be missing because of another fault.
+    """
+    try:
+        root = read_tree(file)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return ()
+    if not isinstance(root, Sequence):
+        sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        return ()
+    by_name: dict[str, list[NativeFunction]] = {}
+    for function in functions:
+        by_name.setdefault(function.name.name, []).append(function)
+    known = _Known(by_name, may_lack)
+    return tuple(one for item in root.items for one in _load_entry(item, known, sink))
+
+
+class _Known(NamedTuple):
+    """The functions that signatures can call, by name, and whether one of a name may be missing."""
+
+    by_name: dict[str, list[NativeFunction]]
+    may_lack: Callable[[str], bool]
+
+
+class _Call(NamedTuple):
+    """A call as it is spelt: the function's name without `_out`, and the values, with where each stands."""
+
+    scalar: Scalar
+    name: str
+    is_out: bool
+    values: tuple[str, ...]
+    starts: tuple[int, ...]
+
+
+class _Passed(NamedTuple):
+    """What a call passes at one place."""
+
+    name: str
+    type: Type
+    annotation: Annotation | None
+
+    def __str__(self) -> str:
+        return f"{self.type.text}{'' if self.annotation is None else f'({self.annotation})'} {self.name}"
+
+
+def _load_entry(node: Node, known: _Known, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
+    """The signatures of one entry: one for each overload that it may call."""
+    if not isinstance(node, Mapping):
+        sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {node.described}", node.span)
+        return
+    check_unique_keys(node, sink)
+    for key, _ in node.entries:
+        if key.value not in (NAME, CALL):
+            help = did_you_mean(key.value, (NAME, CALL))
+            sink.warning(codes.UNKNOWN_FIELD, f"`{key.value}` is no field of an entry", key.span, help=help)
+    named, called = _text(node, NAME, sink), _text(node, CALL, sink)
+    schema = None if named is None else _schema(named, sink)
+    call = None if called is None else _call(called, sink)
+    if named is None or schema is None or call is None:
+        return
+    passed = _passed(call, schema, sink)
+    if passed is None:
+        return
+    for function in _callable(call, schema, passed, known, sink):
+        yield DeprecatedSignature(schema, function, call.values, named.span)
+
+
+def _text(node: Mapping, field: str, sink: Diagnostics) -> Scalar | None:
+    value = node.get(field)
+    if isinstance(value, Scalar) and value.kind == "str":
+        return value
+    if value is None:
+        sink.error(codes.ENTRY_SHAPE, f"the entry has no `{field}`", node.span)
+    else:
+        sink.error(codes.ENTRY_SHAPE, f"`{field}` is {value.described}, not a text", value.span)
+    return None
+
+
+def _schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
+    try:
+        return read_schema(scalar.value)
+    except SchemaFault as fault:
+        sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
+        return None
+
+
+def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
+    found = _CALL.match(scalar.value)
+    if found is None:
+        sink.error(codes.CALL_SHAPE, f"`{scalar.value}` is no call of a function", scalar.span)
+        return None
+    name, values = found.group(1), tuple(found.group(2).split(", "))
+    starts = [found.start(2)]
+    for value in values[:-1]:
+        starts.append(starts[-1] + len(value) + 2)
+    is_out = name.endswith("_out")
+    return _Call(scalar, name.replace("_out", "") if is_out else name, is_out, values, tuple(starts))
+
+
+def _passed(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> list[_Passed] | None:
+    """What the call passes, with the types that the signature gives it."""
+    by_name = {one.name: one for one in schema.arguments.all}
+    passed = []
+    for value, start in zip(call.values, call.starts, strict=True):
+        argument = by_name.get(value)
+        if argument is not None:
+            passed.append(_Passed(value, argument.type, argument.annotation))
+        elif value in _CONSTANTS:
+            passed.append(_Passed(value, _CONSTANTS[value], None))
+        else:
+            help = (
+                did_you_mean(value, by_name) or f"the signature has {_listed(by_name)}; the constant `1` may be passed"
+            )
+            at = call.scalar.span_of(start, start + len(value))
+            sink.error(codes.UNKNOWN_VALUE, f"the signature has no argument `{value}`", at, help=help)
+    return passed if len(passed) == len(call.values) else None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "no arguments"
+
+
+def _callable(
+    call: _Call,
+    schema: FunctionSchema,
+    passed: list[_Passed],
+    known: _Known,
+    sink: Diagnostics,
+) -> list[NativeFunction]:
+    """The overloads that take what is passed and return what the signature promises."""
+    at = call.scalar.span_of(0, len(call.name))
+    candidates = known.by_name.get(call.name, [])
+    if not candidates and not known.may_lack(call.name):
+        help = did_you_mean(call.name, known.by_name)
+        sink.error(codes.UNKNOWN_OPERATOR, f"there is no Python function `{call.name}` to call", at, help=help)
+        return []
+    against = [(function, _objection(function, call, schema, passed)) for function in candidates]
+    found = [function for function, objection in against if objection is None]
+    if not found and not known.may_lack(call.name):
+        taken = ", ".join(map(str, passed))
+        notes = tuple(f"`{function.name}` {objection}" for function, objection in against)
+        sink.error(codes.NO_MATCH, f"no overload of `{call.name}` takes ({taken})", call.scalar.span, notes=notes)
+    return found
+
+
+def _objection(function: NativeFunction, call: _Call, schema: FunctionSchema, passed: list[_Passed]) -> str | None:
+    """What keeps an overload from being the one that is called, in words; None if nothing does."""
+    arguments = function.arguments
+    taken = arguments.out + arguments.non_out if call.is_out else arguments.all
+    for one, value in zip(taken, passed, strict=False):
+        if one.type is not value.type or one.annotation is not value.annotation:
+            return f"takes `{_plain(one)}` where `{value}` is passed"
+    if len(passed) > len(taken):
+        return f"takes {len(taken)} arguments, and {len(passed)} are passed"
+    for one in taken[len(passed) :]:
+        if one.default is None:
+            return f"needs `{_plain(one)}` as well"
+    if schema.returns != function.schema.returns:
+        return f"returns `{_returned(function.schema)}`, and the signature `{_returned(schema)}`"
+    return None
+
+
+def _plain(one: Argument) -> str:
+    return str(_Passed(one.name, one.type, one.annotation))
+
+
+def _returned(schema: FunctionSchema) -> str:
+    return ", ".join([one.text for one in schema.returns]) or "()"

@@ -1,0 +1,318 @@
+"""The formulas of one function under one dispatch key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
+from opwright.dialects.derivatives.formulas import (
+    Savable,
+    check_fixed_sizes,
+    gradient_indices,
+    occurrences,
+    saved_by,
+    words_of,
+)
+from opwright.dialects.derivatives.forward_formulas import AUTOMATIC, ForwardDraft, finished_forward
+from opwright.dialects.derivatives.outputs import Differentiability, counted
+from opwright.dialects.derivatives.report import EntryReport, part_span
+from opwright.model.derivatives import Derivative, ForwardDerivative
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
+from opwright.schema.types import Type
+from opwright.source.diagnostic import did_you_mean
+from opwright.source.nodes import Node, Scalar
+
+_NUMBERED_RESULT: Final = re.compile(r"result(\d{1,6})")
+#: What the names of functions over lists start with; their formulas are for the item with index `i`.
+FOREACH: Final = "_foreach_"
+
+_NOT_DIFFERENTIABLE: Final = "non_differentiable"
+
+
+class Formulas(NamedTuple):
+    """What an entry says of a function under one dispatch key."""
+
+    derivatives: tuple[Derivative, ...]
+    forward_derivatives: tuple[ForwardDerivative, ...]
+    differentiable_arguments: tuple[Argument, ...]
+    non_differentiable: tuple[str, ...]
+    available_gradients: tuple[str, ...]
+
+
+class Scope(NamedTuple):
+    """The names that the formulas of a function can use.
+
+    `arguments` stand in the order of the C++ function: outs first, tensor options packed as `options`. `results` are
+    the outputs as formulas name them, which is not always how C++ does.
+    """
+
+    function: NativeFunction
+    arguments: tuple[Savable, ...]
+    results: tuple[Savable, ...]
+    argument_names: tuple[str, ...]
+
+
+def scope_of(function: NativeFunction) -> Scope:
+    """The names that the formulas of a function can use."""
+    parts = function.arguments
+    plain = [Savable(one.name, one) for one in parts.out + parts.positional + parts.pre_options]
+    if parts.options is not None:
+        plain.append(Savable("options", None))
+        plain += [Savable(one.name, one) for one in parts.post_options]
+    return Scope(function, tuple(plain), _results(function), tuple([one.name for one in plain]))
+
+
+def _results(function: NativeFunction) -> tuple[Savable, ...]:
+    returns = function.schema.returns
+    if function.name.inplace:
+        return tuple([Savable("result", one) for one in returns])
+    taken = {one.name for one in function.arguments.all}
+    numbered = len(returns) > 1
+    return tuple(
+        [
+            Savable(
+                (f"result{index}" if numbered else "result")
+                if one.name is None
+                else one.name + ("_return" if one.name in taken else ""),
+                one,
+            )
+            for index, one in enumerate(returns)
+        ]
+    )
+
+
+def load_formulas(
+    function: NativeFunction,
+    entries: Sequence[tuple[Scalar, Node]],
+    outputs: Differentiability,
+    fields: tuple[str, ...],
+    report: EntryReport,
+    checker: FormulaChecker,
+) -> Formulas | None:
+    """The formulas that keys and values of an entry give; None where one of them is at fault.
+
+    `fields` are the names of the fields of an entry that are no formulas, to tell a misspelt one.
+    """
+    reader = _Reader(scope_of(function), outputs, fields, report, checker)
+    for key, value in sorted(entries, key=lambda entry: entry[0].value):
+        reader.read(key, value)
+    if report.failed:
+        return None
+    formulas = reader.finished()
+    return None if report.failed else formulas
+
+
+class _Reader:
+    """Reads one formula after another, then puts together what holds for all."""
+
+    __slots__ = (
+        "_backward", "_checker", "_fields", "_forward", "_gradients", "_names", "_not_differentiable", "_report",
+        "_scope", "_taken",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        scope: Scope,
+        outputs: Differentiability,
+        fields: tuple[str, ...],
+        report: EntryReport,
+        checker: FormulaChecker,
+    ) -> None:
+        self._checker: Final = checker
+        self._scope: Final = scope
+        self._fields: Final = fields
+        self._report: Final = report
+        self._gradients: Final = _gradients_by_name(scope.function, outputs)
+        self._backward: Final[list[tuple[Derivative, Scalar]]] = []
+        self._forward: Final[list[ForwardDraft]] = []
+        self._not_differentiable: Final[list[str]] = []
+        self._taken: Final[set[str]] = set()
+        arguments = [one.name for one in scope.function.arguments.all]
+        shared = [*arguments, *scope.argument_names, *[one.name for one in scope.results]]
+        if scope.function.root_name.startswith(FOREACH):
+            shared.append("i")
+        self._names: Final = FormulaScope(
+            scope.function.name.text, frozenset([*shared, "grad", "grads", *self._gradients])
+        )
+
+    def _forward_names(self) -> FormulaScope:
+        """The names of forward formulas: arguments with an ending for value or tangent, instead of gradients."""
+        arguments = [*self._scope.argument_names, "original_self"]
+        endings = [f"{name}{ending}" for name in arguments for ending in ("_p", "_t")]
+        gradients = {"grad", "grads", *self._gradients}.difference(self._scope.argument_names)
+        return FormulaScope(self._names.function, self._names.names.difference(gradients).union(endings))
+
+    def read(self, key: Scalar, value: Node) -> None:
+        """Reads the formula of a key, which names arguments or results."""
+        names = tuple([name.strip() for name in key.value.split(",")]) if "," in key.value else (key.value.strip(),)
+        if names[0] in self._scope.argument_names:
+            if self._is_result_too(key, names):
+                return
+            formula = self._formula(value)
+            if formula is not None:
+                self._read_backward(key, names, formula)
+            return
+        types = self._result_types(key, names)
+        if types is not None:
+            formula = self._formula(value)
+            if formula is not None:
+                self._forward.append(ForwardDraft(names, types, formula))
+                if formula.value not in AUTOMATIC:
+                    self._checker.check(formula, words_of(formula.value), self._forward_names())
+
+    def _formula(self, value: Node) -> Scalar | None:
+        if isinstance(value, Scalar) and value.kind == "str":
+            return value
+        self._report.error(codes.FORMULA_SHAPE, f"a formula is text, not {value.described}", value.span)
+        return None
+
+    def _is_result_too(self, key: Scalar, names: tuple[str, ...]) -> bool:
+        results = {one.name for one in self._scope.function.schema.returns}
+        both = [name for name in names if name in results and name in self._scope.argument_names]
+        for name in both:
+            message = f"`{name}` is both an argument and a result of `{self._scope.function.name}`"
+            self._report.error(codes.BOTH_ARGUMENT_AND_RESULT, message, part_span(key, name))
+        return bool(both)
+
+    def _read_backward(self, key: Scalar, names: tuple[str, ...], scalar: Scalar) -> None:
+        text = scalar.value
+        is_formula = len(text) >= 40 or text.lower().strip() != _NOT_DIFFERENTIABLE
+        if not is_formula:
+            self._not_differentiable.extend(names)
+            again = self._taken.intersection(names)
+        else:
+            self._backward.append((self._derivative(names, scalar), scalar))
+            self._taken.update(names)
+            again = set(self._not_differentiable).intersection(names)
+        for name in sorted(again):
+            message = f"`{name}` has a formula and is `{_NOT_DIFFERENTIABLE}` too"
+            self._report.error(codes.OVERLAP, message, part_span(key, name))
+        for name in names[1:]:
+            if name in self._scope.argument_names:
+                continue
+            if is_formula:
+                self._report_unknown(key, name)
+            else:
+                message = f"`{name}` is no argument of `{self._scope.function.name}`, so this has no effect"
+                help = did_you_mean(name, self._scope.argument_names) or f"delete `{name}`"
+                self._report.doubt(codes.IGNORED_NAME, message, part_span(key, name), help=help)
+
+    def _derivative(self, names: tuple[str, ...], scalar: Scalar) -> Derivative:
+        text = scalar.value
+        report = self._report.formula(scalar)
+        check_fixed_sizes(text, report)
+        words = words_of(text)
+        self._checker.check(scalar, words, self._names)
+        inputs = saved_by(text, words, self._scope.arguments, names, report)
+        formula, words, saved_outputs = saved_by(inputs.formula, inputs.words, self._scope.results, names, report)
+        outputs = len(self._scope.function.schema.returns)
+        for index in gradient_indices(formula):
+            if index >= outputs:
+                message = f"`{self._scope.function.name}` has only {counted(outputs, 'output')}"
+                report.error(
+                    codes.GRADIENT_INDEX, message, f"grads[{index}]", help=f"the last one is `grads[{outputs - 1}]`"
+                )
+        self._report.failed |= report.failed
+        named = words.intersection(self._gradients) if self._gradients else frozenset()
+        return Derivative(formula, text, names, inputs.saved, saved_outputs, frozenset(named), words, scalar.span)
+
+    def _result_types(self, key: Scalar, names: tuple[str, ...]) -> tuple[Type, ...] | None:
+        """The types of the results that a key names; None where it names none, which is reported."""
+        returns = self._scope.function.schema.returns
+        types = [one.type for one in returns if one.name in names]
+        if types:
+            return tuple(types)
+        if names == ("result",) and len(returns) == 1:
+            return (returns[0].type,)
+        numbers = [found for found in map(_NUMBERED_RESULT.fullmatch, names) if found is not None]
+        for found in numbers:
+            if int(found.group(1)) >= len(returns):
+                self._report_no_output(key, found.group())
+                return None
+        if numbers:
+            return tuple([returns[int(found.group(1))].type for found in numbers])
+        if names == ("result",):
+            self._report_no_output(key, "result")
+        else:
+            self._report_unknown(key, names[0])
+        return None
+
+    def _report_no_output(self, key: Scalar, name: str) -> None:
+        count = len(self._scope.function.schema.returns)
+        results = ", ".join([f"`{one.name}`" for one in self._scope.results])
+        message = f"`{self._scope.function.name}` has {counted(count, 'output')}, and none is called `{name}`"
+        self._report.error(codes.FORWARD_OUTPUT, message, part_span(key, name), help=results and f"write {results}")
+
+    def _report_unknown(self, key: Scalar, name: str) -> None:
+        known = [*self._scope.argument_names, *[one.name for one in self._scope.results]]
+        help = did_you_mean(name, known)
+        field = did_you_mean(name, self._fields)
+        if field and not help:
+            self._report.error(codes.UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field)
+            return
+        message = f"`{name}` is neither an argument nor a result of `{self._scope.function.name}`"
+        help = help or f"it has {', '.join([f'`{one}`' for one in known])}"
+        self._report.error(codes.UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
+
+    def finished(self) -> Formulas:
+        """All formulas; those of forward mode are worked out now that all differentiable arguments are known."""
+        arguments = tuple(
+            [
+                one.source
+                for one in self._scope.arguments
+                if isinstance(one.source, Argument) and one.name in self._taken
+            ]
+        )
+        self._check_gradients()
+        derivatives = tuple([derivative for derivative, _ in self._backward])
+        forward = finished_forward(
+            self._scope.function, self._scope.argument_names, arguments, derivatives, self._forward, self._report
+        )
+        return Formulas(derivatives, forward, arguments, tuple(self._not_differentiable), self._gradients)
+
+    def _check_gradients(self) -> None:
+        """Reports gradients that are taken in more than one way, or `grads[0]` where it is the only one.
+
+        Such formulas compile, and give wrong gradients as soon as they are differentiated once more.
+        """
+        single = by_number = by_name = None
+        places = 0
+        indices: list[int] = []
+        for derivative, scalar in self._backward:
+            words = derivative.words
+            if "grad" in words:
+                single = single or scalar
+            if "grads" in words:
+                by_number = by_number or scalar
+                places += len(occurrences(derivative.formula, "grads"))
+                indices += gradient_indices(derivative.formula)
+            if derivative.named_gradients:
+                by_name = by_name or (scalar, min(derivative.named_gradients))
+        if single is not None and by_number is not None:
+            at = part_span(single, "grad")
+            message = "`grad` and `grads` are mixed"
+            self._report.error(codes.MIXED_GRADIENTS, message, at, help="write `grads[0]` for `grad`")
+        if by_number is not None and places == len(indices) and set(indices) == {0}:
+            at = part_span(by_number, "grads[0]")
+            help = "write `grad` if the first output is the only differentiable one"
+            self._report.error(codes.ONLY_FIRST_GRADIENT, "`grads[0]` is the only gradient in use", at, help=help)
+        if by_name is not None and (single is not None or by_number is not None):
+            message = f"`{by_name[1]}` is mixed with `{'grad' if single else 'grads'}`"
+            self._report.error(codes.MIXED_NAMED_GRADIENTS, message, part_span(*by_name))
+
+
+def _gradients_by_name(function: NativeFunction, outputs: Differentiability) -> tuple[str, ...]:
+    """The names of the gradients that formulas can take by name, in the order of the outputs."""
+    returns = function.schema.returns
+    differentiable = outputs.of_outputs or (True,) * len(returns)
+    return tuple(
+        [
+            f"grad_{one.name}"
+            for one, is_differentiable in zip(returns, differentiable, strict=False)
+            if is_differentiable and one.name is not None and one.type.is_tensor_like
+        ]
+    )

@@ -1,0 +1,197 @@
+"""Derivatives of functions over lists (`_foreach_add`), made from those of the function that they repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.formulas import words_of
+from opwright.dialects.nearest import schema_place
+from opwright.model.derivatives import (
+    DEFAULT_KEY,
+    Derivative,
+    DifferentiabilityInfo,
+    ForwardDerivative,
+    InfoByKey,
+    SavedAttribute,
+    SavedKind,
+)
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument, argument
+from opwright.schema.types import TENSOR_LIST, ListType
+from opwright.source.diagnostic import Diagnostics
+
+#: What the names of functions over lists start with.
+FOREACH: Final = "_foreach_"
+
+#: In-place functions over lists whose derivatives come from an in-place function, since there is no functional one.
+_FROM_INPLACE: Final = frozenset(("_foreach_zero_",))
+
+#: Functions over lists that take one tensor for all items.
+_WITH_ONE_TENSOR: Final = frozenset(("_foreach_add.Tensor", "_foreach_mul.Tensor", "_foreach_div.Tensor"))
+
+#: Functions over lists that lack the last argument (`alpha`) of the function that they repeat.
+_SHORTER: Final = frozenset(
+    f"_foreach_{name}{inplace}.{overload}"
+    for name in ("add", "sub")
+    for inplace in ("", "_")
+    for overload in ("Scalar", "ScalarList")
+)
+
+Source = tuple[NativeFunction, InfoByKey]
+
+
+class _Unmakeable(Exception):
+    """The formulas of the repeated function cannot be turned into formulas over lists; the argument says why."""
+
+
+class ForeachSources:
+    """The infos that those of functions over lists are made from, by base name."""
+
+    __slots__ = ("_functional", "_other", "_sink")
+
+    def __init__(self, functional: Iterable[Source], other: Iterable[Source], sink: Diagnostics) -> None:
+        self._functional: Final = _by_root(functional)
+        self._other: Final = _by_root(other)
+        self._sink: Final = sink
+
+    def info_for(self, function: NativeFunction) -> tuple[DifferentiabilityInfo | None, bool]:
+        """The info of a function over lists, and whether it was made for it.
+
+        In-place functions take the info of the repeated function as it is: their formulas are evaluated item by item.
+        """
+        source = self._source(function)
+        if source is None:
+            return None, False
+        repeated, infos = source
+        info = infos[DEFAULT_KEY]
+        if function.name.inplace:
+            return info, False
+        try:
+            return _made(function, repeated, info), True
+        except _Unmakeable as reason:
+            message = f"no derivatives can be made for `{function.name}` from those of `{repeated.name}`: {reason}"
+            self._sink.error(codes.FOREACH, message, schema_place(function))
+            return None, False
+
+    def _source(self, function: NativeFunction) -> Source | None:
+        base = function.root_name.rpartition(FOREACH)[2]
+        pools = [self._functional]
+        if function.name.text in _FROM_INPLACE:
+            pools.append(self._other)
+        for pool in pools:
+            for source in pool.get(base, ()):
+                if DEFAULT_KEY in source[1] and _repeats(function, source[0]):
+                    return source
+        return None
+
+
+def _by_root(sources: Iterable[Source]) -> dict[str, list[Source]]:
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        found.setdefault(source[0].root_name, []).append(source)
+    return found
+
+
+def _plain_arguments(function: NativeFunction) -> tuple[Argument, ...]:
+    parts = function.arguments
+    return parts.positional + parts.pre_options + parts.post_options
+
+
+def _repeats(function: NativeFunction, repeated: NativeFunction) -> bool:
+    """Whether a function over lists calls another for each item: each argument is one of it, or a list of them."""
+    ours, theirs = function.arguments.non_out, _plain_arguments(repeated)
+    if len(ours) != len(theirs) and function.name.text not in _SHORTER:
+        return False
+    return all(
+        one.type is mine.type or one.type is getattr(mine.type, "elem", None)
+        for mine, one in zip(ours, theirs, strict=False)
+    )
+
+
+def _made(function: NativeFunction, repeated: NativeFunction, info: DifferentiabilityInfo) -> DifferentiabilityInfo:
+    ours_by_theirs = {
+        theirs.name: ours for ours, theirs in zip(function.arguments.non_out, _plain_arguments(repeated), strict=False)
+    }
+    derivatives = tuple([_backward(one, ours_by_theirs) for one in info.derivatives])
+    names = {name for one in derivatives for name in one.var_names}
+    return DifferentiabilityInfo(
+        name=function.name.base,
+        function=function,
+        node_name=info.node_name and f"Foreach{info.node_name}{function.name.overload}",
+        derivatives=derivatives,
+        forward_derivatives=tuple([_forward(one, function, info.function) for one in info.forward_derivatives]),
+        differentiable_arguments=tuple([one for one in function.arguments.non_out if one.name in names]),
+    )
+
+
+#: The results of a function over lists, as the node saves them.
+_RESULTS: Final = SavedAttribute("result", "result", SavedKind.VALUE, argument("result", TENSOR_LIST))
+
+
+def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivative:
+    """The formula for item `i`, with whole lists saved in place of single values and facts about them."""
+    formula = derivative.formula.replace("grad", "grads[i]").replace("result", "result[i]")
+    inputs: list[SavedAttribute] = []
+    for saved in derivative.saved_inputs:
+        value = saved.expression.partition(".")[0]
+        ours = arguments.get(value)
+        if ours is None:
+            raise _Unmakeable(f"`{saved.expression}` is saved")
+        item = f"{ours.name}[i]" if isinstance(ours.type, ListType) else ours.name
+        formula = formula.replace(saved.name, saved.expression.replace(value, item))
+        inputs.append(SavedAttribute(ours.name, ours.name, SavedKind.VALUE, ours))
+    for saved in derivative.saved_outputs:
+        if saved.name != "result":
+            raise _Unmakeable(f"`{saved.name}` is saved")
+    return Derivative(
+        formula,
+        derivative.formula,
+        tuple([arguments[name].name for name in derivative.var_names]),
+        tuple(inputs),
+        (_RESULTS,) * len(derivative.saved_outputs),
+        frozenset(),
+        words_of(formula),
+        derivative.place,
+    )
+
+
+def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: NativeFunction) -> ForwardDerivative:
+    """The forward formula for item `i`."""
+    formula = derivative.formula.replace("result", "result[i]")
+    names = list(derivative.var_names)
+    types = list(derivative.var_types)
+    tangents, primals = derivative.tangents, derivative.primals
+    for ours, theirs in zip(function.arguments.non_out, repeated.arguments.non_out, strict=False):
+        formula = _renamed(formula, ours, theirs, function)
+        if theirs.name in names:
+            at = names.index(theirs.name)
+            names[at], types[at] = ours.name, ours.type
+        tangents = _with(tangents, theirs.name, ours.name)
+        primals = _with(primals, theirs.name, ours.name)
+    return derivative._replace(
+        formula=formula,
+        var_names=tuple(names),
+        var_types=tuple(types),
+        tangents=tangents,
+        primals=primals,
+        words=words_of(formula),
+    )
+
+
+def _renamed(formula: str, ours: Argument, theirs: Argument, function: NativeFunction) -> str:
+    """The formula with an argument of the function over lists in place of the one that it stands for."""
+    if ours.type.is_tensor_like:
+        if not isinstance(ours.type, ListType) and function.name.text not in _WITH_ONE_TENSOR:
+            raise _Unmakeable(f"`{ours.name}` is no list")
+        for ending in ("_p", "_t"):
+            formula = formula.replace(theirs.name + ending, ours.name + ending)
+        return formula
+    if isinstance(ours.type, ListType):
+        return formula.replace(theirs.name, f"{ours.name}[i]")
+    return formula if ours.name == theirs.name else formula.replace(theirs.name, ours.name)
+
+
+def _with(names: Sequence[str], old: str, new: str) -> tuple[str, ...]:
+    return tuple([new if name == old else name for name in names])

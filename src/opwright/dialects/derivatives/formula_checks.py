@@ -1,0 +1,328 @@
+"""Formulas as C++ expressions: whether they are whole, and whether the names and functions in them exist.
+
+A parser of C++ decides, but not for each formula of each run: nearly all have known words only, and a shape that
+certainly is that of an expression. Only what looks unusual is parsed, or everything where a check is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
+from opwright.dialects.derivatives.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
+from opwright.dialects.derivatives.formulas import words_of
+from opwright.model.catalog import Catalog
+from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.source.nodes import Scalar
+from opwright.source.span import Span
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+#: Words of C++ and of the headers that generated files include, and members of the types that occur in formulas.
+_COMMON: Final = frozenset(
+    (
+        "and", "ArrayRef", "at", "auto", "back", "bool", "c10", "const", "Contiguous", "data", "defined", "device",
+        "double", "dtype", "empty", "false", "first", "float", "front", "get", "get_nested_sizes",
+        "get_nested_tensor_impl", "GradMode", "has_value", "i", "int", "int64_t", "IntArrayRef", "is_complex",
+        "is_cpu", "is_cuda", "is_enabled", "is_mkldnn", "is_mps", "is_sparse", "is_xpu", "isComplex",
+        "isFloatingPoint", "kJagged", "Layout", "layout", "make_tuple", "MemoryFormat", "move", "native", "None",
+        "not", "nullopt", "nullptr", "optional", "OptionalArrayRef", "options", "or", "Reduction", "requires_grad",
+        "return", "Scalar", "scalar_type", "ScalarType", "second", "size", "size_t", "sizes", "static_cast", "std",
+        "suggest_memory_format", "sum_to", "sym_blocksize", "sym_size", "sym_sizes", "sym_strides", "SymInt",
+        "symint", "SymIntArrayRef", "Tensor", "TensorGeometry", "TensorList", "this", "toComplexDouble", "toDouble",
+        "toFloat", "toInt", "true", "tuple", "type", "value", "value_or", "vec", "vector",
+    )
+)  # fmt: skip
+
+#: Names that hold in every formula.
+_ALWAYS: Final = frozenset(("grad_input_mask", "retain_variables", "true", "false", "nullptr", "this", "_"))
+_CONSTANTS: Final = frozenset(
+    (
+        "INFINITY", "M_1_PI", "M_2_PI", "M_2_SQRTPI", "M_E", "M_LN10", "M_LN2", "M_LOG10E", "M_LOG2E", "M_PI",
+        "M_PI_2", "M_PI_4", "M_SQRT1_2", "M_SQRT2", "NAN", "kCudnnDoubleBackwardMsg",
+    )
+)  # fmt: skip
+
+_CALL_OR_BRACKET: Final = re.compile(r"(?:(?<![\w.:>])(\w+)\s*)?\(|[)\[\]{},]")
+_BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
+_LEAD: Final = b"auto _ = "
+
+
+class FormulaScope(NamedTuple):
+    """The names that a formula can use beside functions: those of its own function, and all gradients."""
+
+    function: str
+    names: frozenset[str]
+
+
+class FormulaChecker:
+    """Checks formulas one by one.
+
+    What cannot compile is an error; names that are not known may be declared where Opwright does not look, and are a
+    warning, in a strict run an error.
+    """
+
+    __slots__ = ("_declarations", "_functions", "_is_strict", "_known", "_may_lack", "_parser", "_sink")
+
+    def __init__(self, catalog: Catalog, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False) -> None:
+        operators = {function.name.name for function in catalog.functions}
+        self._may_lack: Final = catalog.may_lack
+        self._functions: Final = operators.union(helpers.names)
+        self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
+        # A call of a helper that is named as an operator may be meant for the operator.
+        self._declarations: Final = {
+            name: overloads for name, overloads in helpers.declarations.items() if name not in operators
+        }
+        self._is_strict: Final = strict
+        self._sink: Final = sink
+        self._parser: Parser | None = None
+
+    def check(self, scalar: Scalar, words: frozenset[str], scope: FormulaScope) -> None:
+        """Checks a formula whose words are given."""
+        text = scalar.value
+        if not self._is_strict and self._is_sound(text, words, scope):
+            return
+        source = _LEAD + text.encode("utf-8", "surrogatepass") + b";"
+        root = self._parsed(scalar, source)
+        if root is not None:
+            self._check_names(root, scalar, source, scope)
+
+    def check_expression(self, scalar: Scalar) -> None:
+        """Checks that a text is an expression, whatever its names are."""
+        if not is_plain_expression(scalar.value):
+            self._parsed(scalar, _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";")
+
+    def _is_sound(self, text: str, words: frozenset[str], scope: FormulaScope) -> bool:
+        """Whether a glance tells that nothing is wrong with a formula."""
+        unknown = words - self._known - scope.names
+        if unknown and any(map(self._is_unknown, unknown)):
+            # The text of strings and comments has words too, and so have parameters of lambdas.
+            words = words_of(LAMBDA.sub(r"(\1)", QUOTED.sub(" ", text)))
+            if any(map(self._is_unknown, words - self._known - scope.names)):
+                return False
+        if not is_plain_expression(text):
+            return False
+        if self._declarations.keys().isdisjoint(words):
+            return True
+        return all(self._takes(name, count) for name, count in argument_counts(text) if name in self._declarations)
+
+    def _takes(self, name: str, count: int) -> bool:
+        """Whether a declaration of a helper takes so many arguments."""
+        return any(overload.takes(count) for overload in self._declarations[name])
+
+    def _is_unknown(self, word: str) -> bool:
+        return not (word[0].isdigit() or (word.endswith("_symint") and word[:-7] in self._functions))
+
+    def _parsed(self, scalar: Scalar, source: bytes) -> Node | None:
+        """The tree of an expression; None where it is none, which is reported."""
+        fault = bracket_fault(scalar.value)
+        if fault is not None:
+            start, other, message = fault
+            also = () if other is None else (Label(scalar.span_of(other, other + 1), "opened here", primary=False),)
+            self._sink.error(codes.BAD_EXPRESSION, message, scalar.span_of(start, start + 1), also=also)
+            return None
+        root = self._tree_parser().parse(source).root_node
+        if not root.has_error:
+            return root
+        at = scalar.span_of(*_error_range(root, source))
+        self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at)
+        return None
+
+    def _check_names(self, root: Node, scalar: Scalar, source: bytes, scope: FormulaScope) -> None:
+        """Reports names that are not known, and calls of helpers that no declaration takes."""
+        declared = _declared_names(root)
+        told: set[str] = set()
+        for node in _identifiers(root):
+            name = _text(node)
+            if name in self._declarations and name not in scope.names:
+                self._check_arguments(node, name, scalar, source)
+            if name in told or name in declared:
+                continue
+            fault = self._name_fault(node, name, scope)
+            if fault is not None:
+                told.add(name)
+                code, message, help = fault
+                self._doubt(code, message, scalar.span_of(*_range(node, source)), help=help)
+
+    def _check_arguments(self, node: Node, name: str, scalar: Scalar, source: bytes) -> None:
+        """Reports a call of a helper with a number of arguments that no declaration takes."""
+        call = node.parent
+        given = call.child_by_field_name("arguments") if call is not None and _is_called(node) else None
+        if given is None:
+            return
+        count = sum(child.type != "comment" for child in given.named_children)
+        if self._takes(name, count):
+            return
+        overloads = self._declarations[name]
+        message = f"`{name}` takes {_counts(overloads)}, and is called with {count}"
+        also = [Label(overload.place, f"`{name}({overload.parameters})`", primary=False) for overload in overloads]
+        self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*_range(node, source)), also=also)
+
+    def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str] | None:
+        """What is wrong with a name: code, message, and how to mend it."""
+        parent = node.parent
+        if parent is None:
+            return None
+        if parent.type == "qualified_identifier":
+            if _text(parent) != f"at::{name}" or not _is_called(parent) or self._is_function(name):
+                return None
+            message = f"there is no function `at::{name}`"
+            return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, sorted(self._functions))
+        if parent.type in ("template_function", "template_method"):
+            return None
+        if _is_called(node):
+            if name in scope.names or self._is_function(name):
+                return None
+            message = f"there is no function `{name}` that formulas can call"
+            return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, sorted(self._functions))
+        if name in scope.names or name in _ALWAYS or name in _CONSTANTS:
+            return None
+        message = f"`{name}` is no argument, result or gradient of `{scope.function}`"
+        return codes.UNKNOWN_NAME, message, did_you_mean(name, sorted(scope.names | _ALWAYS))
+
+    def _is_function(self, name: str) -> bool:
+        return (
+            name in self._known or self._may_lack(name) or (name.endswith("_symint") and name[:-7] in self._functions)
+        )
+
+    def _tree_parser(self) -> Parser:
+        if self._parser is None:
+            # Loading the grammar takes longer than checking all formulas at a glance.
+            import tree_sitter_cpp
+            from tree_sitter import Language, Parser
+
+            self._parser = Parser(Language(tree_sitter_cpp.language()))
+        return self._parser
+
+    def _doubt(self, code: str, message: str, at: Span, *, help: str) -> None:
+        """Reports what may be right all the same: a warning, or an error in a strict run."""
+        tell = self._sink.error if self._is_strict else self._sink.warning
+        tell(code, message, at, help=help)
+
+
+def argument_counts(text: str) -> Iterator[tuple[str, int]]:
+    """The functions that a formula calls, if it is whole, each with its number of arguments.
+
+    Commas between the arguments of a template are counted too, so that a wrong count has to be confirmed.
+
+    >>> list(argument_counts("twice(grad, {0, 1}) + self.third(2) + twice()"))
+    [('twice', 2), ('twice', 0)]
+    """
+    opened: list[tuple[str, int]] = []
+    name, count, start = "", 1, 0
+    for match in _CALL_OR_BRACKET.finditer(text):
+        sign = text[match.end() - 1]
+        if sign == ",":
+            count += 1
+        elif sign in "([{":
+            opened.append((name, count))
+            name, count, start = match.group(1) or "", 1, match.end()
+        else:
+            if name:
+                yield name, count if text[start : match.start()].strip() else 0
+            name, count = opened.pop() if opened else ("", 1)
+            start = 0
+
+
+def _counts(overloads: Iterable[HelperDeclaration]) -> str:
+    """The numbers of arguments that functions of one name take, in words."""
+    counts = dict.fromkeys((overload.least, overload.most) for overload in sorted(overloads, key=_least))
+    shown = " or ".join(_shown_count(*bounds) for bounds in counts)
+    return f"{shown} argument" if shown == "1" else f"{shown} arguments"
+
+
+def _least(overload: HelperDeclaration) -> int:
+    return overload.least
+
+
+def _shown_count(least: int, most: int | None) -> str:
+    if most is None:
+        return f"{least} or more"
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
+    """Where brackets do not match: the place, the place of the bracket that it is held against, and what is wrong.
+
+    >>> bracket_fault("grad * (self.sgn()")
+    (7, None, '`(` is never closed')
+    >>> bracket_fault("f(grad]")
+    (6, 1, '`]` closes `(`')
+    """
+    opened: list[int] = []
+    for match in QUOTED_OR_BRACKET.finditer(text):
+        place, character = match.start(), match.group()
+        if character in "([{":
+            opened.append(place)
+        elif character not in _BRACKETS:
+            continue
+        elif not opened:
+            return place, None, f"`{character}` closes nothing"
+        elif text[opened[-1]] != _BRACKETS[character]:
+            return place, opened[-1], f"`{character}` closes `{text[opened[-1]]}`"
+        else:
+            opened.pop()
+    return (opened[-1], None, f"`{text[opened[-1]]}` is never closed") if opened else None
+
+
+def _walk(root: Node) -> Iterator[Node]:
+    """All nodes of a tree, in the order of the text; without recursion, since a formula may nest deeply."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
+def _identifiers(root: Node) -> Iterator[Node]:
+    return (node for node in _walk(root) if node.type == "identifier")
+
+
+def _declared_names(root: Node) -> frozenset[str]:
+    """The names that a formula declares itself: parameters and variables of lambdas."""
+    return frozenset(
+        _text(declared)
+        for node in _walk(root)
+        if node.type in ("parameter_declaration", "init_declarator", "for_range_loop")
+        for declarator in [node.child_by_field_name("declarator")]
+        # `each` by value, `*each` and `&each` by reference; deeper ones declare functions.
+        for declared in ([declarator, *declarator.children] if declarator is not None else ())
+        if declared.type == "identifier"
+    )
+
+
+def _is_called(node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type != "call_expression":
+        return False
+    function = parent.child_by_field_name("function")
+    return function is not None and function.id == node.id
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _range(node: Node, source: bytes) -> tuple[int, int]:
+    """The characters of the formula that a node covers."""
+    before = len(source[len(_LEAD) : node.start_byte].decode("utf-8", "replace"))
+    return before, before + len(_text(node))
+
+
+def _error_range(root: Node, source: bytes) -> tuple[int, int]:
+    """The characters that the parser could make nothing of; the end of the formula where something is missing there."""
+    end = len(source[len(_LEAD) : -1].decode("utf-8", "replace"))
+    for node in _walk(root):
+        if node.type == "ERROR" or node.is_missing:
+            start, stop = _range(node, source)
+            if node.type == "ERROR" and node.start_byte < len(_LEAD):
+                continue
+            return min(start, max(end - 1, 0)), min(max(stop, start + 1), end)
+    return 0, end
+
+
+__all__ = ["FormulaChecker", "FormulaScope", "argument_counts", "bracket_fault"]

@@ -1,0 +1,226 @@
+"""Backward formulas: their words, and what of the forward call they make the autograd node save.
+
+A formula may ask facts of an argument or a result, such as `self.sym_sizes()`. Where a fact will do, it is saved in
+place of the tensor: the formula then reads `self_sym_sizes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.report import FormulaReport
+from opwright.model.derivatives import SavedAttribute, SavedKind
+from opwright.schema.function import Argument, Return
+
+_WORD: Final = re.compile(r"\w+")
+_GRADIENT_INDEX: Final = re.compile(r"(?:^|\W)grads\[(\d+)\]")
+_FIXED_SIZE: Final = re.compile(r"(?:\.|->)size\(-?\d+\)")
+_SYM_SIZE: Final = re.compile(r"\.sym_size\((-?\w+)\)")
+
+
+@cache
+def words_of(formula: str) -> frozenset[str]:
+    """The words of a formula.
+
+    >>> sorted(words_of("grad * self.sgn()"))
+    ['grad', 'self', 'sgn']
+    """
+    return frozenset(_WORD.findall(formula))
+
+
+def occurrences(formula: str, word: str) -> list[int]:
+    """Where a word stands in a formula, each with a character around it that it shares with no other occurrence.
+
+    PyTorch reads formulas so: of `grad*grad` it sees the first word only, since the asterisk belongs to that.
+
+    >>> occurrences("grad * grad", "grad"), occurrences("grad*grad", "grad")
+    ([0, 7], [0])
+    """
+    found: list[int] = []
+    if word in formula:
+        taken = -1
+        for match in _WORD.finditer(formula):
+            start = match.start()
+            if start > taken and match.group() == word:
+                found.append(start)
+                taken = match.end() + 1
+    return found
+
+
+def substituted(formula: str, word: str, text: str) -> str:
+    """The formula with a text in place of a word.
+
+    >>> substituted("grad * self.sgn()", "self", "self_p")
+    'grad * self_p.sgn()'
+    """
+    for start in reversed(occurrences(formula, word)):
+        formula = formula[:start] + text + formula[start + len(word) :]
+    return formula
+
+
+def gradient_indices(formula: str) -> list[int]:
+    """The numbers of the gradients that a formula takes by number.
+
+    >>> gradient_indices("at::cat(grads[1], grads[0])")
+    [1, 0]
+    """
+    return [int(index) for index in _GRADIENT_INDEX.findall(formula)] if "grads[" in formula else []
+
+
+class Savable(NamedTuple):
+    """An argument or a result that a formula can name."""
+
+    name: str
+    source: Argument | Return | None
+
+
+class _Fact(NamedTuple):
+    """A fact about a value: how formulas ask for it, around the value's name, and how the saved fact is called.
+
+    `expression` is what reads the fact in the forward call, where that is not the formula's own text, and `reads` how
+    the backward formula reads it where that is not by its name alone.
+    """
+
+    kind: SavedKind
+    before: str
+    after: str
+    suffix: str
+    expression: str = ""
+    reads: str = "{}"
+
+
+_OPTIONAL_SIZES: Final = "{0}.has_value() ? std::optional<c10::SymIntArrayRef>({0}->sym_sizes()) : std::nullopt"
+
+#: The facts in the order in which they are looked for. SIZE has an argument and is read by a pattern of its own.
+_FACTS: Final = (
+    _Fact(SavedKind.SIZES, "", ".sym_sizes()", "_sym_sizes"),
+    _Fact(SavedKind.OPTIONAL_SIZES, "", "->sym_sizes()", "_sym_sizes_opt", _OPTIONAL_SIZES),
+    _Fact(
+        SavedKind.BLOCK_SIZE,
+        "",
+        ".sym_blocksize()",
+        "_self_sym_blocksize_opt",
+        "at::sparse_csr::getSymIntBlockSize({0})",
+    ),
+    _Fact(SavedKind.OPTIONS, "", ".options()", "_options"),
+    _Fact(SavedKind.INFO, "zeros_like(", ")", "_info", "{0}", "{}.zeros()"),
+    _Fact(SavedKind.SIZE, "", ".sym_size(", "_sym_argsize_"),
+    _Fact(SavedKind.NUMEL, "", ".numel()", "_numel"),
+    _Fact(SavedKind.SYM_NUMEL, "", ".sym_numel()", "_sym_numel"),
+    _Fact(SavedKind.LIST_SIZES, "to_args_sizes(", ")", "_args_sizes"),
+    _Fact(SavedKind.LIST_SYM_SIZES, "to_args_sizes_symint(", ")", "_args_sizes_symint"),
+    _Fact(SavedKind.LIST_SCALAR_TYPES, "to_args_scalartypes(", ")", "_args_scalartypes"),
+    _Fact(SavedKind.GEOMETRY, "TensorGeometry(", ")", "_geometry"),
+    _Fact(SavedKind.SCALAR_TYPE, "", ".scalar_type()", "_scalar_type"),
+    _Fact(SavedKind.DIM, "", ".dim()", "_dim"),
+    _Fact(SavedKind.STRIDES, "", ".sym_strides()", "_sym_strides", 'strides_or_error({0}, "{0}")'),
+    _Fact(SavedKind.LAYOUT, "", ".layout()", "_layout"),
+    _Fact(SavedKind.CONJUGATE, "", ".is_conj()", "_conjugate"),
+)
+
+#: Each fact with what stands in a formula that asks for it, and the word in that.
+_MARKS: Final = tuple(
+    [((fact.before or fact.after).strip(".->()"), fact.before or fact.after, fact) for fact in _FACTS]
+)
+_FACT_WORDS: Final = frozenset(word for word, _, _ in _MARKS)
+
+#: Questions in integers, with the symbolic ones to ask instead.
+_FIXED: Final = (
+    (".sizes()", "sym_sizes"),
+    ("->sizes()", "sym_sizes"),
+    (".strides()", "sym_strides"),
+    ("->strides()", "sym_strides"),
+)
+_STRING: Final = "{0}.has_value() ? std::optional<std::string_view>({0}.value()) : std::nullopt"
+
+
+def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
+    """Reports facts in integers, which derivatives have to ask for in symbolic integers."""
+    if "size" not in formula and "strides" not in formula:
+        return
+    for asked, instead in _FIXED:
+        if asked in formula:
+            message = f"`{asked}` is not supported in formulas"
+            report.error(codes.FIXED_SIZES, message, asked, help=f"write `{instead}()`, which gives symbolic integers")
+    found = _FIXED_SIZE.search(formula)
+    if found is not None:
+        message = f"`{found.group()}` is not supported in formulas"
+        report.error(codes.FIXED_SIZES, message, found.group(), help="write `sym_size`, which gives a symbolic integer")
+
+
+class Saving(NamedTuple):
+    """A formula in terms of what is saved, its words then, and what is saved."""
+
+    formula: str
+    words: frozenset[str]
+    saved: tuple[SavedAttribute, ...]
+
+
+def saved_by(
+    formula: str,
+    words: frozenset[str],
+    values: Sequence[Savable],
+    var_names: tuple[str, ...],
+    report: FormulaReport,
+) -> Saving:
+    """The formula in terms of what it makes the node save of the given values. `words` are those of the formula."""
+    asked = words & _FACT_WORDS
+    facts = [fact for word, mark, fact in _MARKS if word in asked and mark in formula] if asked else []
+    saved: list[SavedAttribute] = []
+    for value in values:
+        name = value.name
+        if facts and name in formula:
+            earlier = formula
+            for fact in facts:
+                formula = _with_fact(formula, fact, name, var_names, saved, report)
+            if formula is not earlier:
+                words = words_of(formula)
+        if name not in words:
+            continue
+        if value.source is not None and value.source.type.text == "str?":
+            formula = re.sub(rf"\b{name}\b", _STRING.format(name), formula)
+            words = words_of(formula)
+        saved.append(SavedAttribute(name, name, SavedKind.VALUE, value.source))
+    return Saving(formula, words, tuple(saved))
+
+
+def _with_fact(
+    formula: str,
+    fact: _Fact,
+    name: str,
+    var_names: tuple[str, ...],
+    saved: list[SavedAttribute],
+    report: FormulaReport,
+) -> str:
+    """The formula with what it asks of a value under one fact replaced by the saved fact, which joins `saved`."""
+    if fact.kind is SavedKind.SIZE:
+        return _with_sizes(formula, name, saved)
+    asked = f"{fact.before}{name}{fact.after}"
+    count = formula.count(asked)
+    if not count:
+        return formula
+    if fact.kind is SavedKind.STRIDES and var_names != (name,):
+        message = f"`{asked}` is supported only in the formula of `{name}` alone"
+        report.error(codes.STRIDES_OF_OTHER, message, asked)
+    expression = fact.expression.format(name) if fact.expression else asked
+    saved += [SavedAttribute(name + fact.suffix, expression, fact.kind, None)] * count
+    return formula.replace(asked, fact.reads.format(name + fact.suffix))
+
+
+def _with_sizes(formula: str, name: str, saved: list[SavedAttribute]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for match in _SYM_SIZE.finditer(formula):
+        start = match.start() - len(name)
+        if start < position or not formula.startswith(name, start):
+            continue
+        dimension = match.group(1).replace("-", "minus_")
+        attribute = f"{name}_sym_argsize_{dimension}"
+        saved.append(SavedAttribute(attribute, formula[start : match.end()], SavedKind.SIZE, None))
+        pieces += [formula[position:start], attribute]
+        position = match.end()
+    return "".join(pieces) + formula[position:] if pieces else formula

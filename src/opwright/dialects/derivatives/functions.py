@@ -1,0 +1,116 @@
+"""The functions that entries of `derivatives.yaml` name, found by their schemas."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.report import EntryReport
+from opwright.dialects.nearest import schema_place
+from opwright.model.catalog import Catalog
+from opwright.model.native_function import NativeFunction, ViewGroup
+from opwright.schema.signature import signature_key
+from opwright.source.diagnostic import Label, did_you_mean
+from opwright.source.nodes import Scalar
+from opwright.source.span import Span
+
+#: Names that formulas use for what is no argument.
+_RESERVED: Final = ("grad_input_mask", "result")
+
+
+class FunctionIndex:
+    """All functions of a catalog by name, in the order of its view groups."""
+
+    __slots__ = ("_by_name", "_by_root", "may_lack")
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.may_lack: Final = catalog.may_lack
+        self._by_name: Final[dict[str, NativeFunction]] = {}
+        self._by_root: Final[dict[str, list[NativeFunction]]] = {}
+        for group in catalog.view_groups:
+            for function in group.functions() if isinstance(group, ViewGroup) else (group,):
+                self._by_root.setdefault(function.root_name, []).append(function)
+                self._by_name[function.name.text] = function
+
+    def named(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
+        """The function whose schema is the text of a scalar."""
+        text = scalar.value
+        end = text.find("(")
+        name = text if end < 0 else text[:end]
+        function = self._by_name.get(name)
+        if function is not None and str(function.schema) == text:
+            return function
+        if function is None and self.may_lack(name):
+            # Whoever mends the entry of the function would find this fault gone.
+            report.failed = True
+            return None
+        at = scalar.span_of(0, len(name))
+        namespace, separator, plain = name.rpartition("::")
+        if separator and self._in_namespace(namespace, plain):
+            report.error(codes.SCHEMA_DIFFERS, "a function is named without its namespace", at, help=f"write `{plain}`")
+        elif separator:
+            loaded = sorted({one.namespace for one in self._by_name.values()})
+            report.error(
+                codes.NAMESPACE,
+                f"`{name}` is of the namespace `{namespace}`, of which no such function is loaded",
+                at,
+                help=f"loaded are functions of {', '.join(f'`{one}`' for one in loaded)}",
+            )
+        elif function is None:
+            self._report_unknown(name, at, report)
+        else:
+            self._report_difference(function, scalar, report)
+        return None
+
+    def _in_namespace(self, namespace: str, name: str) -> bool:
+        function = self._by_name.get(name)
+        return function is not None and function.namespace == namespace
+
+    def _report_unknown(self, name: str, at: Span, report: EntryReport) -> None:
+        base = name.partition(".")[0]
+        overloads = [one for one in self._by_name if one == base or one.startswith(base + ".")]
+        help = did_you_mean(name, overloads or self._by_name)
+        if not help and overloads:
+            help = f"`{base}` has {', '.join(f'`{one}`' for one in overloads[:6])}"
+        report.error(codes.UNKNOWN_OPERATOR, f"no function `{name}` in native_functions.yaml", at, help=help)
+
+    def _report_difference(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
+        message = f"the schema of `{function.name}` differs from the one in native_functions.yaml"
+        report.error(
+            codes.SCHEMA_DIFFERS,
+            message,
+            scalar.span,
+            label="here",
+            help=f"write `{function.schema}`",
+            also=(Label(schema_place(function), "in native_functions.yaml", primary=False),),
+        )
+
+    def canonical(self, named: NativeFunction) -> NativeFunction | None:
+        """The function that carries the derivatives of a named one's operation.
+
+        It is the first of the name that is neither an out overload nor a functional form made by the generator. For
+        the schema of such a one, the in-place function of the operation serves too.
+        """
+        key = None
+        for one in self._by_root[named.root_name]:
+            if one.arguments.out or "functional" in one.name.overload or one.name.name != named.name.name:
+                continue
+            if one is named:
+                return one
+            key = key or signature_key(named.schema)
+            if signature_key(one.schema) == key:
+                return one
+        key = key or signature_key(named.schema)
+        first = next(one for one in self._by_root[named.root_name] if signature_key(one.schema) == key)
+        return first if first.name.name == f"{named.name.name}_" and not first.arguments.out else None
+
+    def check_reserved(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
+        """Reports arguments with a name that formulas use for something else."""
+        for one in function.arguments.all:
+            if one.name in _RESERVED:
+                report.error(
+                    codes.RESERVED_ARGUMENT,
+                    f"`{function.name}` has an argument `{one.name}`, a name that formulas use for something else",
+                    scalar.span,
+                    also=(Label(schema_place(function), "declared here", primary=False),),
+                )

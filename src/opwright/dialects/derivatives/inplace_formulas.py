@@ -1,0 +1,80 @@
+"""Forward formulas of in-place functions, which write the tangent of `self` over itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.formulas import substituted, words_of
+from opwright.model.derivatives import DifferentiabilityInfo, ForwardDerivative
+from opwright.model.native_function import NativeFunction
+from opwright.source.diagnostic import Diagnostics
+
+_METHOD_OF_TANGENT: Final = re.compile(r"self_t.(\w*)\((.*)\)")
+
+
+def inplace_forward(
+    function: NativeFunction, info: DifferentiabilityInfo, is_own: bool, sink: Diagnostics
+) -> tuple[ForwardDerivative, ...]:
+    """The forward formula of an in-place function.
+
+    `is_own` tells that the formula was written for this function; else it is that of the functional form. Such a one
+    reads the value and the tangent that `self` had before the call, and its result is copied over the tangent.
+    """
+    if not info.forward_derivatives:
+        return ()
+    first = info.forward_derivatives[0]
+    if len(info.forward_derivatives) != 1:
+        message = f"the in-place function `{function.name}` has one output, not {len(info.forward_derivatives)}"
+        sink.error(codes.INPLACE_OUTPUTS, message, info.forward_derivatives[1].place)
+        return ()
+    formula = first.formula
+    if "self_p" in first.words:
+        if is_own:
+            message = f"`self_p` was overwritten when the formula of `{function.name}` is evaluated"
+            sink.error(codes.INPLACE_ORIGINAL, message, first.place, help="write `result`, or `original_self_p`")
+            return ()
+        formula = substituted(formula, "self_p", "original_self_p")
+        formula = substituted(formula, "self_t", "original_self_t")
+    formula = substituted(formula, "result", "self_p")
+    primals = first.primals
+    if "self_p" in words_of(formula):
+        primals += ("self",)
+    if not is_own:
+        formula = f"self_t_raw.defined() ? {_written_in_place(formula, info.name)} : {formula}"
+    words = words_of(formula)
+    return (
+        first._replace(
+            formula=formula,
+            var_names=("self",),
+            primals=primals,
+            needs_original_self="original_self_p" in words or "original_self_t" in words,
+            from_functional=not is_own,
+            words=words,
+        ),
+    )
+
+
+def _written_in_place(formula: str, name: str) -> str:
+    """The statement that brings the tangent up to date: by the function's own in-place form where that is all.
+
+    >>> _written_in_place("self_t.zero()", "zero")
+    'self_t_raw.zero_()'
+    >>> _written_in_place("self_t * other_p", "mul")
+    'self_t_raw.copy_(self_t * other_p)'
+    """
+    found = _METHOD_OF_TANGENT.fullmatch(formula)
+    if found is not None and found.group(1) == name and _closes_last(found.group(2)):
+        return f"self_t_raw.{name}_({found.group(2)})"
+    return f"self_t_raw.copy_({formula})"
+
+
+def _closes_last(inside: str) -> bool:
+    """Whether the parentheses inside a pair never close the pair itself."""
+    depth = 0
+    for character in inside:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return True

@@ -1,0 +1,230 @@
+"""The whole way from `derivatives.yaml` to derivatives by function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.entry import load_formulas
+from opwright.dialects.derivatives.formula_checks import FormulaChecker
+from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
+from opwright.dialects.derivatives.functions import FunctionIndex
+from opwright.dialects.derivatives.outputs import Differentiability, read_differentiability
+from opwright.dialects.derivatives.report import EntryReport
+from opwright.model.catalog import Catalog
+from opwright.model.derivatives import AUTOGRAD_KEYS, DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey
+from opwright.model.native_function import NativeFunction
+from opwright.source.ahead import read_tree
+from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
+from opwright.source.expect import check_unique_keys
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.text import SourceFile
+
+NAME: Final = "name"
+DISPATCH: Final = "dispatch"
+DIFFERENTIABILITY: Final = "output_differentiability"
+FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
+
+_KEYS: Final = frozenset((DEFAULT_KEY, *AUTOGRAD_KEYS))
+
+
+def load_derivatives(
+    file: SourceFile,
+    catalog: Catalog,
+    sink: Diagnostics,
+    *,
+    strict: bool = False,
+    helpers: FormulaHelpers | None = None,
+) -> Derivatives:
+    """The derivatives of a release's operators.
+
+    `helpers` are the functions that formulas can call besides operators, by default those of any release.
+    All faults of the file go to `sink`; entries at fault are then missing, so pass the gate
+    (`sink.raise_if_errors()`) before using what is loaded. What may be right all the same (names and functions that are
+    not known, entries without effect) is a warning, with `strict` an error; then every formula is parsed.
+    """
+    try:
+        root = read_tree(file)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return Derivatives({}, frozenset())
+    if not isinstance(root, Sequence):
+        sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        return Derivatives({}, frozenset())
+    checker = FormulaChecker(catalog, helpers or helpers_of(), sink, strict=strict)
+    loader = _Loader(FunctionIndex(catalog), checker, sink, strict)
+    for item in root.items:
+        if isinstance(item, Mapping):
+            loader.add(item)
+        else:
+            sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {item.described}", item.span)
+    infos = {**loader.infos, **dict(_copying_views(loader.infos))}
+    return Derivatives(infos, frozenset(loader.keys))
+
+
+def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[NativeFunction, InfoByKey]]:
+    """The infos of views for their copying forms, which have the same derivatives."""
+    for function, by_key in infos.items():
+        group = function.view_group
+        if group is None or group.view is not function or group.view_copy is None or group.view_copy in infos:
+            continue
+        copy = group.view_copy
+        # The name keeps the place of an overload, which is empty in the names of `derivatives.yaml`.
+        yield (
+            copy,
+            {
+                key: info.renamed(f"{info.name}_copy.", copy, info.node_name and f"{info.node_name}_copy")
+                for key, info in by_key.items()
+            },
+        )
+
+
+class _Loader:
+    """Reads entries one by one; numbers the nodes of the same name in the order of the file."""
+
+    __slots__ = ("_checker", "_entries", "_functions", "_is_strict", "_sink", "_used_names", "infos", "keys")
+
+    def __init__(self, functions: FunctionIndex, checker: FormulaChecker, sink: Diagnostics, is_strict: bool) -> None:
+        self._checker: Final = checker
+        self._is_strict: Final = is_strict
+        self._functions: Final = functions
+        self._sink: Final = sink
+        self._used_names: Final[dict[str, int]] = {}
+        self._entries: Final[dict[NativeFunction, Scalar]] = {}
+        self.infos: Final[dict[NativeFunction, InfoByKey]] = {}
+        self.keys: Final[set[str]] = set()
+
+    def add(self, node: Mapping) -> None:
+        """Reads an entry."""
+        report = EntryReport(node, self._sink, strict=self._is_strict)
+        check_unique_keys(node, self._sink)
+        named = node.get(NAME)
+        if not isinstance(named, Scalar) or named.kind != "str":
+            at = node.entries[0][0].span if named is None and node.entries else (named or node).span
+            report.error(codes.NO_NAME, "the entry does not name its function", at, help=_name_help(node))
+            return
+        function = self._function(named, report)
+        if function is None:
+            self._check_expressions(node)
+            return
+        outputs = read_differentiability(node.get(DIFFERENTIABILITY), function, report, self._checker)
+        by_key: dict[str, DifferentiabilityInfo] = {}
+        for key, formulas in self._formulas(node, report):
+            info = self._info(key, function, formulas, outputs, report)
+            if info is not None:
+                by_key[key] = info
+        if not report.failed:
+            self._take(function, named, by_key, report)
+
+    def _check_expressions(self, node: Mapping) -> None:
+        """Checks the formulas of an entry whose function is not known."""
+        formulas = list(node.entries)
+        dispatch = node.get(DISPATCH)
+        for _, inner in dispatch.entries if isinstance(dispatch, Mapping) else ():
+            formulas += inner.entries if isinstance(inner, Mapping) else ()
+        for key, value in formulas:
+            if key.value not in FIELDS and isinstance(value, Scalar):
+                self._checker.check_expression(value)
+
+    def _take(self, function: NativeFunction, named: Scalar, by_key: InfoByKey, report: EntryReport) -> None:
+        earlier = self._entries.get(function)
+        if earlier is not None:
+            report.doubt(
+                codes.REPEATED_ENTRY,
+                f"a second entry for `{function.name}` takes the place of the first",
+                named.span,
+                also=[Label(earlier.span, "the first one", primary=False)],
+            )
+        self._entries[function] = named
+        self.infos[function] = by_key
+
+    def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
+        """The function that carries the derivatives of the one that an entry names."""
+        found = self._functions.named(named, report)
+        if found is None:
+            return None
+        function = self._functions.canonical(found)
+        if function is None and self._functions.may_lack(found.name.text):
+            report.failed = True
+        elif function is None:
+            message = f"`{found.name}` is not differentiated itself, and it has no functional or in-place form"
+            report.error(codes.NO_CANONICAL, message, named.span)
+        else:
+            self._functions.check_reserved(function, named, report)
+        return function
+
+    def _formulas(self, node: Mapping, report: EntryReport) -> Iterator[tuple[str, list[tuple[Scalar, Node]]]]:
+        """The dispatch keys of an entry, each with its formulas."""
+        dispatch = node.get(DISPATCH)
+        formulas = [entry for entry in node.entries if entry[0].value not in FIELDS]
+        if dispatch is None:
+            yield DEFAULT_KEY, formulas
+            return
+        for key, _ in formulas:
+            message = f"the formula of `{key.value}` stands beside `dispatch` and has no effect"
+            report.doubt(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
+        if not isinstance(dispatch, Mapping):
+            report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.described}, not a mapping", dispatch.span)
+            return
+        check_unique_keys(dispatch, self._sink)
+        for key, value in dispatch.entries:
+            if key.value not in _KEYS:
+                help = did_you_mean(key.value, _KEYS)
+                report.error(codes.DISPATCH_KEY, f"`{key.value}` is no dispatch key of autograd", key.span, help=help)
+            elif not isinstance(value, Mapping):
+                message = f"`{key.value}` has {value.described}, not arguments with their formulas"
+                report.error(codes.DISPATCH_SHAPE, message, value.span)
+            else:
+                check_unique_keys(value, self._sink)
+                yield key.value, value.entries
+
+    def _info(
+        self,
+        key: str,
+        function: NativeFunction,
+        entries: list[tuple[Scalar, Node]],
+        outputs: Differentiability,
+        report: EntryReport,
+    ) -> DifferentiabilityInfo | None:
+        self.keys.add(key)
+        name = function.name.name
+        formulas = load_formulas(function, entries, outputs, FIELDS, report, self._checker)
+        if formulas is None:
+            return None
+        node_name = None
+        if formulas.differentiable_arguments:
+            node_name = self._node_name(name, "" if key == DEFAULT_KEY else key)
+        return DifferentiabilityInfo(
+            name=name,
+            function=function,
+            node_name=node_name,
+            derivatives=formulas.derivatives,
+            forward_derivatives=formulas.forward_derivatives,
+            differentiable_arguments=formulas.differentiable_arguments,
+            non_differentiable=formulas.non_differentiable,
+            available_gradients=formulas.available_gradients,
+            output_differentiability=outputs.of_outputs,
+            output_condition=outputs.condition,
+        )
+
+    def _node_name(self, name: str, key: str) -> str:
+        prefix = node_prefix(name) + key
+        count = self._used_names.get(prefix, 0)
+        self._used_names[prefix] = count + 1
+        return f"{prefix}{count}"
+
+
+def node_prefix(name: str) -> str:
+    """What the names of a function's autograd nodes start with.
+
+    >>> node_prefix("add_"), node_prefix("_thnn_fused_gru_cell"), node_prefix("nll_loss_forward")
+    ('AddBackward', 'ThnnFusedGruCellBackward', 'NllLossBackward')
+    """
+    parts = "".join([part.title() for part in name.split("_")])
+    return f"{parts}Backward".replace("ForwardBackward", "Backward")
+
+
+def _name_help(node: Mapping) -> str:
+    near = [key.value for key, _ in node.entries if did_you_mean(key.value, (NAME,))]
+    return f"did you mean `{NAME}` by `{near[0]}`?" if near else f"write `{NAME}:` with the function's schema"

@@ -1,0 +1,67 @@
+"""Which outputs of a function are differentiable: the field `output_differentiability`."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.formula_checks import FormulaChecker
+from opwright.dialects.derivatives.report import EntryReport
+from opwright.model.native_function import NativeFunction
+from opwright.source.nodes import Node, Scalar, Sequence
+
+
+class Differentiability(NamedTuple):
+    """What an entry says of the outputs: for each whether it is differentiable, or the condition of a single one."""
+
+    of_outputs: tuple[bool, ...] | None
+    condition: str | None
+
+
+NOTHING_SAID: Final = Differentiability(None, None)
+
+
+def read_differentiability(
+    node: Node | None, function: NativeFunction, report: EntryReport, checker: FormulaChecker
+) -> Differentiability:
+    """What the field says of the outputs of a function."""
+    if node is None:
+        return NOTHING_SAID
+    if not isinstance(node, Sequence):
+        message = f"`output_differentiability` is {node.described}, not a list"
+        report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span)
+        return NOTHING_SAID
+    said: list[bool] = []
+    condition: str | None = None
+    for item in node.items:
+        kind = item.kind if isinstance(item, Scalar) else ""
+        if not isinstance(item, Scalar) or kind not in ("bool", "str"):
+            message = f"a value is `True`, `False` or a condition, not {item.described}"
+            report.error(codes.DIFFERENTIABILITY_SHAPE, message, item.span)
+            return NOTHING_SAID
+        if kind == "str":
+            condition = item.value
+            checker.check_expression(item)
+        said.append(kind == "str" or item.python_value() is True)
+    if condition is not None and len(said) != 1:
+        message = "a condition is supported only for a function with one output"
+        report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span)
+        return NOTHING_SAID
+    outputs = len(function.schema.returns)
+    if said and len(said) != outputs:
+        message = f"{counted(len(said), 'value')} for {counted(outputs, 'output')} of `{function.name}`"
+        report.error(codes.DIFFERENTIABILITY_LENGTH, message, node.span, label=f"expected {outputs}")
+        return NOTHING_SAID
+    if False in said and function.name.inplace:
+        message = f"the output of `{function.name}` is its `self`, which has to count as written"
+        report.error(codes.DIFFERENTIABILITY_INPLACE, message, node.span)
+    return Differentiability(tuple(said), condition) if said else NOTHING_SAID
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things in words.
+
+    >>> counted(1, "output"), counted(2, "output")
+    ('1 output', '2 outputs')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,3 @@
+"""Python modules that declare kernels compiled ahead of time."""
+
+from __future__ import annotations

@@ -1,0 +1,100 @@
+"""Declarations of kernels compiled ahead of time: `torch/_native/ops/NAME/aot.py`, from 2.15 on.
+
+They are Python modules that PyTorch's build runs. Here they are read and not run: what is asked of them are constants.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from opwright.dialects.native_aot import codes
+from opwright.dialects.python_source import first_line, literal, node_span, parsed_module
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import KEY_NAMES, key_named
+from opwright.model.native_aot import NativeAotKernel
+from opwright.model.native_function import NativeFunctionsGroup
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["load_native_aot"]
+
+_REQUIRED: Final = ("ATEN_OP", "DISPATCH_KEY", "KERNEL_MODULE")
+_FAMILY: Final = "declarations"
+
+
+def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
+    """The kernels that the files declare, ordered by key and operator; faults go to `sink`."""
+    structured: dict[str, list[NativeFunctionsGroup]] = {}
+    for group in catalog.structured_groups:
+        structured.setdefault(group.functional.name.base, []).append(group)
+    found: dict[tuple[str, str], NativeAotKernel] = {}
+    for file in files:
+        try:
+            kernel = _kernel(file, structured, catalog.may_lack)
+            if kernel is None:
+                continue
+            if found.setdefault((kernel.key.name, kernel.operator), kernel) is not kernel:
+                raise Fault.at(
+                    codes.AOT_TWICE, f"`{kernel.operator}` for {kernel.key} is declared twice", first_line(file)
+                )
+        except Fault as fault:
+            sink.add(fault.diagnostic)
+    return tuple(kernel for _, kernel in sorted(found.items()))
+
+
+def _kernel(
+    file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup]], may_lack: Callable[[str], bool]
+) -> NativeAotKernel | None:
+    """The kernel that a file declares; None where its operator may be missing because of another fault."""
+    values = _constants(file)
+    for name in _REQUIRED:
+        node = values.get(name)
+        if node is None:
+            raise Fault.at(codes.AOT_DECLARATION, f"there is no constant `{name}`", first_line(file))
+        if not isinstance(literal(node), str):
+            raise Fault.at(codes.AOT_DECLARATION, f"`{name}` is not a text that stands there", node_span(file, node))
+    operator, key = (str(literal(values[name])) for name in ("ATEN_OP", "DISPATCH_KEY"))
+    if key not in KEY_NAMES:
+        message = f"unknown dispatch key `{key}`"
+        raise Fault.at(
+            codes.AOT_DECLARATION, message, node_span(file, values["DISPATCH_KEY"]), help=did_you_mean(key, KEY_NAMES)
+        )
+    unconditional = literal(values["UNCONDITIONAL"]) if "UNCONDITIONAL" in values else False
+    if not isinstance(unconditional, bool):
+        message = "`UNCONDITIONAL` is neither True nor False"
+        raise Fault.at(codes.AOT_DECLARATION, message, node_span(file, values["UNCONDITIONAL"]))
+    if operator.partition(".")[0] not in structured and may_lack(operator):
+        return None
+    group = _group(operator, structured, node_span(file, values["ATEN_OP"]))
+    return NativeAotKernel(operator, key_named(key), unconditional, group)
+
+
+def _group(operator: str, structured: Mapping[str, list[NativeFunctionsGroup]], at: Span) -> NativeFunctionsGroup:
+    """The one structured operation of that name."""
+    groups = structured.get(operator.partition(".")[0], [])
+    matching = [one for one in groups if "." not in operator or one.functional.name.text == operator]
+    if len(matching) == 1:
+        return matching[0]
+    names = [one.functional.name.text for one in groups]
+    if matching:
+        message = f"`{operator}` is several structured operations"
+        raise Fault.at(codes.AOT_OPERATOR, message, at, help=f"name one of them: {', '.join(sorted(names))}")
+    message = f"`{operator}` is not a structured operation"
+    raise Fault.at(codes.AOT_OPERATOR, message, at, help=did_you_mean(operator, [*structured, *names]))
+
+
+def _constants(file: SourceFile) -> dict[str, ast.expr]:
+    """The values assigned to names at the top of the module."""
+    values: dict[str, ast.expr] = {}
+    for statement in parsed_module(file, codes.AOT_DECLARATION).body:
+        if isinstance(statement, ast.Assign):
+            values.update((one.id, statement.value) for one in statement.targets if isinstance(one, ast.Name))
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+            values[statement.target.id] = statement.value
+        elif isinstance(statement, ast.FunctionDef) and statement.name == _FAMILY:
+            message = "kernels that a function declares are known only to who runs it"
+            raise Fault.at(codes.AOT_DECLARATION, message, first_line(file), help="declare each in a file of its own")
+    return values

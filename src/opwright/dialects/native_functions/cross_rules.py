@@ -1,0 +1,92 @@
+"""What must hold between entries: names that entries give each other."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.dialects.native_functions import codes, cross_codes
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.model.native_function import NativeFunction
+from opwright.schema.names import OperatorName
+from opwright.source.diagnostic import Label, did_you_mean
+
+#: Tagged `inplace_view` for what they do to storage, without an out-of-place form that is a view.
+_WITHOUT_VIEW_NAME: Final = frozenset(("resize_", "resize_as_"))
+_SETTERS: Final = frozenset(("set_",))
+
+
+def without_repetitions(functions: list[NativeFunction], report: CrossReport) -> list[NativeFunction]:
+    """The functions, each overload once; a second entry for one is reported and left out."""
+    first: dict[str, NativeFunction] = {}
+    kept: list[NativeFunction] = []
+    for function in functions:
+        text = function.name.text
+        earlier = first.setdefault(text, function)
+        if earlier is function:
+            kept.append(function)
+            continue
+        report.repeat(function)
+        if earlier.namespace == function.namespace:
+            also = report.other(earlier, "first entry")
+            report.error(cross_codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
+        else:
+            message = f"`{text}` stands in the namespaces `{earlier.namespace}` and `{function.namespace}`"
+            also = report.other(earlier, "first entry")
+            report.error(cross_codes.TWO_NAMESPACES, message, report.name(function), also=also)
+    return kept
+
+
+def check_names(functions: list[NativeFunction], report: CrossReport) -> None:
+    """Reports each structured delegate that does not fit, and each in-place view without its view."""
+    _check_delegates(functions, report)
+    plain = {(one.name.base, one.name.dunder) for one in functions if _is_plain(one.name)}
+    for function in functions:
+        if function.is_view and function.name.inplace and "inplace_view" not in function.tags:
+            message = f"`{function.name}` is an in-place view and is not tagged `inplace_view`"
+            report.error(codes.INPLACE_VIEW_TAG, message, report.name(function), help="add `tags: inplace_view`")
+        if "inplace_view" in function.tags and function.name.text not in _WITHOUT_VIEW_NAME:
+            _check_inplace_view(function, plain, report)
+
+
+def _is_plain(name: OperatorName) -> bool:
+    return not name.inplace and not name.functional_overload
+
+
+def _check_delegates(functions: list[NativeFunction], report: CrossReport) -> None:
+    """Reports structured delegates that are not structured or do not exist, each once."""
+    delegating: dict[OperatorName, list[NativeFunction]] = {}
+    for function in functions:
+        delegate = function.structured_delegate
+        if delegate is not None and not report.concerns_absent(delegate.base):
+            delegating.setdefault(delegate, []).append(function)
+    by_name = {function.name: function for function in functions} if delegating else {}
+    for delegate, sources in delegating.items():
+        target = by_name.get(delegate)
+        if target is not None and target.structured:
+            continue
+        report.faulty_delegates.update(sources)
+        at = report.value(sources[0], "structured_delegate")
+        also = [
+            Label(report.value(other, "structured_delegate"), f"`{other.name}` too", primary=False)
+            for other in sources[1:]
+        ]
+        if target is not None:
+            message = f"`{sources[0].name}` delegates to `{delegate}`, which is not `structured: True`"
+            report.error(cross_codes.DELEGATE_PLAIN, message, at, also=[*report.other(target, "not structured"), *also])
+        else:
+            hint = did_you_mean(delegate.text, (one.name.text for one in functions if one.structured))
+            message = f"`{sources[0].name}` delegates to `{delegate}`, for which there is no entry"
+            help = hint or f"add an entry for `{delegate}` with `structured: True`"
+            report.error(cross_codes.DELEGATE_MISSING, message, at, help=help, also=also)
+
+
+def _check_inplace_view(function: NativeFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:
+    name = function.name
+    if name.name in _SETTERS:
+        return
+    if not name.inplace:
+        message = f"`{name}` is tagged `inplace_view`, but its name does not end with `_`"
+        report.error(codes.INPLACE_VIEW_NAME, message, report.word(function, "tags", "inplace_view"))
+    elif (name.base, name.dunder) not in plain and not report.concerns_absent(name.base):
+        message = f"in-place view `{name}` has no out-of-place form `{name.base}`"
+        report.error(cross_codes.INPLACE_VIEW_ALONE, message, report.name(function))

@@ -1,0 +1,178 @@
+"""The field `dispatch`: which kernel implements an overload under which keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
+from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions.entry_builder import Draft, dispatch_key_span, name_span
+from opwright.model.dispatch_key import (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
+    DISPATCH_KEYS,
+    KEY_NAMES,
+    DispatchKey,
+    key_named,
+)
+from opwright.model.native_function import NATIVE_NAMESPACE, Kernel
+from opwright.schema.function import FunctionSchema
+from opwright.source.diagnostic import did_you_mean
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.span import Span
+
+_KNOWN: Final = frozenset(KEY_NAMES)
+_SUPPORTED: Final = frozenset(DISPATCH_KEYS)
+_SUPPORTED_NAMES: Final = tuple(key.name for key in DISPATCH_KEYS)
+_COMPOSITES: Final = frozenset(key for key in DISPATCH_KEYS if key.is_composite)
+
+#: The sets of composite keys that may have kernels together.
+_TOGETHER: Final = (
+    frozenset((COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT_NESTED)),
+    frozenset((COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED)),
+)
+
+
+def read_dispatch(node: Node, draft: Draft) -> None:
+    """Reads the table; kernels of ignored keys are checked and left out. An empty value is no table."""
+    if isinstance(node, Scalar) and node.kind == "null":
+        return
+    kernels: dict[DispatchKey, Kernel] = {}
+    draft.kernels = kernels
+    if not isinstance(node, Mapping):
+        draft.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels")
+        return
+    ignored = draft.around.ignored_keys
+    known = draft.around.keys_of
+    structured = draft.structured
+    seen: set[DispatchKey] = set()
+    for key, value in node.entries:
+        keys = known.get(key.value) or _read_keys(key, draft)
+        if not isinstance(value, Scalar) or value.kind != "str":
+            draft.fault(codes.KERNEL_NAME, f"a kernel is a name, not {value.described}", value.span)
+            continue
+        namespace, name = _read_kernel(value, draft)
+        for one in keys:
+            draft.named_keys += 1
+            if one in seen:
+                draft.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{one.name}`", key.span)
+            seen.add(one)
+            if one not in ignored:
+                kernels[one] = Kernel(one, name, namespace, structured and one.has_structured)
+            else:
+                draft.has_ignored_kernels = True
+
+
+def _read_keys(scalar: Scalar, draft: Draft) -> tuple[DispatchKey, ...]:
+    """The keys that a text such as `CPU, CUDA` names; the known ones among them where there is a fault."""
+    keys: list[DispatchKey] = []
+    sound = True
+    start = 0
+    for part in scalar.value.split(","):
+        name = part.strip()
+        begin = start + part.find(name)
+        fault = _key_fault(name)
+        if fault is None:
+            keys.append(key_named(name))
+        else:
+            sound = False
+            code, message = fault
+            at = scalar.span_of(begin, begin + len(name)) if name else scalar.span
+            draft.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, _SUPPORTED_NAMES))
+        start += len(part) + 1
+    found = tuple(keys)
+    if sound:
+        draft.around.keys_of[scalar.value] = found
+    return found
+
+
+def _key_fault(name: str) -> tuple[str, str] | None:
+    if name not in _KNOWN:
+        return codes.UNKNOWN_KEY, f"unknown dispatch key `{name}`"
+    if key_named(name) not in _SUPPORTED:
+        return codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
+    return None
+
+
+def _read_kernel(scalar: Scalar, draft: Draft) -> tuple[str, str]:
+    """The namespace and the name of a kernel."""
+    text = scalar.value
+    if text.isidentifier() and text.isascii():
+        return NATIVE_NAMESPACE, text
+    parts = text.split("::")
+    for part in parts:
+        if IDENTIFIER.fullmatch(part) is None:
+            start = text.find(part)
+            at = scalar.span_of(start, start + len(part)) if part else scalar.span
+            draft.fault(codes.KERNEL_NAME, f"kernel name `{part}` is no C++ identifier", at)
+            return NATIVE_NAMESPACE, text
+    if len(parts) > KERNEL_NAMESPACES + 1:
+        message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
+        draft.fault(codes.KERNEL_NAMESPACE, message, scalar.span)
+    return split_kernel(text)
+
+
+def finished_kernels(draft: Draft, schema: FunctionSchema) -> dict[DispatchKey, Kernel]:
+    """The kernels of an entry whose fields are all read: an entry that names none has an implicit composite one."""
+    kernels = draft.kernels
+    if kernels is None:
+        if draft.structured or draft.structured_delegate is not None:
+            return {}
+        _check_factory(draft, schema)
+        return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, default_kernel_name(schema), NATIVE_NAMESPACE, False)}
+    if draft.named_keys == 1 and COMPOSITE_IMPLICIT in kernels:
+        _check_lone_implicit(draft, schema, kernels[COMPOSITE_IMPLICIT])
+    composites = _COMPOSITES & kernels.keys()
+    if len(composites) > 1 and composites not in _TOGETHER:
+        _report_composites(draft, composites)
+    return kernels
+
+
+def _check_factory(draft: Draft, schema: FunctionSchema) -> None:
+    """Factories must not be decomposed for `__torch_dispatch__`, so they need an explicit kernel."""
+    name, arguments = schema.name.name, schema.arguments
+    takes_tensor = any(one.type.is_tensor_like for one in arguments.non_out)
+    if name.startswith("new_") or name.endswith("_like") or (arguments.options is not None and not takes_tensor):
+        draft.fault(
+            codes.FACTORY_DISPATCH,
+            f"factory function `{name}` has no `dispatch`",
+            name_span(draft.node),
+            help=f"add `dispatch:` with `CompositeExplicitAutograd: {default_kernel_name(schema)}`",
+        )
+
+
+def _check_lone_implicit(draft: Draft, schema: FunctionSchema, kernel: Kernel) -> None:
+    """A table whose only kernel is an implicit composite says nothing, or renames the kernel."""
+    expected = default_kernel_name(schema)
+    if kernel.name == expected and kernel.namespace == NATIVE_NAMESPACE:
+        draft.fault(
+            codes.REDUNDANT_DISPATCH,
+            "the `dispatch` table says what holds without it",
+            draft.key_span("dispatch"),
+            help="delete it",
+        )
+    elif draft.structured_delegate is None and not kernel.symint:
+        draft.fault(
+            codes.IMPLICIT_NAME,
+            f"the lone composite kernel is `{kernel.name}`, not `{expected}`",
+            _kernel_span(draft),
+            help=f"rename the kernel to `{expected}` and delete the `dispatch` table",
+        )
+
+
+def _kernel_span(draft: Draft) -> Span:
+    table = draft.node.get("dispatch")
+    return table.entries[0][1].span if isinstance(table, Mapping) else draft.node.span
+
+
+def _report_composites(draft: Draft, composites: frozenset[DispatchKey]) -> None:
+    shown = ", ".join(f"`{key.name}`" for key in DISPATCH_KEYS if key in composites)
+    last = max((dispatch_key_span(draft.node, key.name) for key in composites), key=lambda span: span.start)
+    draft.fault(
+        codes.COMPOSITES,
+        f"kernels for {shown} on one function",
+        last,
+        help=f"keep one of them; `{COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name}` and the others subsume each other",
+    )

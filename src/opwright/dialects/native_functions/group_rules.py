@@ -1,0 +1,225 @@
+"""What must hold within a group: among the overloads of one operation, and among those around a view."""
+
+from __future__ import annotations
+
+from opwright.dialects.native_functions import cross_codes
+from opwright.dialects.native_functions.operations import Operation
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.dialects.nearest import SAME_ARGUMENTS, first_difference, nearest_overload, renamed_overload
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
+from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.schema.function import SchemaKind
+from opwright.schema.signature import signature_key
+
+_GENERATED = "generated"
+
+
+def check_ungrouped(operation: Operation, report: CrossReport) -> None:
+    """Reports each rule that an operation breaks whose overloads make no group."""
+    members = operation.members
+    for function in members.values():
+        _check_kernel_namespaces(function, report)
+        if function.autogen and not operation.is_left_alone:
+            _check_autogen([function], report)
+    if len(members) > 1:
+        _check_forms(members, report)
+
+
+def _check_forms(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> None:
+    """Of several overloads one is functional, and none has scratch space."""
+    first = next(iter(members.values()))
+    scratch = members.get(SchemaKind.scratch)
+    if scratch is not None:
+        message = f"`{scratch.name}` has `_scratch_` arguments and other overloads of its signature"
+        report.error(cross_codes.SCRATCH_GROUP, message, report.name(scratch))
+    elif SchemaKind.functional not in members and not report.concerns_absent(first.name.base):
+        written = list(members.values())
+        if not _tells_misfit(written, report):
+            shown = ", ".join(f"`{one.name}`" for one in written)
+            message = f"no functional overload beside {shown}"
+            report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
+
+
+def _tells_misfit(members: list[NativeFunction], report: CrossReport) -> bool:
+    """Whether there is an overload that was meant as the functional one of others; then it is reported."""
+    shown = ", ".join(f"`{one.name}`" for one in members)
+    message = f"no functional overload beside {shown}"
+    others = [one for one in report.functions if one.kind is SchemaKind.functional]
+    differences = [near for one in members for near in [nearest_overload(one, others)] if near is not None]
+    renamed = renamed_overload(members[0], report.functions)
+    if differences:
+        near = min(differences, key=lambda difference: difference.edits)
+        # The members agree with each other, so the one that stands alone is pointed at.
+        report.difference(cross_codes.NO_FUNCTIONAL, message, near.reversed, help=SAME_ARGUMENTS)
+    elif renamed is not None:
+        report.renamed(cross_codes.NO_FUNCTIONAL, message, members[0], renamed)
+    return bool(differences) or renamed is not None
+
+
+def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
+    """Reports each rule that a group breaks."""
+    if report.concerns_absent(group.functional.name.base):
+        return
+    members = group.functions()
+    functional = group.functional
+    is_asked = not functional.is_synthesized or any(functional.name in one.autogen for one in members)
+    if not is_asked and _tells_misfit([one for one in members if not one.is_synthesized], report):
+        return
+    for one in members:
+        if one.namespace != group.functional.namespace:
+            message = f"`{one.name}` is in namespace `{one.namespace}`, `{group.functional.name}` in another"
+            also = report.other(group.functional, f"in `{group.functional.namespace}`")
+            report.error(cross_codes.GROUP_NAMESPACE, message, report.name(one), also=also)
+        if one.in_structured_group != group.structured:
+            _report_mixture(one, group, report)
+    if group.mutable is not None and not group.functional.name.functional_overload:
+        message = f"the functional overload beside mutable `{group.mutable.name}` is not named `..._functional`"
+        also = report.other(group.mutable, "the mutable one")
+        report.error(cross_codes.FUNCTIONAL_NAME, message, report.name(group.functional), also=also)
+    if group.structured:
+        _check_structured(group, report)
+    _check_kernel_namespaces(group.out, report)
+    _check_autogen(members, report)
+
+
+def _report_mixture(one: NativeFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
+    if group.structured:
+        message = f"`{one.name}` does not delegate to structured `{group.out.name}`"
+        help = f"add `structured_delegate: {group.out.name}`"
+        report.error(
+            cross_codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured")
+        )
+    else:
+        _check_delegate(one, group.out, report)
+
+
+def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
+    out = group.out
+    for key in (COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED):
+        if key in out.kernels:
+            message = f"structured `{out.name}` has an implicit composite kernel"
+            report.error(cross_codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
+    for one in (group.functional, group.inplace):
+        if one is not None:
+            _check_delegate(one, out, report)
+
+
+def _check_delegate(function: NativeFunction, out: NativeFunction, report: CrossReport) -> None:
+    delegate = function.structured_delegate
+    if delegate is not None and delegate != out.name and function not in report.faulty_delegates:
+        message = f"`{function.name}` delegates to `{delegate}`, its out overload is `{out.name}`"
+        help = f"write `structured_delegate: {out.name}`"
+        report.error(cross_codes.DELEGATE_OTHER, message, report.value(function, "structured_delegate"), help=help)
+
+
+def _spelt(kernel: Kernel) -> str:
+    """A kernel as an entry spells it."""
+    if kernel.namespace == NATIVE_NAMESPACE:
+        return kernel.name
+    return f"{kernel.namespace.removesuffix('::native')}::{kernel.name}"
+
+
+def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> None:
+    """Kernels of one function are declared in one C++ namespace."""
+    if len(function.kernels) < 2:
+        return
+    first, *others = function.kernels.values()
+    for kernel in others:
+        if kernel.namespace != first.namespace:
+            message = f"the kernels of `{function.name}` are in `{first.namespace}` and `{kernel.namespace}`"
+            at = report.kernel(function, _spelt(kernel))
+            report.error(cross_codes.KERNEL_NAMESPACES, message, at)
+            return
+
+
+def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
+    """`autogen` names the overloads that are made, no more and no fewer."""
+    made = sorted(one.name.text for one in members if _GENERATED in one.tags)
+    asking = [one for one in members if one.autogen]
+    asked = {name.text for one in asking for name in one.autogen}
+    if asked == set(made):
+        return
+    wanted = ", ".join(made)
+    if not asking:
+        entries = [one.entry for one in members if one.is_synthesized]
+        base = next((one for one in members if not one.is_synthesized and one.entry in entries), members[0])
+        message = f"the overloads {wanted} are made from `{base.name}`, and no `autogen` says so"
+        schemas = ", ".join(f"`{one.schema}`" for one in members if one.is_synthesized)
+        help = f"add an entry for {schemas}, or `autogen: {wanted}` to have it made"
+        report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=help)
+        return
+    wrong = next(((one, name) for one in asking for name in one.autogen if name.text not in made), None)
+    help = f"write `autogen: {wanted}`" if made else "delete `autogen`"
+    if wrong is not None:
+        function, name = wrong
+        message = f"`autogen` names `{name}`, which is not made here"
+        report.error(cross_codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
+    else:
+        missing = ", ".join(f"`{name}`" for name in made if name not in asked)
+        message = f"`autogen` does not name {missing}, which is made too"
+        report.error(cross_codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
+
+
+def check_view_group(group: ViewGroup, report: CrossReport) -> None:
+    """Reports each rule that a view group breaks."""
+    view, copy, inplace = group.view, group.view_copy, group.view_inplace
+    if copy is not None:
+        _check_copy(view, copy, report)
+    elif _needs_copy(view) and not report.concerns_absent(view.name.base):
+        message = f"view `{view.name}` has no copying form"
+        name = f"{view.name.base}_copy"
+        copies = [one for one in report.functions if one.name.base == name and not one.is_synthesized]
+        differences = [near for one in copies for near in [first_difference(one, view)] if near is not None]
+        if differences:
+            near = min(differences, key=lambda difference: difference.edits)
+            report.difference(cross_codes.NO_VIEW_COPY, message, near, help="it takes the arguments of the view")
+        else:
+            help = f"add an entry for `{name}{_overload(view)}` of the same signature, tagged `view_copy`"
+            report.error(cross_codes.NO_VIEW_COPY, message, report.name(view), help=help)
+    if inplace is not None:
+        _check_inplace_view(view, inplace, report)
+
+
+def _overload(view: NativeFunction) -> str:
+    return f".{view.name.overload}" if view.name.overload else ""
+
+
+def _needs_copy(view: NativeFunction) -> bool:
+    """Whether functionalization needs a copying form: composite views come apart into others before."""
+    if view.has_composite_implicit or "inplace_view" in view.tags:
+        return False
+    return not view.name.base.endswith("_inverse")
+
+
+def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport) -> None:
+    if signature_key(view.schema) != signature_key(copy.schema, view_form=True):
+        message = f"view `{view.name}` is named as a copying form"
+        report.error(
+            cross_codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature")
+        )
+    elif not copy.name.base.endswith(("_copy", "_scatter")):
+        # Two functions of one name and kind are reported as such.
+        if copy.kind is not view.kind:
+            message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
+            also = report.other(view, "the view")
+            report.error(cross_codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
+    elif "view_copy" not in copy.tags:
+        message = f"`{copy.name}` is the copying form of view `{view.name}` and is not tagged `view_copy`"
+        also = report.other(view, "the view")
+        report.error(cross_codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
+
+
+def _check_inplace_view(view: NativeFunction, inplace: NativeFunction, report: CrossReport) -> None:
+    pairs = (
+        (view.has_composite_implicit, inplace.has_composite_implicit, "CompositeImplicitAutograd"),
+        (
+            view.has_composite_implicit_nested,
+            inplace.has_composite_implicit_nested,
+            "CompositeImplicitAutogradNestedTensor",
+        ),
+    )
+    for has_view, has_inplace, key in pairs:
+        if has_view and not has_inplace:
+            message = f"`{view.name}` has a kernel for {key}, its in-place form `{inplace.name}` has none"
+            also = report.other(view, "the view")
+            report.error(cross_codes.VIEW_COMPOSITE, message, report.name(inplace), also=also)

@@ -1,0 +1,50 @@
+"""Operator libraries beside PyTorch: files like `native_functions.yaml`, whose operators join the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright.dialects.native_functions import cross_codes
+from opwright.dialects.native_functions.loader import load_catalog
+from opwright.model.catalog import Catalog
+from opwright.model.native_function import NativeFunction
+from opwright.release.rules import Rules
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["load_libraries"]
+
+
+def load_libraries(
+    base: Catalog, files: Sequence[SourceFile], tags: SourceFile, sink: Diagnostics, rules: Rules
+) -> Catalog:
+    """The catalog with the operators of further files, which may be of any namespaces.
+
+    Each file is read by itself, so that two of them may have operators of one name in different namespaces. All faults
+    go to `sink`; entries at fault are missing, and of two entries for one overload the first is kept.
+    """
+    known = {(one.namespace, one.name.text): one for one in base.functions}
+    functions = list(base.functions)
+    for file in files:
+        for function in load_catalog(file, tags, sink, rules).functions:
+            earlier = known.setdefault((function.namespace, function.name.text), function)
+            if earlier is function:
+                functions.append(function)
+            else:
+                _report_twice(function, earlier, sink)
+    # What groups are for, kernels and their registrations, is each library's own affair.
+    return Catalog(tuple(functions), base.groups, base.view_groups, base.keys, base.tags)
+
+
+def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagnostics) -> None:
+    message = f"second entry for `{function.namespace}::{function.name.text}`"
+    also = (Label(_name_place(earlier), "first entry", False),)
+    sink.error(cross_codes.OVERLOAD_TWICE, message, _name_place(function), also=also)
+
+
+def _name_place(function: NativeFunction) -> Span:
+    """Where an entry says the operator's name; its beginning where the overload was made from another."""
+    entry, name = function.entry, function.name.text
+    start = max(entry.text.find(name), 0) + entry.start
+    return Span(entry.file, start, start + len(name))

@@ -1,0 +1,104 @@
+"""The whole way from `native_functions.yaml` and `tags.yaml` to the catalog."""
+
+from __future__ import annotations
+
+from opwright.dialects.native_functions import codes, cross_codes
+from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
+from opwright.dialects.native_functions.entry import load_entry
+from opwright.dialects.native_functions.entry_builder import Surroundings
+from opwright.dialects.native_functions.groups import grouped, grouped_by_view, view_families
+from opwright.dialects.native_functions.operations import gathered
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.dialects.native_functions.variants import add_variants
+from opwright.dialects.tags.loader import load_tags
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
+from opwright.model.native_function import NativeFunction
+from opwright.release.rules import Rules
+from opwright.schema.signature import signature_key
+from opwright.source.ahead import read_coming, read_tree
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.nodes import Mapping, Node, Sequence
+from opwright.source.text import SourceFile
+
+
+def load_catalog(
+    native: SourceFile,
+    tags: SourceFile,
+    sink: Diagnostics,
+    rules: Rules | None = None,
+    *,
+    ignored_keys: frozenset[DispatchKey] = frozenset(),
+) -> Catalog:
+    """The catalog of a release's operators.
+
+    `ignored_keys` are the dispatch keys that the run leaves out. All faults of both files go to `sink`; entries at
+    fault are then missing from the catalog, so pass the gate (`sink.raise_if_errors()`) before using it.
+    """
+    own = Diagnostics()
+    tags_root = _root(tags, own)
+    known_tags = {} if tags_root is None else load_tags(tags_root, own)
+    report = CrossReport(own)
+    around = Surroundings(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
+    loaded = _load_file(native, around, report, own)
+    report.functions = functions = without_repetitions(loaded or [], report)
+    check_names(functions, report)
+
+    keyed = [(one, signature_key(one.schema)) for one in functions]
+    operations = gathered(keyed, report)
+    tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
+    for operation in operations:
+        for made in add_variants(operation, tag_by_kind, report):
+            functions.append(made)
+            keyed.append((made, operation.key))
+    groups, view_groups = grouped(operations, report), grouped_by_view(view_families(keyed, report), report)
+    sink.extend(own)
+    return Catalog(
+        tuple(functions),
+        tuple(groups),
+        tuple(view_groups),
+        tuple(key for key in DISPATCH_KEYS if key not in ignored_keys),
+        known_tags,
+        None if loaded is None else report.absent,
+        is_sound=not own.has_errors,
+    )
+
+
+def _root(file: SourceFile, sink: Diagnostics) -> Node | None:
+    try:
+        return read_tree(file)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return None
+
+
+def _load_file(
+    file: SourceFile, around: Surroundings, report: CrossReport, sink: Diagnostics
+) -> list[NativeFunction] | None:
+    """The native functions of all sound entries; None where the file is no YAML, which then is the one fault told."""
+    try:
+        functions = _load_entries(read_coming(file), around, report)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return None
+    sink.extend(around.sink.since(0))
+    return functions
+
+
+def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list[NativeFunction]:
+    """The native functions of all sound entries."""
+    loaded: list[NativeFunction] = []
+    if not isinstance(root, Sequence):
+        around.sink.error(cross_codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        return loaded
+    for item in root:
+        if not isinstance(item, Mapping):
+            message = f"an entry is a mapping of fields, not {item.described}"
+            around.sink.error(codes.ENTRY_SHAPE, message, item.span)
+            continue
+        function = load_entry(item, around)
+        if function is None:
+            report.leave_out(item)
+        else:
+            loaded.append(function)
+    return loaded

@@ -1,0 +1,49 @@
+"""Operations: the overloads that share one signature, by what they do with their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from opwright.dialects.native_functions import cross_codes
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import SchemaKind
+from opwright.schema.signature import SignatureKey
+
+
+class Operation:
+    """All overloads of one signature, by kind, in the order in which they stand in the file.
+
+    `is_left_alone` tells that no missing forms are made for it.
+    """
+
+    __slots__ = ("is_left_alone", "key", "members")
+
+    def __init__(self, key: SignatureKey) -> None:
+        self.key: Final = key
+        self.members: Final[dict[SchemaKind, NativeFunction]] = {}
+        self.is_left_alone = False
+
+
+def gathered(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: CrossReport) -> list[Operation]:
+    """The operations that functions with their signatures belong to, in the order of their first overload.
+
+    Of two overloads of one signature and kind the second is reported, since nothing tells the two apart.
+    """
+    operations: dict[SignatureKey, Operation] = {}
+    for function, key in keyed:
+        operation = operations.get(key)
+        if operation is None:
+            operation = operations[key] = Operation(key)
+        earlier = operation.members.setdefault(function.kind, function)
+        if earlier is not function:
+            _report_same_signature(function, earlier, report)
+    return list(operations.values())
+
+
+def _report_same_signature(function: NativeFunction, earlier: NativeFunction, report: CrossReport) -> None:
+    message = f"`{function.name}` has the signature of `{earlier.name}`, and both are {function.kind.name}"
+    report.error(
+        cross_codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one")
+    )

@@ -1,0 +1,132 @@
+"""Where the rules between entries put their faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence as Row
+from typing import Final
+
+from opwright.dialects.native_functions.entry_builder import argument_span, dispatch_key_span, item_span, name_span
+from opwright.dialects.nearest import Difference
+from opwright.model.native_function import NativeFunction
+from opwright.schema.signature import base_of_operation, view_base_name
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.span import Span
+
+_OPERATOR: Final = re.compile(r"\s*((?:\w+::)*\w+)")
+
+
+class CrossReport:
+    """The sink of a file with what places need: the node of each function's entry.
+
+    The nodes are not kept while a file is loaded, for few runs have such a fault: then the file is read again. It also
+    knows which entries are left out since they have a fault of their own, so that what follows from their absence is
+    not reported: whoever mends the one fault would find the other gone. `functions` are those that are loaded, and
+    `faulty_delegates` those of them whose structured delegate has been reported.
+    """
+
+    __slots__ = ("_absent", "_entries", "_has_nameless", "_sink", "faulty_delegates", "functions")
+
+    def __init__(self, sink: Diagnostics) -> None:
+        self._sink: Final = sink
+        self._entries: dict[int, Mapping] | None = None
+        self._absent: Final[set[str]] = set()
+        self._has_nameless = False
+        self.functions: Row[NativeFunction] = ()
+        self.faulty_delegates: Final[set[NativeFunction]] = set()
+
+    def leave_out(self, node: Mapping) -> None:
+        """Takes down that an entry has a fault and is not loaded."""
+        func = node.get("func")
+        found = _OPERATOR.match(func.value) if isinstance(func, Scalar) else None
+        if found is not None:
+            self._absent.add(base_of_operation(found.group(1)))
+        else:
+            self._has_nameless = True
+
+    def repeat(self, function: NativeFunction) -> None:
+        """Takes down that a function has two entries, of which either may be the right one."""
+        self._absent.add(view_base_name(function.name.base))
+
+    @property
+    def absent(self) -> frozenset[str] | None:
+        """The base names of the operators whose entries are left out; None where one of them has no name."""
+        return None if self._has_nameless else frozenset(self._absent)
+
+    def concerns_absent(self, base: str) -> bool:
+        """Whether an entry that is left out has that base name, or is a copying form of it."""
+        return bool(self._absent) and view_base_name(base) in self._absent
+
+    def _entry(self, function: NativeFunction) -> Mapping:
+        """The node of a function's entry."""
+        if self._entries is None:
+            from opwright.source.yaml import load_yaml
+
+            root = load_yaml(function.entry.file)
+            items = root.items if isinstance(root, Sequence) else []
+            self._entries = {item.start: item for item in items if isinstance(item, Mapping)}
+        return self._entries[function.entry.start]
+
+    def name(self, function: NativeFunction) -> Span:
+        """Where the name of a function stands."""
+        return name_span(self._entry(function))
+
+    def key(self, function: NativeFunction, field: str) -> Span:
+        """Where the name of a field stands, or the function's own where the field is not given."""
+        found = self._entry(function).entry(field)
+        return self.name(function) if found is None else found[0].span
+
+    def value(self, function: NativeFunction, field: str) -> Span:
+        """Where the value of a field stands, or the function's name where the field is not given."""
+        found = self._entry(function).get(field)
+        return self.name(function) if found is None else found.span
+
+    def word(self, function: NativeFunction, field: str, word: str) -> Span:
+        """Where a word stands in the value of a field that is text or a list of texts."""
+        return item_span(self._entry(function), field, word)
+
+    def dispatch_key(self, function: NativeFunction, name: str) -> Span:
+        """Where the dispatch table of a function names a key."""
+        return dispatch_key_span(self._entry(function), name)
+
+    def kernel(self, function: NativeFunction, name: str) -> Span:
+        """Where the dispatch table of a function spells a kernel."""
+        table = self._entry(function).get("dispatch")
+        for _, value in table.entries if isinstance(table, Mapping) else ():
+            if isinstance(value, Scalar) and value.value == name:
+                return value.span
+        return self.name(function)
+
+    def returns(self, function: NativeFunction) -> Span:
+        """Where a function's returns stand."""
+        func = self._entry(function).get("func")
+        if not isinstance(func, Scalar):
+            return self.name(function)
+        arrow = func.value.rfind(") -> ")
+        return func.span_of(arrow + 5, len(func.value)) if arrow >= 0 else func.span
+
+    def argument(self, function: NativeFunction, text: str) -> Span:
+        """Where an argument of a function stands."""
+        return argument_span(self._entry(function), text)
+
+    def error(
+        self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()
+    ) -> None:
+        """Reports a fault."""
+        self._sink.error(code, message, at, label=label, help=help, also=also)
+
+    def difference(self, code: str, subject: str, difference: Difference, *, help: str) -> None:
+        """Reports that an overload does not fit to another one, at both places; `subject` says what follows from it."""
+        message = f"{subject}: {difference.words}"
+        self._sink.error(code, message, difference.place, help=help, also=(difference.other_label,))
+
+    def renamed(self, code: str, message: str, function: NativeFunction, other: NativeFunction) -> None:
+        """Reports that an overload lacks another one, which is there under a name that is spelt nearly the same."""
+        also = self.other(other, "the same arguments")
+        help = f"one of the two names may be misspelt: `{function.name.base}`, `{other.name.base}`"
+        self._sink.error(code, message, self.name(function), help=help, also=also)
+
+    def other(self, function: NativeFunction, text: str) -> tuple[Label, ...]:
+        """A second label that points to the name of another function."""
+        return (Label(self.name(function), text, primary=False),)

@@ -1,0 +1,186 @@
+"""What must hold between the fields of one entry."""
+
+from __future__ import annotations
+
+import keyword
+from functools import cache
+from typing import Final
+
+from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions.entry_builder import (
+    Draft,
+    argument_span,
+    dispatch_key_span,
+    item_span,
+    name_span,
+)
+from opwright.dialects.native_functions.type_rules import check_types
+from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
+from opwright.model.native_function import DeviceCheck, Kernel
+from opwright.schema.function import Argument, Arguments, FunctionSchema
+from opwright.source.diagnostic import did_you_mean
+from opwright.source.nodes import Scalar, Sequence
+
+_SEEDED: Final = "nondeterministic_seeded"
+_STRUCTURED_KEYS: Final = tuple(key for key in DISPATCH_KEYS if key.has_structured)
+
+#: It has `dropout` in its name, and sets up the state that others draw from.
+_UNSEEDED_DROPOUT: Final = frozenset(("_cudnn_init_dropout_state",))
+
+#: Arguments that were named before the rule.
+_KEYWORD_ARGUMENTS: Final = frozenset((
+    ("_has_compatible_shallow_copy_type", "from"), ("random_.from", "from"), ("uniform_", "from"),
+))  # fmt: skip
+_KEYWORDS: Final = frozenset(keyword.kwlist)
+
+#: Stateless random functions, whose numbers follow from the key that they are given.
+_KEYED_DRAWS: Final = "_philox_"
+
+#: What an argument says of the operator that has it: (is a generator, is named dropout).
+_ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
+
+#: The arguments that say neither.
+_TELLING_NOTHING: Final[set[Argument]] = set()
+
+
+def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]) -> None:
+    """Reports each rule between fields that an entry breaks."""
+    check_types(draft, schema)
+    if schema.arguments.out:
+        _check_out(draft)
+    elif schema.name.overload.endswith("out"):
+        _check_out_name(draft, schema)
+    if draft.structured or draft.structured_delegate is not None:
+        _check_structured(draft, schema, kernels)
+    if draft.structured_inherits is not None and not draft.structured:
+        message = "`structured_inherits` on a function that is not `structured: True`"
+        draft.fault(codes.INHERITS, message, draft.key_span("structured_inherits"))
+    if draft.precomputed is not None:
+        _check_precomputed(draft, schema)
+    for one in _keywords(schema.arguments):
+        if (schema.name.text, one.name) not in _KEYWORD_ARGUMENTS:
+            message = f"argument is named `{one.name}`, a keyword of Python"
+            draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, one.text))
+    if draft.manual_kernel_registration and draft.kernels is not None:
+        message = "`dispatch` has no effect beside `manual_kernel_registration`"
+        draft.fault(codes.MANUAL_DISPATCH, message, draft.key_span("dispatch"))
+    if draft.python_module is not None and draft.method:
+        message = "a function of a Python module cannot be a method"
+        draft.fault(codes.MODULE_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
+    if draft.cpp_no_default_args:
+        _check_no_defaults(draft, schema)
+    if draft.device_check is not DeviceCheck.NoCheck and schema.name.text.startswith("_foreach"):
+        at = draft.value_span("device_check") if draft.node.get("device_check") is not None else name_span(draft.node)
+        message = "`_foreach` functions take tensors on several devices"
+        draft.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
+    if _SEEDED not in tags and _draws_numbers(schema):
+        _report_seed(draft, schema)
+
+
+def _check_out(draft: Draft) -> None:
+    if draft.method or not draft.function:
+        message = "a function with out arguments has only the variant `function`"
+        draft.fault(codes.OUT_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
+    if draft.const_ref_mutables:
+        message = "`use_const_ref_for_mutable_tensors` on a function with out arguments"
+        draft.fault(codes.CONST_REF_OUT, message, draft.key_span("use_const_ref_for_mutable_tensors"))
+
+
+def _check_out_name(draft: Draft, schema: FunctionSchema) -> None:
+    """An overload that is named as an out one has its `out` marked as written to."""
+    overload = schema.name.overload
+    if overload != "out" and not overload.endswith("_out"):
+        return
+    for one in schema.arguments.keyword_only:
+        if one.name == "out" and one.annotation is None:
+            message = f"`out` of `{schema.name}` is not marked as written to"
+            help = f"write `{one.type.text}(a!) out`, and return `{one.type.text}(a!)`"
+            draft.fault(codes.UNMARKED_OUT, message, argument_span(draft.node, one.text), help=help)
+
+
+def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel]) -> None:
+    field = "structured" if draft.structured else "structured_delegate"
+    if draft.structured and draft.structured_delegate is not None:
+        message = "`structured` and `structured_delegate` on one function"
+        draft.fault(codes.STRUCTURED_BOTH, message, draft.key_span("structured_delegate"))
+    elif draft.structured and not schema.is_out:
+        help = "did you mean `structured_delegate`?"
+        draft.fault(codes.STRUCTURED_OUT, "`structured` stands on the out overload", draft.key_span(field), help=help)
+    elif draft.structured_delegate is not None and schema.is_out:
+        help = "did you mean `structured: True`?"
+        message = "an out overload does not delegate"
+        draft.fault(codes.DELEGATE_OUT, message, draft.key_span(field), help=help)
+    if not draft.device_guard:
+        message = "structured kernels have a device guard whatever `device_guard` says"
+        draft.fault(codes.STRUCTURED_GUARD, message, draft.value_span("device_guard"))
+    if draft.structured_delegate is not None:
+        for key in _STRUCTURED_KEYS:
+            if key in kernels:
+                message = f"kernel for `{key.name}` on a function that delegates to `{draft.structured_delegate}`"
+                draft.fault(codes.DELEGATE_DISPATCH, message, dispatch_key_span(draft.node, key.name))
+
+
+def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
+    if not draft.structured:
+        message = "`precomputed` on a function that is not `structured: True`"
+        draft.fault(codes.PRECOMPUTED_STRUCTURED, message, draft.key_span("precomputed"))
+    names = {one.name for one in schema.arguments.non_out}
+    lines = draft.node.get("precomputed")
+    for line in lines.items if isinstance(lines, Sequence) else ():
+        if isinstance(line, Scalar) and " -> " in line.value:
+            replaced = line.value.partition(" -> ")[0]
+            if replaced not in names:
+                message = f"the schema has no argument `{replaced}` to replace"
+                at = line.span_of(0, len(replaced))
+                draft.fault(codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
+
+
+def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
+    defaulted = {one.name for one in schema.arguments.all if one.default is not None}
+    for name in sorted(draft.cpp_no_default_args - defaulted):
+        message = f"the schema has no argument `{name}` with a default"
+        draft.fault(codes.NO_DEFAULT, message, item_span(draft.node, "cpp_no_default_args", name))
+
+
+@cache
+def _keywords(arguments: Arguments) -> tuple[Argument, ...]:
+    """The arguments that are named like keywords of Python; each list is looked at once, for all entries."""
+    return tuple([one for one in arguments.all if one.name in _KEYWORDS])
+
+
+def _facts(one: Argument) -> tuple[bool, bool]:
+    found = _ARGUMENT_FACTS.get(one)
+    if found is None:
+        found = _ARGUMENT_FACTS[one] = (one.type.is_generator_like, "dropout" in one.name)
+    return found
+
+
+def _tell_nothing(arguments: tuple[Argument, ...]) -> bool:
+    """Whether no argument is a generator or has a telling name; each is looked at once, for all entries."""
+    if _TELLING_NOTHING.issuperset(arguments):
+        return True
+    _TELLING_NOTHING.update([one for one in arguments if not any(_facts(one))])
+    return _TELLING_NOTHING.issuperset(arguments)
+
+
+def _draws_numbers(schema: FunctionSchema) -> bool:
+    """Whether the name or the arguments tell that the function draws random numbers."""
+    name = schema.name.text
+    arguments = schema.arguments
+    plain = _tell_nothing(arguments.all)
+    if "rand" in name and _KEYED_DRAWS not in name:
+        return True
+    if not plain and any(_facts(one)[0] for one in arguments.non_out):
+        return True
+    if "dropout" not in name and (plain or not any(_facts(one)[1] for one in arguments.all)):
+        return False
+    return "backward" not in name and schema.name.name not in _UNSEEDED_DROPOUT
+
+
+def _report_seed(draft: Draft, schema: FunctionSchema) -> None:
+    at = name_span(draft.node)
+    if "rand" not in schema.name.text and "dropout" not in schema.name.text:
+        telling = next((one for one in schema.arguments.all if any(_facts(one))), None)
+        at = at if telling is None else argument_span(draft.node, telling.text)
+    message = f"`{schema.name}` draws random numbers and is not tagged `{_SEEDED}`"
+    draft.fault(codes.SEED_TAG, message, at, help=f"add `tags: {_SEEDED}`")

@@ -1,0 +1,93 @@
+"""The field `ufunc_inner_loop`: the scalar functions that the loops of CPU and CUDA kernels are made from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.dialects.names import IDENTIFIER
+from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions.entry_builder import Draft, dispatch_key_span
+from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
+from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, UfuncKey, UfuncLoop
+from opwright.schema.function import FunctionSchema
+from opwright.source.diagnostic import did_you_mean
+from opwright.source.expect import KEY_REPEATED
+from opwright.source.nodes import Mapping, Node, Scalar
+
+_INTEGRAL: Final = ("Byte", "Char", "Int", "Long", "Short")
+_FLOATING: Final = ("Float", "Double")
+_COMPLEX: Final = ("ComplexFloat", "ComplexDouble")
+
+#: The names that stand for several dtypes.
+DTYPE_CLASSES: Final = {
+    "Integral": _INTEGRAL,
+    "Floating": _FLOATING,
+    "Complex": _COMPLEX,
+    "All": _INTEGRAL + _FLOATING,
+    "AllAndComplex": _INTEGRAL + _FLOATING + _COMPLEX,
+    "FloatingAndComplex": _FLOATING + _COMPLEX,
+}
+DTYPES: Final = (
+    "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble",
+    "Bool", "BFloat16", "Float8_e5m2", "Float8_e5m2fnuz", "Float8_e4m3fn", "Float8_e4m3fnuz", "Float8_e8m0fnu",
+)  # fmt: skip
+
+#: The keys for which an entry with loops gets kernels.
+_UFUNC_KEYS: Final = (CUDA, CPU)
+_LOOP_KEYS: Final = tuple(key.name for key in UfuncKey)
+_FORM: Final = "write `name (dtype, dtype class, ...)`, such as `add (AllAndComplex, BFloat16, Half)`"
+
+
+def read_ufunc(node: Node, draft: Draft) -> None:
+    """Reads one loop for all, or a mapping of loops by their place."""
+    loops: dict[UfuncKey, UfuncLoop] = {}
+    if isinstance(node, Scalar) and node.kind == "str":
+        _read_loop(node, UfuncKey.Generic, loops, draft)
+    elif isinstance(node, Mapping):
+        for key, value in node.entries:
+            if key.value not in UfuncKey.__members__:
+                help = did_you_mean(key.value, _LOOP_KEYS)
+                draft.fault(codes.UFUNC_KEY, f"unknown place of a loop, `{key.value}`", key.span, help=help)
+            elif UfuncKey[key.value] in loops:
+                draft.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
+            elif not isinstance(value, Scalar) or value.kind != "str":
+                draft.wrong_type(value, key.value, "text")
+            else:
+                _read_loop(value, UfuncKey[key.value], loops, draft)
+    else:
+        draft.wrong_type(node, "ufunc_inner_loop", "text or a mapping")
+    draft.ufunc = loops
+
+
+def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], draft: Draft) -> None:
+    text = scalar.value
+    name, _, rest = text.partition(" ")
+    if IDENTIFIER.fullmatch(name) is None or not (rest.startswith("(") and rest.endswith(")")):
+        draft.fault(codes.UFUNC_LOOP, f"`{text}` is no loop", scalar.span, help=_FORM)
+        return
+    dtypes: dict[str, None] = {}
+    start = len(name) + 2
+    for word in rest[1:-1].split(", "):
+        if word in DTYPE_CLASSES:
+            dtypes.update(dict.fromkeys(DTYPE_CLASSES[word]))
+        elif word in DTYPES:
+            dtypes[word] = None
+        else:
+            help = did_you_mean(word, (*DTYPE_CLASSES, *DTYPES))
+            draft.fault(
+                codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
+            )
+        start += len(word) + 2
+    loops[key] = UfuncLoop(key, name, tuple(dtypes))
+
+
+def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], draft: Draft, schema: FunctionSchema) -> None:
+    """Adds the kernels that the loops of an entry make."""
+    if not draft.structured:
+        draft.fault(codes.UFUNC_STRUCTURED, "only structured functions have loops", draft.key_span("ufunc_inner_loop"))
+    for key in _UFUNC_KEYS:
+        if key in kernels:
+            message = f"the loops make the kernel for `{key.name}`; `dispatch` names one too"
+            draft.fault(codes.UFUNC_DISPATCH, message, dispatch_key_span(draft.node, key.name))
+        else:
+            kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", NATIVE_NAMESPACE, True)

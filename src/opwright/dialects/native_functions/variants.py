@@ -1,0 +1,234 @@
+"""Synthesis of the overloads that entries leave to be made: out forms and functional forms.
+
+An operation, that is all overloads with one signature, gets an out overload where its `autogen` asks for one, and a
+functional overload where it has an out one and lacks the functional. Both call what is there: see the kernels in the
+emitters of composite functions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.dialects.native_functions import cross_codes
+from opwright.dialects.native_functions.operations import Operation
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
+from opwright.model.native_function import NATIVE_NAMESPACE, DeviceCheck, Kernel, NativeFunction
+from opwright.schema.annotation import annotation
+from opwright.schema.function import Argument, FunctionSchema, Return, SchemaKind, argument, argument_list, returned
+from opwright.schema.names import OperatorName, operator_name
+from opwright.schema.signature import plain_argument, signature, signature_key
+from opwright.schema.types import TENSOR
+
+#: Out overloads whose other forms have signatures of their own.
+_LONE_OUTS: Final = frozenset(("adaptive_avg_pool3d_backward.grad_input", "_slow_conv2d_backward.grad_input"))
+
+#: In-place overloads whose other forms have signatures of their own.
+_LONE_INPLACES: Final = frozenset(("polygamma_",))
+
+#: Functions that return no tensor, or nothing, so that there is nothing to write an out form for.
+_WITHOUT_OUT: Final = frozenset((
+    "_assert_async", "_assert_async.msg", "_assert_scalar", "_assert_tensor_metadata",
+    "_chunk_grad_outputs_efficient_attention", "_cslt_sparse_mm_search", "_cummax_helper", "_cummin_helper", "_dimI",
+    "_dimV", "_fused_sdp_choice", "_has_same_storage_numel", "_linalg_check_errors", "_local_scalar_dense",
+    "_nested_get_ragged_idx", "_nested_tensor_from_mask_left_aligned", "_nested_tensor_storage_offsets", "_nnz",
+    "_print", "_sink_tokens", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor", "_use_miopen_ctc_loss",
+    "_use_miopen_ctc_loss.Tensor", "_validate_compressed_sparse_indices", "allclose", "dense_dim", "equal",
+    "is_coalesced", "is_pinned", "is_same_size", "is_set_to", "q_per_channel_axis", "q_scale", "q_zero_point",
+    "qscheme", "record_stream", "sparse_dim", "sym_constrain_range", "sym_constrain_range_for_size",
+))  # fmt: skip
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+#: Tags that a synthesized overload takes over from the one it is made from.
+_INHERITED_TAGS: Final = frozenset(("nondeterministic_seeded", "view_copy", "pt2_compliant_tag"))
+
+#: The forms that a missing one is made from, the most telling first.
+_BASES: Final = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
+
+
+def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -> list[NativeFunction]:
+    """Adds the missing forms of an operation to it and gives them, the out form first.
+
+    `tag_by_kind` tells to tag out forms as such. What keeps a form from being made is reported.
+    """
+    members = operation.members
+    base = next((members[kind] for kind in _BASES if kind in members), None)
+    operation.is_left_alone = base is None or _is_left_alone(members)
+    if base is None or operation.is_left_alone or _is_lone(members, report):
+        return []
+    made: list[NativeFunction] = []
+    has_out = SchemaKind.out in members
+    if not has_out and not _can_have_out(base):
+        _check_has_tensor(base, report)
+    elif not has_out and any("out" in name.text for name in base.autogen):
+        made += _out_form(base, tag_by_kind, report)
+        has_out = bool(made)
+        operation.is_left_alone = not made
+    if has_out and SchemaKind.functional not in members:
+        made.append(_synthesized(base, _functional_schema(base.schema), False))
+    for function in made:
+        members[function.kind] = function
+        if signature_key(function.schema) != operation.key:
+            _report_misfit(base, f"its signature would be `{function.schema}`", report)
+    return made
+
+
+def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
+    """Whether an operation needs no other forms: it is bound by hand, a view, or made of other operations."""
+    functions = members.values()
+    for one in functions:
+        if one.is_view and one.name.name != "set_":
+            return True
+    if all(one.manual_cpp_binding for one in functions):
+        return True
+    return all(one.has_composite_implicit for one in functions) and not any("core" in one.tags for one in functions)
+
+
+def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> bool:
+    """Whether an operation has overloads that cannot be matched with others; only few may."""
+    inplace = members.get(SchemaKind.inplace)
+    if inplace is not None and inplace.name.text in _LONE_INPLACES:
+        return True
+    out = members.get(SchemaKind.out)
+    if out is None or len(members) > 1:
+        return False
+    if out.name.text not in _LONE_OUTS and not report.concerns_absent(out.name.base):
+        message = f"out overload `{out.name}` has no functional overload of the same signature"
+        near = nearest_overload(out, (one for one in report.functions if one.kind is not SchemaKind.out))
+        renamed = renamed_overload(out, report.functions)
+        if near is not None:
+            report.difference(cross_codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
+        elif renamed is not None:
+            report.renamed(cross_codes.LONE_OUT, message, out, renamed)
+        else:
+            help = f"add an entry for the functional overload of `{out.name.base}`"
+            report.error(cross_codes.LONE_OUT, message, report.name(out), help=help)
+    return True
+
+
+def _check_has_tensor(base: NativeFunction, report: CrossReport) -> None:
+    if base.name.text not in _WITHOUT_OUT:
+        message = f"`{base.name}` returns no tensor, so that there is nothing to make an out overload for"
+        at = report.returns(base)
+        report.error(
+            cross_codes.NO_TENSOR_RETURN, message, at, help="a function that is no tensor operation is not in aten"
+        )
+
+
+def _report_misfit(base: NativeFunction, reason: str, report: CrossReport) -> None:
+    message = f"no overload that fits can be made from `{base.name}`: {reason}"
+    report.error(cross_codes.VARIANT_MISFIT, message, report.name(base))
+
+
+def _can_have_out(base: NativeFunction) -> bool:
+    return base.kind is SchemaKind.inplace or any(one.type.is_tensor_like for one in base.schema.returns)
+
+
+def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> list[NativeFunction]:
+    """The out overload made from another; none where the alphabet is too short for its alias sets."""
+    schema = base.schema
+    if base.kind is SchemaKind.inplace:
+        return [_synthesized(base, _inplace_to_out(schema), tag_by_kind)]
+    if not all(one.type.is_tensor_like for one in schema.returns):
+        _report_misfit(base, "it returns tensors and other values", report)
+        return []
+    letters = _free_letters(schema)
+    if len(letters) < len(schema.returns):
+        _report_misfit(base, "it returns more than there are letters for alias sets", report)
+        return []
+    made = _returning_to_out(schema, letters, keep_annotations=base.kind is SchemaKind.mutable)
+    return [_synthesized(base, made, tag_by_kind)]
+
+
+def out_name(name: OperatorName) -> OperatorName:
+    """The name of the out overload that is made from an overload of that name."""
+    overload = f"{name.overload}_out" if name.overload else "out"
+    return operator_name(name.base, overload=overload, dunder=name.dunder)
+
+
+def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
+    """The out form that takes `self` unwritten, and writes to `out` what would be written to `self`."""
+    arguments = schema.arguments
+    self_arg = arguments.self_arg
+    assert self_arg is not None, "an in-place schema has self"
+    positional = tuple(plain_argument(one) if one is self_arg else one for one in arguments.positional)
+    out = argument("out", self_arg.type, None, self_arg.annotation)
+    return FunctionSchema(
+        out_name(schema.name), argument_list(positional, arguments.keyword_only, (out,)), schema.returns
+    )
+
+
+def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annotations: bool) -> FunctionSchema:
+    """The out form that writes each tensor of the returns to an out argument."""
+    arguments = schema.arguments
+    positional, keyword_only = arguments.positional, arguments.keyword_only
+    if not keep_annotations:
+        positional = tuple(plain_argument(one) for one in positional)
+        keyword_only = tuple(plain_argument(one) for one in arguments.pre_options + arguments.post_options)
+    outs, returns = _outs(schema, letters)
+    return FunctionSchema(out_name(schema.name), argument_list(positional, keyword_only, outs), returns)
+
+
+def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
+    """The out arguments for what a schema returns, and the returns that go with them.
+
+    They are returned again only where all of them are tensors, and none is a list.
+    """
+    all_tensors = all(one.type is TENSOR for one in schema.returns)
+    outs: list[Argument] = []
+    returns: list[Return] = []
+    for index, one in enumerate(schema.returns):
+        alias = annotation((letters[index],), True)
+        outs.append(argument("out" if len(schema.returns) == 1 else f"out{index}", one.type, None, alias))
+        if all_tensors:
+            returns.append(returned(None, one.type, alias))
+    return tuple(outs), tuple(returns)
+
+
+def _free_letters(schema: FunctionSchema) -> list[str]:
+    """The names for new alias sets.
+
+    Names in use are passed over only as far as they stand in alphabetical order in the schema. That is what PyTorch
+    does, so that its registered schemas are met to the letter.
+    """
+    used = [name for one in schema.arguments.all if one.annotation is not None for name in one.annotation.before]
+    free: list[str] = []
+    position = 0
+    for letter in _LETTERS:
+        if letter in used[position:]:
+            position = used.index(letter, position) + 1
+        else:
+            position = len(used)
+            free.append(letter)
+    return free
+
+
+def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
+    """The functional form: nothing is written, and what was written is returned."""
+    plain = signature(schema, keep_return_names=True)
+    name = schema.name
+    mutable = schema.kind is SchemaKind.mutable
+    made = operator_name(name.base, overload=name.overload, dunder=name.dunder, functional_overload=mutable)
+    return FunctionSchema(made, plain.arguments, plain.returns)
+
+
+def _synthesized(base: NativeFunction, schema: FunctionSchema, tag_by_kind: bool) -> NativeFunction:
+    kernel = schema.name.unambiguous if schema.kind is SchemaKind.out else schema.name.name
+    if base.schema.has_symint:
+        kernel += "_symint"
+    tags = base.tags & _INHERITED_TAGS | {"generated"}
+    return NativeFunction(
+        namespace=base.namespace,
+        schema=schema,
+        entry=base.entry,
+        kernels={COMPOSITE_EXPLICIT: Kernel(COMPOSITE_EXPLICIT, kernel, NATIVE_NAMESPACE, False)},
+        device_check=DeviceCheck.NoCheck,
+        device_guard=False,
+        const_ref_mutables=base.const_ref_mutables,
+        tags=tags | {"out"} if tag_by_kind else tags,
+        is_synthesized=True,
+        is_abstract=base.is_abstract,
+        has_ignored_kernels=base.needs_derivative,
+    )

@@ -1,0 +1,210 @@
+"""Selections of operators: from a file, and from names on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from opwright.dialects.selection import codes
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey, key_named
+from opwright.model.selection import SelectedOperator, Selection, qualified_name
+from opwright.source.ahead import read_tree
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.text import SourceFile
+
+__all__ = [
+    "check_selection",
+    "check_static_backends",
+    "load_backends",
+    "load_operator_names",
+    "load_selection",
+    "selection_of_names",
+]
+
+#: The names of the dispatch keys that may have kernels.
+_BACKENDS: Final = tuple(key.name for key in DISPATCH_KEYS)
+
+#: Backend -> the flag without which a run leaves out its dispatch keys.
+_FLAGS_OF_BACKENDS: Final = {"MPS": "--mps", "XPU": "--xpu", "MTIA": "--mtia"}
+
+_FIELDS: Final = (
+    "include_all_operators",
+    "include_all_non_op_selectives",
+    "operators",
+    "kernel_metadata",
+    "et_kernel_metadata",
+    "custom_classes",
+    "build_features",
+    "debug_info",
+)
+_OPERATOR_FIELDS: Final = ("is_root_operator", "is_used_for_training", "include_all_overloads", "debug_info", "name")
+
+
+def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> Selection:
+    """The selection of base names such as `aten::add`: all their overloads, as roots."""
+    operators = {name: SelectedOperator(name, for_training=for_training) for name in names}
+    return Selection(everything=False, operators=operators)
+
+
+def load_operator_names(file: SourceFile, sink: Diagnostics) -> tuple[str, ...]:
+    """The names that a file lists; faults go to `sink`."""
+    return _texts(read_tree(file), "the list of operators", sink)
+
+
+def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
+    """The selection that a file describes; faults go to `sink`."""
+    root = read_tree(file)
+    if not isinstance(root, Mapping):
+        sink.error(codes.SELECTION_SHAPE, f"a selection is a mapping, this file is {root.described}", root.span)
+        return Selection(everything=False)
+    _check_fields(root, _FIELDS, "a selection", sink)
+    return Selection(
+        everything=_flag(root, "include_all_operators", False, sink),
+        everything_else=_flag(root, "include_all_non_op_selectives", False, sink),
+        operators=_operators(root.get("operators"), sink),
+        kernel_dtypes=_lists(root.get("kernel_metadata"), "`kernel_metadata`", sink),
+        edge_kernels=_lists(root.get("et_kernel_metadata"), "`et_kernel_metadata`", sink),
+        custom_classes=frozenset(_texts(root.get("custom_classes"), "`custom_classes`", sink)),
+        build_features=frozenset(_texts(root.get("build_features"), "`build_features`", sink)),
+        debug_info=_texts(root.get("debug_info"), "`debug_info`", sink),
+    )
+
+
+def _check_fields(mapping: Mapping, known: tuple[str, ...], what: str, sink: Diagnostics) -> None:
+    check_unique_keys(mapping, sink)
+    for key, _ in mapping.entries:
+        if key.value not in known:
+            message = f"{what} has no field `{key.value}`"
+            sink.error(codes.SELECTION_FIELD, message, key.span, help=did_you_mean(key.value, known))
+
+
+def _flag(mapping: Mapping, field: str, default: bool, sink: Diagnostics) -> bool:
+    node = mapping.get(field)
+    found = None if node is None else expect_boolean(node, f"`{field}`", sink)
+    return default if found is None else found
+
+
+def _operators(node: Node | None, sink: Diagnostics) -> dict[str, SelectedOperator]:
+    mapping = None if node is None else expect_mapping(node, "`operators`", sink)
+    if mapping is None:
+        return {}
+    check_unique_keys(mapping, sink)
+    operators: dict[str, SelectedOperator] = {}
+    for name, value in mapping.entries:
+        fields = expect_mapping(value, f"operator `{name.value}`", sink)
+        if fields is not None:
+            operators[name.value] = _operator(name, fields, sink)
+    return operators
+
+
+def _operator(name: Scalar, fields: Mapping, sink: Diagnostics) -> SelectedOperator:
+    _check_fields(fields, _OPERATOR_FIELDS, "a selected operator", sink)
+    return SelectedOperator(
+        name.value,
+        is_root=_flag(fields, "is_root_operator", True, sink),
+        for_training=_flag(fields, "is_used_for_training", True, sink),
+        all_overloads=_flag(fields, "include_all_overloads", True, sink),
+        debug_info=_texts(fields.get("debug_info"), "`debug_info`", sink),
+        place=name.span,
+    )
+
+
+def _lists(node: Node | None, what: str, sink: Diagnostics) -> dict[str, tuple[str, ...]]:
+    mapping = None if node is None else expect_mapping(node, what, sink)
+    if mapping is None:
+        return {}
+    return {key.value: _texts(value, f"{what} of `{key.value}`", sink) for key, value in mapping.entries}
+
+
+def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
+    """The items of a list as texts; numbers and such are taken as they are written."""
+    sequence = None if node is None else expect_sequence(node, what, sink)
+    if sequence is None:
+        return ()
+    for item in sequence.items:
+        if not isinstance(item, Scalar):
+            sink.error(codes.SELECTION_SHAPE, f"an item of {what} is {item.described}, not a text", item.span)
+    return tuple(item.value for item in sequence.items if isinstance(item, Scalar))
+
+
+def check_selection(
+    selection: Selection, catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False, boxed: bool = False
+) -> None:
+    """Report selected operators that do not exist: errors, or warnings where `tolerant`.
+
+    With `boxed`, operators may be named as their boxed functions are: in namespace `aten`, whatever their own. Names of
+    namespaces that no loaded operator has are only noted, all together.
+    """
+    if selection.everything and not selection.operators:
+        return
+    known = {qualified_name(function) for function in catalog.functions}
+    if boxed:
+        known |= {f"aten::{function.name}" for function in catalog.functions}
+    known |= {name.partition(".")[0] for name in known}
+    names: dict[str, set[str]] = {}
+    for name in known:
+        namespace, _, base = name.partition("::")
+        names.setdefault(namespace, set()).add(base)
+    report = sink.warning if tolerant else sink.error
+    elsewhere = 0
+    for operator in selection.operators.values():
+        namespace, colons, _ = operator.name.partition("::")
+        if colons and namespace not in names:
+            elsewhere += 1
+        elif operator.name not in known and not catalog.may_lack(operator.name):
+            help = _nearest(operator.name, names)
+            report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=help)
+    if elsewhere:
+        subject = (
+            "one selected operator is of a namespace"
+            if elsewhere == 1
+            else f"{elsewhere} selected operators are of namespaces"
+        )
+        sink.note(codes.SELECTED_ELSEWHERE, f"{subject} that no loaded file declares; nothing is made for them")
+
+
+def _nearest(name: str, names: dict[str, set[str]]) -> str:
+    """The hint for a name that does not exist: the nearest one of its namespace, `aten` where it has none.
+
+    `names` are those of each namespace.
+    """
+    namespace, colons, base = name.rpartition("::")
+    if not colons:
+        namespace = "aten"
+    own = names.get(namespace, set())
+    if base in own:
+        return f"did you mean `{namespace}::{base}`?"
+    return did_you_mean(base, own).replace("`", f"`{namespace}::", 1)
+
+
+def check_static_backends(
+    backends: Iterable[DispatchKey], catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False
+) -> None:
+    """Report backends of static calls that have no kernels in the run: errors, or warnings where `tolerant`."""
+    report = sink.warning if tolerant else sink.error
+    for key in backends:
+        if not catalog.kernels.get(key):
+            flag = _FLAGS_OF_BACKENDS.get(key.backend)
+            help = f"give `{flag}` as well" if flag is not None and key in DISPATCH_KEYS else ""
+            report(codes.STATIC_WITHOUT_KERNELS, f"no operator of this run has a kernel for `{key.name}`", help=help)
+
+
+def load_backends(
+    names: Iterable[str],
+    sink: Diagnostics,
+    *,
+    tolerant: bool = False,
+    known: Sequence[str] = _BACKENDS,
+) -> tuple[DispatchKey, ...]:
+    """The dispatch keys of those names; those that are not `known` are errors, or warnings where `tolerant`."""
+    report = sink.warning if tolerant else sink.error
+    found = []
+    for name in names:
+        if name in known:
+            found.append(key_named(name))
+        else:
+            report(codes.UNKNOWN_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, known))
+    return tuple(found)

@@ -1,0 +1,3 @@
+"""`tags.yaml`: the tags that entries of `native_functions.yaml` may have."""
+
+from __future__ import annotations

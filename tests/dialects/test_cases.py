@@ -1,0 +1,56 @@
+"""Each rule has its case, each case its faults at their places, and the reference agrees on what is a fault."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.dialects.native_functions import codes, cross_codes
+from opwright.source.codes import all_codes
+from tests.dialects.cases import FOLDER, Case, load_cases
+from tests.dialects.loading import TAGS, found_faults, load_text
+
+ENTRY_FILES = sorted(path.name for path in FOLDER.glob("*.yaml") if path.name != "tags_file.yaml")
+ENTRY_CASES = [case for file in ENTRY_FILES for case in load_cases(file)]
+TAG_CASES = load_cases("tags_file.yaml")
+PROGRAM = Path(__file__).with_name("reference_refusals.py")
+
+
+@pytest.mark.parametrize("case", ENTRY_CASES, ids=lambda case: case.name)
+def test_faults_of_entries_stand_at_their_places(case: Case) -> None:
+    """What is found in a document is what its comments mark, to the column."""
+    _, sink = load_text(case.text)
+    assert found_faults(sink) == case.faults, [str(one) for one in sink.sorted()]
+
+
+@pytest.mark.parametrize("case", TAG_CASES, ids=lambda case: case.name)
+def test_faults_of_tags_stand_at_their_places(case: Case) -> None:
+    """What is found in a file of tags is what its comments mark, to the column."""
+    _, sink = load_text("[]", case.text)
+    assert found_faults(sink) == case.faults, [str(one) for one in sink.sorted()]
+
+
+def test_every_code_has_a_case() -> None:
+    """Each code of entries and of rules between entries is marked in a case, or tested for the file as a whole."""
+    registered = {row.code for row in all_codes()}
+    used = {code for module in (codes, cross_codes) for code in vars(module).values() if isinstance(code, str)}
+    marked = {code for case in (*ENTRY_CASES, *TAG_CASES) for _, _, _, code in case.faults}
+    assert (registered & used) - marked == {"E0401"}
+
+
+@pytest.mark.parametrize(("cases", "argument"), [(ENTRY_CASES, TAGS), (TAG_CASES, "--tags")], ids=["entries", "tags"])
+def test_the_reference_agrees(cases: list[Case], argument: str) -> None:
+    """The reference refuses what has a fault, unless the case says that it is silent, and accepts the rest."""
+    texts = json.dumps([case.text for case in cases])
+    command = [sys.executable, str(PROGRAM), argument]
+    answer = subprocess.run(command, input=texts, capture_output=True, text=True, check=True)
+    other = [
+        f"{case.name}: {case.title} {refusal}"
+        for case, refusal in zip(cases, json.loads(answer.stdout), strict=True)
+        if (refusal is not None) != (bool(case.faults) and not case.is_silent)
+    ]
+    assert not other, "\n".join(other)

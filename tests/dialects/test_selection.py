@@ -1,0 +1,68 @@
+"""Selected operators that do not exist are reported with the nearest one of their namespace."""
+
+from __future__ import annotations
+
+import pytest
+
+from opwright.dialects.selection.loader import check_selection, load_selection, selection_of_names
+from opwright.source.diagnostic import Diagnostics, Severity
+from opwright.source.text import SourceFile
+from tests.dialects.loading import load_text
+
+ENTRIES = (
+    "- func: add.Tensor(Tensor self, Tensor other) -> Tensor\n"
+    "- func: t(Tensor self) -> Tensor\n"
+    "- func: shed::prune(Tensor self) -> Tensor\n"
+)
+
+
+def reported(*names: str, tolerant: bool = False) -> list[tuple[Severity, str, str]]:
+    """What a selection of names gives: severity, message and help."""
+    catalog, _ = load_text(ENTRIES)
+    sink = Diagnostics()
+    check_selection(selection_of_names(names), catalog, sink, tolerant=tolerant)
+    return [(one.severity, one.message, one.help) for one in sink.sorted()]
+
+
+@pytest.mark.parametrize(
+    ("name", "help"),
+    [
+        ("aten::addd", "did you mean `aten::add`?"),
+        ("add", "did you mean `aten::add`?"),
+        ("shed::prun", "did you mean `shed::prune`?"),
+        ("3", ""),
+        ("", ""),
+    ],
+)
+def test_a_name_that_does_not_exist(name: str, help: str) -> None:
+    """It is an error, or a warning in the programs that take PyTorch's flags."""
+    message = f"there is no operator `{name}`"
+    assert reported(name) == [(Severity.ERROR, message, help)]
+    assert reported(name, tolerant=True) == [(Severity.WARNING, message, help)]
+
+
+def test_other_namespaces_are_noted_together() -> None:
+    """What no loaded file declares is implemented elsewhere."""
+    assert [(one[0], one[1].partition(" that ")[0]) for one in reported("prim::a", "prim::b", "aten::t")] == [
+        (Severity.NOTE, "2 selected operators are of namespaces")
+    ]
+    assert reported("prim::a")[0][1].startswith("one selected operator is of a namespace ")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[]\n", (1, 1)),
+        ("operators: 3\n", (1, 12)),
+        ("operators:\n  aten::t: 5\n", (2, 12)),
+        ("operators:\n  aten::t: {is_root: true}\n", (2, 13)),
+        ("operator: {}\n", (1, 1)),
+        ("include_all_operators: maybe\n", (1, 24)),
+        ("custom_classes: {a: b}\n", (1, 17)),
+    ],
+)
+def test_a_selection_of_the_wrong_shape(text: str, place: tuple[int, int]) -> None:
+    """Each fault stands at its place in the file."""
+    sink = Diagnostics()
+    load_selection(SourceFile("selection.yaml", text), sink)
+    assert [(one.place.line, one.place.column) for one in sink.sorted() if one.place is not None] == [place]

@@ -1,0 +1,70 @@
+"""The types that loading accepts are those that C++ code can be made for: all of them, and no others."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from opwright.build.outputs import outputs_of
+from opwright.convention import cpp
+from opwright.convention.types import NoCppType, returns_type
+from opwright.cpp.translation import Untranslatable, translate
+from opwright.dialects.native_functions import rules
+from opwright.dialects.native_functions.type_rules import is_argument_type, is_return_type
+from opwright.emit.registry import emitters
+from opwright.schema import parse_type
+from opwright.schema.types import BASE_TYPES
+from tests.dialects.loading import load_text
+from tests.emit.emitting import job_of
+
+CLASS = "__torch__.torch.classes.rnn.Cell"
+SUFFIXES = ["".join(parts) for depth in range(4) for parts in product(("?", "[]", "[2]"), repeat=depth)]
+TYPES = [parse_type(base + suffix) for base in (*BASE_TYPES, CLASS) for suffix in SUFFIXES]
+FAMILIES = ("headers", "sources", "declarations_yaml")
+
+
+def entries(schemas: list[str]) -> str:
+    """A text of entries, each with both variants and a kernel for the CPU."""
+    return "".join(f"- func: {one}\n  variants: function, method\n  dispatch: {{CPU: cpu}}\n" for one in schemas)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_accepted_can_be_emitted(family: str) -> None:
+    """Every emitter has code for every argument and return that loading lets pass."""
+    takers = [f"_take{n}(Tensor self, {one} x) -> Tensor" for n, one in enumerate(TYPES) if is_argument_type(one)]
+    givers = [f"give{n}(Tensor self) -> (Tensor, {one})" for n, one in enumerate(TYPES) if is_return_type(one)]
+    seeded = [one for one in takers if "Generator" in one]
+    plain = [one for one in takers if "Generator" not in one]
+    text = entries([*plain, *givers]) + "".join(
+        f"{entry}  tags: nondeterministic_seeded\n" for entry in map(entries, ([one] for one in seeded))
+    )
+    job = job_of(text)
+    for emitter in emitters(job, [family]):
+        for output in outputs_of(emitter, job):
+            if callable(output.slots):
+                assert output.slots() is not None
+
+
+def test_what_is_refused_has_no_code() -> None:
+    """An argument or return that loading refuses has no C++ type, or no way from its plain form to its symbolic one."""
+    for one in TYPES:
+        if not is_argument_type(one):
+            with pytest.raises((NoCppType, Untranslatable)):
+                emit_call(f"take(Tensor self, {one} x) -> Tensor")
+        if not is_return_type(one):
+            with pytest.raises(NoCppType):
+                emit_call(f"give(Tensor self) -> (Tensor, {one})")
+
+
+def emit_call(schema: str) -> None:
+    """Makes the call of a function's symbolic form from its plain form, whatever loading says of its types."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "check_types", lambda *_: None)
+        catalog, sink = load_text(f"- func: {schema}\n")
+    sink.raise_if_errors()
+    function = catalog.functions[0]
+    returns_type(function.schema.returns)
+    forms = cpp.function_signatures(function).all()
+    for given, wanted in product(forms, forms):
+        translate(given.bindings, wanted.bindings)
