@@ -29,7 +29,8 @@ class _WatchedJob:
     """A job that notices when more of it is looked at than what its token says: options, rules, selection."""
 
     __slots__ = (
-        "_job", "native_aot", "options", "registration_text", "rules", "selection", "static_backends", "was_searched",
+        "_job", "native_aot", "options", "registration_text", "read", "rules", "selection", "static_backends",
+        "was_searched",
     )  # fmt: skip
 
     def __init__(self, job: Job) -> None:
@@ -40,6 +41,8 @@ class _WatchedJob:
         self.native_aot = job.native_aot
         self.static_backends = job.static_backends
         self.registration_text = job.registration_text
+        # What emitters declare that they read is part of the job's token.
+        self.read = job.read
         self.was_searched = False
 
     def __getattr__(self, name: str) -> object:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
 from opwright.emit.aten import codes
-from opwright.emit.emitter import Job, per_job
+from opwright.emit.emitter import FragmentContext, Job, per_job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
     CPU,
@@ -174,9 +174,9 @@ def kernel_signature(function: NativeFunction, kernel: Kernel, *, external: bool
 _DIRECTLY_CALLED: Final = frozenset((CPU, CUDA, META, MPS, XPU, MTIA, *map(key_named, ("SparseMPS", "SparseCsrMPS"))))
 
 
-def has_functions_header(key: DispatchKey, job: Job) -> bool:
+def has_functions_header(key: DispatchKey, context: FragmentContext) -> bool:
     """Whether the run writes `{Key}Functions.h`."""
-    return key in _DIRECTLY_CALLED or key.is_composite or key in job.options.static_dispatch
+    return key in _DIRECTLY_CALLED or key.is_composite or key in context.options.static_dispatch
 
 
 @per_job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.convention import dispatcher, native
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 
@@ -44,7 +44,7 @@ C10_ALWAYS_INLINE
 """
 
 
-def _fragment(function: NativeFunction, job: Job) -> Slots:
+def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     kernel = native.name(function.schema)
     return {
         "ops_headers": (f"#include <ATen/ops/{function.root_name}_ops.h>",),

@@ -14,7 +14,7 @@ from opwright.convention import dispatcher, native
 from opwright.cpp.binding import Given
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import NO_SLOTS
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
@@ -151,7 +151,7 @@ def _units(job: Job) -> list[ViewGroup | NativeFunctionsGroup]:
     ]
 
 
-def _fragment(unit: ViewGroup | NativeFunctionsGroup, job: Job) -> Slots:
+def _fragment(unit: ViewGroup | NativeFunctionsGroup, context: FragmentContext) -> Slots:
     if isinstance(unit, ViewGroup):
         kernel = view_copy_kernel(unit)
         copies = NO_SLOTS if kernel is None else {_VIEW_COPIES: [kernel]}

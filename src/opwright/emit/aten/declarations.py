@@ -14,7 +14,7 @@ from opwright.cpp import types as ctypes
 from opwright.cpp.binding import Binding
 from opwright.emit.aten.units import overloads
 from opwright.emit.aten.yaml_text import name_scalar, scalar, text_scalar
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import OptionalType, Type
@@ -192,7 +192,7 @@ def entry(function: NativeFunction) -> str:
 """
 
 
-def _fragment(function: NativeFunction, job: Job) -> Slots:
+def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"text": (entry(function),)}
 
 

@@ -10,16 +10,16 @@ from opwright.cpp import namespaces
 from opwright.emit.aten import direct, exports
 from opwright.emit.aten.backend import Backend, Unit, Wrapped, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.native_function import NATIVE_NAMESPACE
 
 Root: TypeAlias = tuple[str, Sequence[Wrapped]]
 """A root name with its units that one backend wraps."""
 
 
-def declarations(wrapped: Iterable[Wrapped], backend: Backend, job: Job) -> list[str]:
+def declarations(wrapped: Iterable[Wrapped], backend: Backend, context: FragmentContext) -> list[str]:
     """The declarations for the overloads that get a wrapper."""
-    macro = exports.key_macro(backend.key, job.rules)
+    macro = exports.key_macro(backend.key, context.rules)
     return [direct.declarations(function, macro) for _, ways in wrapped for function, _ in ways]
 
 
@@ -31,8 +31,8 @@ def _roots(backend: Backend, job: Job) -> list[Root]:
     return list(found.items())
 
 
-def _header(backend: Backend, root: Root, job: Job) -> Slots:
-    return {"dispatch_namespaced_declarations": declarations(root[1], backend, job)}
+def _header(backend: Backend, root: Root, context: FragmentContext) -> Slots:
+    return {"dispatch_namespaced_declarations": declarations(root[1], backend, context)}
 
 
 def _namespace(backend: Backend, job: Job) -> Slots:

@@ -18,7 +18,7 @@ from opwright.cpp.translation import translate
 from opwright.cpp.types import CType
 from opwright.emit.aten.view_meta import creation, operator_includes, view_group_includes, view_meta
 from opwright.emit.checks import NOT_FUNCTIONALIZED
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.rules import Rules
@@ -459,13 +459,13 @@ def _includes(unit: Unit) -> list[str]:
     return operator_includes(unit.functions() if isinstance(unit, NativeFunctionsGroup) else [unit])
 
 
-def _fragment(unit: Unit, job: Job) -> Slots:
-    if not job.selection.everything:
+def _fragment(unit: Unit, context: FragmentContext) -> Slots:
+    if not context.selection.everything:
         return {"ops_headers": _includes(unit)}
     return {
         "ops_headers": _includes(unit),
-        "func_definitions": definitions(unit, job.rules),
-        "func_registrations": [registration(one) for one in registered(unit, job.rules)],
+        "func_definitions": definitions(unit, context.rules),
+        "func_registrations": [registration(one) for one in registered(unit, context.rules)],
     }
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from opwright.convention import cpp, dispatcher
 from opwright.convention.derived import per_function
 from opwright.cpp.translation import translate
-from opwright.emit.aten.static_dispatch import operator_headers
+from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
 from opwright.emit.aten.units import Root, includes, overloads, roots, whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 
@@ -50,9 +50,9 @@ namespace symint {{
     return "".join(made)
 
 
-def _root_header(root: Root, job: Job) -> Slots:
+def _root_header(root: Root, context: FragmentContext) -> Slots:
     name, functions = root
-    backends = job.static_backends
+    backends = context.read(STATIC_BACKENDS)
     return {
         "static_dispatch_ops_headers": [line for one in functions for line in operator_headers(one, backends)]
         if backends
@@ -62,7 +62,7 @@ def _root_header(root: Root, job: Job) -> Slots:
     }
 
 
-def _declarations(function: NativeFunction, job: Job) -> Slots:
+def _declarations(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"Functions_declarations": (definition(function),)}
 
 
@@ -92,6 +92,7 @@ def _per_operator() -> list[AnyEmitter]:
             folder="ops",
             units=roots,
             fragment=_root_header,
+            reads=(STATIC_BACKENDS,),
             layout=FilePerUnit(lambda root: f"{root[0]}.h"),
         ),
         whole_file(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from opwright.convention import structured
 from opwright.emit.aten.backend import units_by_root
 from opwright.emit.aten.units import includes, whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
 
 Root: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
@@ -75,7 +75,7 @@ def _roots(job: Job) -> list[Root]:
     return found
 
 
-def _header(root: Root, job: Job) -> Slots:
+def _header(root: Root, context: FragmentContext) -> Slots:
     return {"meta_function_declarations": [meta_class(group) for group in root[1]]}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from opwright.convention import cpp, dispatcher
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import methods, whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 
-def method_slots(function: NativeFunction, job: Job) -> Slots:
+def method_slots(function: NativeFunction, context: FragmentContext) -> Slots:
     """The declarations and definitions of the overload's methods."""
     wanted = dispatcher.signature(function).bindings
     operator = function.name.unambiguous

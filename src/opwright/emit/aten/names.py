@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.emit.aten.units import overloads, whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 #: Spellings of operators in C++, which no symbol can have.
@@ -33,7 +33,7 @@ def _symbols(namespace: str, names: Iterable[str]) -> str:
     return " \\\n".join([f"_({namespace}, {name})" for name in sorted(names)])
 
 
-def listed(function: NativeFunction, job: Job) -> Slots:
+def listed(function: NativeFunction, context: FragmentContext) -> Slots:
     """The overload in the list of operators that are PyTorch's own."""
     return {"aten_ops": (f'{{"aten::{function.name.name}", "{function.name.overload}"}},',)}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from opwright.convention import structured
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
@@ -24,9 +24,23 @@ def _kernels(job: Job) -> Mapping[tuple[DispatchKey, NativeFunction], NativeAotK
     return {(one.key, one.group.functional): one for one in ordered}
 
 
-def kernel_for(group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> NativeAotKernel | None:
+#: The kernels compiled ahead of time that structured wrappers try first.
+NATIVE_AOT_KERNELS: Final[DeclaredRead[Mapping[tuple[DispatchKey, NativeFunction], NativeAotKernel]]] = DeclaredRead(
+    "native_aot_kernels",
+    _kernels,
+    # A fragment looks up the functional overload of its own unit, so the overload's name identifies it here.
+    lambda kernels: tuple(
+        [
+            (key.name, function.namespace, function.name.text, kernel.operator, kernel.unconditional)
+            for (key, function), kernel in kernels.items()
+        ]
+    ),
+)
+
+
+def kernel_for(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> NativeAotKernel | None:
     """The kernel to try for an operation under a key, if one is declared."""
-    return _kernels(job).get((key, group.functional)) if job.native_aot else None
+    return context.read(NATIVE_AOT_KERNELS).get((key, group.functional))
 
 
 def has_kernels(key: DispatchKey, job: Job) -> bool:
@@ -65,14 +79,14 @@ if (!({"!" if kernel.unconditional else ""}at::globalContext().{gate} && \
 {stub}.is_device_supported({device}) && {stub}({device}, {arguments}))) {{ op.impl({arguments}); }}"""
 
 
-def _declaration(kernel: NativeAotKernel, job: Job) -> Slots:
+def _declaration(kernel: NativeAotKernel, context: FragmentContext) -> Slots:
     parameters = ", ".join([one.declaration for one in structured.impl_arguments(kernel.group)])
     function = f"{kernel.identifier}_aot_fn"
     text = f"using {function} = bool (*)({parameters});\nDECLARE_DISPATCH({function}, {kernel.stub})\n"
     return {"native_aot_stub_declarations": [text]}
 
 
-def _definition(kernel: NativeAotKernel, job: Job) -> Slots:
+def _definition(kernel: NativeAotKernel, context: FragmentContext) -> Slots:
     text = f"DEFINE_DISPATCH({kernel.stub});\nREGISTER_NO_CPU_DISPATCH({kernel.stub})\n"
     return {"native_aot_stub_definitions": [text]}
 

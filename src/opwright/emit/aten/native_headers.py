@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from opwright.convention import structured
 from opwright.cpp import namespaces
 from opwright.emit.aten import exports
 from opwright.emit.aten.backend import Unit, kernel_signature, members, units_by_root
 from opwright.emit.aten.units import includes, whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.release.rules import Rules
@@ -83,9 +82,9 @@ def _add(block: _Block, word: str, macro: str, body: str, rules: Rules) -> None:
         block[name] = whole
 
 
-def structured_class(group: NativeFunctionsGroup, kernel: Kernel, job: Job) -> str:
+def structured_class(group: NativeFunctionsGroup, kernel: Kernel, context: FragmentContext) -> str:
     """The declaration of a structured kernel: a class with the method `impl`, derived from that with `meta`."""
-    return f"struct {exports.class_macro(kernel, job.rules)} {_class_body(group, kernel)}"
+    return f"struct {exports.class_macro(kernel, context.rules)} {_class_body(group, kernel)}"
 
 
 def _class_body(group: NativeFunctionsGroup, kernel: Kernel) -> str:
@@ -101,12 +100,18 @@ def _roots(job: Job) -> list[Root]:
     return list(units_by_root(job).items())
 
 
-def _header(ranks: Mapping[DispatchKey, int], root: Root, job: Job) -> Slots:
+#: The ranks of the dispatch keys that have kernels.
+_KEY_RANKS: Final[DeclaredRead[Mapping[DispatchKey, int]]] = DeclaredRead(
+    "key_ranks", key_ranks, lambda ranks: tuple([key.name for key in ranks])
+)
+
+
+def _header(root: Root, context: FragmentContext) -> Slots:
     name, units = root
     has_meta = any(isinstance(unit, NativeFunctionsGroup) and unit.structured for unit in units)
     return {
         "extra_includes": f"#include <ATen/ops/{name}_meta.h>" if has_meta else "",
-        "native_function_declarations": declarations(units, ranks, job.rules),
+        "native_function_declarations": declarations(units, context.read(_KEY_RANKS), context.rules),
     }
 
 
@@ -134,8 +139,8 @@ def emitters(job: Job) -> list[AnyEmitter]:
                 template="NativeFunction.h",
                 folder="ops",
                 units=_roots,
-                # Ranks are the same for all units, and change only with the job: the fragments need not search it.
-                fragment=partial(_header, key_ranks(job)),
+                fragment=_header,
+                reads=(_KEY_RANKS,),
                 layout=FilePerUnit(lambda root: f"{root[0]}_native.h"),
             )
         )

@@ -12,9 +12,9 @@ from typing import Final
 from opwright.convention import dispatcher
 from opwright.convention.derived import per_function
 from opwright.cpp.text import string_literal
-from opwright.emit.aten.static_dispatch import extra_headers, static_call
+from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
 from opwright.emit.aten.units import Root, includes, methods, no_units, overloads, roots
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 
 #: The parameter that comes before the operator's own where a call goes on from a key set.
@@ -39,15 +39,16 @@ struct TORCH_API {name.unambiguous} {{
 }};"""
 
 
-def definition(function: NativeFunction, job: Job) -> str:
+def definition(function: NativeFunction, context: FragmentContext) -> str:
     """The members of the operator's class, and the handle that they go through."""
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
     comment = f"// aten::{function.schema}"
     arguments = signature.arguments
     handle = f"create_{name}_typed_handle"
-    if job.static_backends:
-        body = f"    {static_call(function, job.static_backends)}"
+    backends = context.read(STATIC_BACKENDS)
+    if backends:
+        body = f"    {static_call(function, backends)}"
     else:
         body = f"""
     static auto op = {handle}();
@@ -74,14 +75,14 @@ static C10_NOINLINE c10::TypedOperatorHandle<{name}::schema> {handle}() {{
 """
 
 
-def _root_header(root: Root, job: Job) -> Slots:
+def _root_header(root: Root, context: FragmentContext) -> Slots:
     return {"declarations": [declaration(function) for function in root[1]]}
 
 
-def _shard(function: NativeFunction, job: Job) -> Slots:
+def _shard(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "operator_headers": (f"#include <ATen/ops/{function.root_name}.h>",),
-        "definitions": (definition(function, job),),
+        "definitions": (definition(function, context),),
     }
 
 
@@ -101,7 +102,7 @@ def _collected(
     """The header `{name}.h`, with includes and the classes of some overloads."""
     declarations = f"{name}_declarations"
 
-    def fragment(function: NativeFunction, job: Job) -> Slots:
+    def fragment(function: NativeFunction, context: FragmentContext) -> Slots:
         return {declarations: (declaration(function),)}
 
     return Emitter(
@@ -147,6 +148,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template="Operators.cpp",
             units=overloads,
             fragment=_shard,
+            reads=(STATIC_BACKENDS,),
             layout=Sharded("Operators.cpp", job.rules.operators_shards, lambda function: function.root_name),
             frame=lambda job: {
                 "operator_headers": (),

@@ -6,7 +6,7 @@ from opwright.convention import cpp
 from opwright.emit.aten.functions import call_arguments
 from opwright.emit.aten.operators import KEY_SET
 from opwright.emit.aten.units import overloads
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 
@@ -25,7 +25,7 @@ inline {signature.declaration(first=KEY_SET)} {{
     return made
 
 
-def _fragment(function: NativeFunction, job: Job) -> Slots:
+def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"function_redispatch_definitions": definitions(function)}
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.units import overloads
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
@@ -31,7 +31,7 @@ def declaration(function: NativeFunction) -> str:
     return f"{dispatcher.signature(function).definition()}; // {facts}\n"
 
 
-def _fragment(function: NativeFunction, job: Job) -> Slots:
+def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"registration_declarations": (declaration(function),)}
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.cpp.text import string_literal
 from opwright.emit.aten.units import NO_SLOTS
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 Namespace = tuple[str, Sequence[NativeFunction]]
@@ -46,9 +46,9 @@ def registrations(functions: Sequence[NativeFunction]) -> list[str]:
     return made
 
 
-def _library(namespace: Namespace, job: Job) -> Slots:
+def _library(namespace: Namespace, context: FragmentContext) -> Slots:
     name, functions = namespace
-    if job.options.skip_dispatcher_registration:
+    if context.options.skip_dispatcher_registration:
         return NO_SLOTS
     body = registrations(functions)
     if name == "aten":

@@ -11,6 +11,7 @@ from typing import Final
 from opwright.convention import cpp, dispatcher
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Given
 from opwright.cpp.translation import Source, translate
+from opwright.emit.emitter import DeclaredRead
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -21,6 +22,11 @@ from opwright.model.dispatch_key import (
 from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction
 
 Backends = Sequence[DispatchKey]
+
+#: The dispatch keys whose functions static calls name.
+STATIC_BACKENDS: Final[DeclaredRead[Backends]] = DeclaredRead(
+    "static_backends", lambda job: job.static_backends, lambda keys: tuple([key.name for key in keys])
+)
 
 #: The keys whose kernels serve where the backend has none of its own, the best first.
 _FALLBACKS: Final = (

@@ -15,7 +15,7 @@ from opwright.emit.aten import codes
 from opwright.emit.aten.backend import backends
 from opwright.emit.aten.meta_headers import meta_class
 from opwright.emit.aten.native_headers import structured_class
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
 from opwright.schema.types import SCALAR, TENSOR
@@ -255,26 +255,26 @@ def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) 
 # Files.
 
 
-def _declared(group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> dict[str, str]:
+def _declared(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> dict[str, str]:
     """The classes that the definitions need, copied so that a change of other operators changes no such file."""
     return {
         "meta_declaration": meta_class(group),
-        "native_declaration": structured_class(group, group.out.kernels[key], job),
+        "native_declaration": structured_class(group, group.out.kernels[key], context),
     }
 
 
-def _cpu_file(group: NativeFunctionsGroup, job: Job) -> Slots:
-    return {**_declared(group, CPU, job), "native_definitions": cpu_definitions(group)}
+def _cpu_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
+    return {**_declared(group, CPU, context), "native_definitions": cpu_definitions(group)}
 
 
-def _cpu_kernel_file(group: NativeFunctionsGroup, job: Job) -> Slots:
+def _cpu_kernel_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
     return {"name": _name(group), "native_definitions": cpu_kernel(group)}
 
 
-def _cuda_file(group: NativeFunctionsGroup, job: Job) -> Slots:
-    folder = "hip" if job.options.rocm else "cuda"
+def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
+    folder = "hip" if context.options.rocm else "cuda"
     return {
-        **_declared(group, CUDA, job),
+        **_declared(group, CUDA, context),
         "name": _name(group),
         "cuda_headers": f"#include <ATen/native/{folder}/Loops.cuh>",
         "native_definitions": cuda_definitions(group),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
 Root: TypeAlias = tuple[str, Sequence[NativeFunction]]
@@ -35,7 +35,7 @@ def no_units(job: Job) -> Sequence[NativeFunction]:
     return ()
 
 
-def no_fragment(function: NativeFunction, job: Job) -> Slots:
+def no_fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     """The fragment of a file without units."""
     return NO_SLOTS
 

@@ -25,7 +25,7 @@ from opwright.convention.functionalization import (
 from opwright.cpp.binding import Binding
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import NO_SLOTS
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 
@@ -58,12 +58,12 @@ def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewM
     return ViewMeta(class_name(function.schema), function, group, members, many, rules.single_output_view_replay)
 
 
-def view_metas(group: ViewGroup, job: Job) -> list[ViewMeta]:
+def view_metas(group: ViewGroup, context: FragmentContext) -> list[ViewMeta]:
     """The classes of a group; none for views that are made of other views, and none in selective builds."""
-    if group.composite or not job.selection.everything:
+    if group.composite or not context.selection.everything:
         return []
     views = (group.view, group.view_inplace)
-    return [view_meta(view, group, job.rules) for view in views if view is not None]
+    return [view_meta(view, group, context.rules) for view in views if view is not None]
 
 
 def _names(bindings: Iterable[Binding]) -> str:
@@ -213,23 +213,23 @@ def _view_groups(job: Job) -> list[ViewGroup]:
     return [group for group in job.catalog.view_groups if isinstance(group, ViewGroup)]
 
 
-def _inverses(group: ViewGroup, job: Job) -> Slots:
+def _inverses(group: ViewGroup, context: FragmentContext) -> Slots:
     # The inverses are written by hand, so their declarations stay in selective builds too.
     return NO_SLOTS if group.composite else {"view_inverse_declarations": [inverse_declaration(group)]}
 
 
-def _declarations(group: ViewGroup, job: Job) -> Slots:
-    return {"view_meta_declarations": [declaration(meta) for meta in view_metas(group, job)]}
+def _declarations(group: ViewGroup, context: FragmentContext) -> Slots:
+    return {"view_meta_declarations": [declaration(meta) for meta in view_metas(group, context)]}
 
 
-def _implementations(group: ViewGroup, job: Job) -> Slots:
-    methods = [method for meta in view_metas(group, job) for method in implementation(meta)]
+def _implementations(group: ViewGroup, context: FragmentContext) -> Slots:
+    methods = [method for meta in view_metas(group, context) for method in implementation(meta)]
     return {"view_meta_implementations": methods, "op_headers": view_group_includes(group)}
 
 
-def _bindings(group: ViewGroup, job: Job) -> Slots:
+def _bindings(group: ViewGroup, context: FragmentContext) -> Slots:
     binding = "  create_binding_with_pickle<{}{}>(functionalization);".format
-    return {"view_meta_bindings": [binding(_NAMESPACE, meta.name) for meta in view_metas(group, job)]}
+    return {"view_meta_bindings": [binding(_NAMESPACE, meta.name) for meta in view_metas(group, context)]}
 
 
 def _emitter(

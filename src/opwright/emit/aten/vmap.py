@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
@@ -167,7 +167,7 @@ def _frame(job: Job) -> Slots:
     return {"text": _OPENING if _plumbed(job) else f"{_OPENING}\n"}
 
 
-def _fragment(function: NativeFunction | None, job: Job) -> Slots:
+def _fragment(function: NativeFunction | None, context: FragmentContext) -> Slots:
     kind = None if function is None else plumbing_kind(function)
     return {"text": _ENDING if function is None or kind is None else f"{plumbing(function, kind)}\n"}
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import partial
 
 from opwright.emit.aten.backend import Backend, Wrapped, backends, wrapped_units
-from opwright.emit.aten.native_aot import has_kernels
+from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS, has_kernels
 from opwright.emit.aten.register.helpers import (
     device_headers,
     operator_headers,
     registration_headers,
     registration_helpers,
 )
-from opwright.emit.aten.register.registration import definitions
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.emit.aten.register.registration import REGISTRATION_TEXT, definitions
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import CPU
 
 
-def _fragment(backend: Backend, wrapped: Wrapped, job: Job) -> Slots:
-    return {"dispatch_definitions": [definitions(wrapped, backend, job)]}
+def _fragment(backend: Backend, wrapped: Wrapped, context: FragmentContext) -> Slots:
+    return {"dispatch_definitions": [definitions(wrapped, backend, context)]}
 
 
 def _units(backend: Backend, job: Job) -> list[Wrapped]:
@@ -48,6 +48,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template="RegisterDispatchKey.cpp",
             units=partial(_units, backend),
             fragment=partial(_fragment, backend),
+            reads=(NATIVE_AOT_KERNELS, REGISTRATION_TEXT),
             frame=partial(_frame, backend),
             layout=Sharded(
                 f"Register{backend.key.name}.cpp",

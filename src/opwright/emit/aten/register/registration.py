@@ -5,6 +5,8 @@ A template of PyTorch's, `RegisterDispatchDefinitions.ini`, is filled for each u
 
 from __future__ import annotations
 
+from typing import Final
+
 from opwright.convention import dispatcher, native
 from opwright.convention.derived import per_function
 from opwright.cpp.namespaces import closing, opening
@@ -15,11 +17,16 @@ from opwright.emit.aten.backend import Backend, Unit, Way, Wrapped
 from opwright.emit.aten.register import structured
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.wrapper import Wrapper
-from opwright.emit.emitter import Job
+from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
 from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction, NativeFunctionsGroup
 
+#: What makes the text of a unit from the slots of its template.
+REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
+    "registration_text", lambda job: job.registration_text, lambda unit_text: unit_text.text
+)
 
-def definitions(wrapped: Wrapped, backend: Backend, job: Job) -> str:
+
+def definitions(wrapped: Wrapped, backend: Backend, context: FragmentContext) -> str:
     """All text for one unit, in the namespace of its kernels."""
     unit, ways = wrapped
     kernel = backend.kernel(unit)
@@ -30,28 +37,28 @@ def definitions(wrapped: Wrapped, backend: Backend, job: Job) -> str:
     for function, way in ways:
         if way is Way.structured and isinstance(unit, NativeFunctionsGroup):
             wrapper = structured.structured_wrapper(function, backend)
-            bodies.append(structured.definition(wrapper, unit, backend, job))
+            bodies.append(structured.definition(wrapper, unit, backend, context))
         else:
             wrapper = plain.plain_wrapper(function, way, backend)
             bodies.append(plain.definition(wrapper, backend))
-        if job.selection.selects(function):
+        if context.selection.selects(function):
             registrations.append(registration(wrapper))
         functions.append(direct_definitions(wrapper, backend))
     slots = {
         "ns_prologue": opening(namespace),
         "dispatch_anonymous_definitions": bodies,
-        "static_init_dispatch_registrations": _library(unit, registrations, backend, job),
+        "static_init_dispatch_registrations": _library(unit, registrations, backend, context),
         "deferred_dispatch_registrations": "",
         "dispatch_namespace": backend.key.lower,
         "dispatch_namespaced_definitions": functions,
         "ns_epilogue": closing(namespace),
     }
-    return job.registration_text(slots)
+    return context.read(REGISTRATION_TEXT)(slots)
 
 
-def _library(unit: Unit, registrations: list[str], backend: Backend, job: Job) -> str:
+def _library(unit: Unit, registrations: list[str], backend: Backend, context: FragmentContext) -> str:
     """The registration of a unit's wrappers with the dispatcher."""
-    if not registrations or job.options.skip_dispatcher_registration:
+    if not registrations or context.options.skip_dispatcher_registration:
         return ""
     namespace = unit.namespace if isinstance(unit, NativeFunction) else unit.functional.namespace
     listed = "\n".join(registrations)

@@ -22,7 +22,7 @@ from opwright.emit.aten import codes, native_aot
 from opwright.emit.aten.backend import Backend, Way
 from opwright.emit.aten.register.devices import device_check, held_guard, moves_guard
 from opwright.emit.aten.register.wrapper import Wrapper
-from opwright.emit.emitter import Job
+from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import Argument, SchemaKind
@@ -59,7 +59,9 @@ def _signature(function: NativeFunction, backend: Backend) -> Signature:
     return native.symint_signature(function) if symint else native.signature(function)
 
 
-def output_class(function: NativeFunction, group: NativeFunctionsGroup, backend: Backend, job: Job) -> OutputClass:
+def output_class(
+    function: NativeFunction, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext
+) -> OutputClass:
     """The class of one overload under one backend."""
     key = backend.key
     name, parent = _class_names(group, backend)
@@ -69,9 +71,9 @@ def output_class(function: NativeFunction, group: NativeFunctionsGroup, backend:
         kind=function.kind,
         outputs=len(function.schema.returns),
         inherits=group.out.structured_inherits is not None,
-        guard=held_guard(key, rocm=job.options.rocm, rules=job.rules),
+        guard=held_guard(key, rocm=context.options.rocm, rules=context.rules),
         moves_guard=moves_guard(key),
-        names=job.rules.set_output_takes_names,
+        names=context.rules.set_output_takes_names,
     )
 
 
@@ -189,15 +191,15 @@ def _fields(made: OutputClass) -> str:
     )
 
 
-def definition(wrapper: Wrapper, group: NativeFunctionsGroup, backend: Backend, job: Job) -> str:
+def definition(wrapper: Wrapper, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext) -> str:
     """The class of the overload and the wrapper that uses it."""
-    made = output_class(wrapper.function, group, backend, job)
+    made = output_class(wrapper.function, group, backend, context)
     check = f"{device_check(wrapper.function, wrapper.name)}\n" if backend.device_guard else ""
     return (
         f"{print_class(made)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{check}{made.name} op{_constructed_from(wrapper.function)};\n"
-        f"{_run(wrapper, group, backend.key, job)}"
+        f"{_run(wrapper, group, backend.key, context)}"
         f"return {_returned(wrapper.function)};\n"
         "}"
     )
@@ -295,7 +297,7 @@ def _reaches_meta(argument: Argument, style: TypeStyle) -> bool:
     return True
 
 
-def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, job: Job) -> str:
+def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> str:
     """The calls of `meta` and `impl`, and the way of proxies back into the outputs that they stand for."""
     function = wrapper.function
     symbolic = wrapper.signature is not native.signature(function)
@@ -307,7 +309,7 @@ def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, job: J
         name = cpp.name(group.out.schema, faithful=True)
         lines.append(f"at::{cpp.MANUAL_PREFIX if function.manual_cpp_binding else ''}{name}({calls.out});")
     elif key is not META:
-        ahead = native_aot.kernel_for(group, key, job)
+        ahead = native_aot.kernel_for(group, key, context)
         lines.append(f"op.impl({calls.impl});" if ahead is None else native_aot.attempt(ahead, calls.impl))
     if function.kind is not SchemaKind.functional:
         lines += [
