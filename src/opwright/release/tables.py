@@ -9,7 +9,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from opwright.release.version import Version, parse_version
+from opwright.release.version import Version, is_between, parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,10 +94,7 @@ def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
     names = []
     for name, *words in _rows(file_name):
         bounds = dict(zip(words[::2], words[1::2], strict=True))
-        since, until = bounds.get("since"), bounds.get("until")
-        if series is None or (
-            (since is None or series >= parse_version(since)) and (until is None or series < parse_version(until))
-        ):
+        if series is None or is_between(series, bounds.get("since"), bounds.get("until")):
             names.append(name)
     return frozenset(names)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["NEWEST", "OLDEST", "Version", "check_supported", "parse_version", "version_of"]
+__all__ = ["NEWEST", "OLDEST", "Version", "check_supported", "is_between", "parse_version", "version_of"]
 
 
 class Version(NamedTuple):
@@ -63,6 +63,18 @@ def parse_version(text: str) -> Version:
     if len(numbers) < 2:
         raise Fault.at(BAD_RELEASE, f"`{shortened(text)}` is not a release", help="write it like `2.13` or `2.13.0`")
     return Version(*numbers)
+
+
+def is_between(version: Version, since: str | None, until: str | None) -> bool:
+    """Whether a release is in a range: from `since` on, and before `until`, where these are given.
+
+    >>> [is_between(Version(2, minor), "2.10", "2.12") for minor in (9, 10, 11, 12)]
+    [False, True, True, False]
+    """
+    series = version[:2]
+    return (since is None or series >= parse_version(since)[:2]) and (
+        until is None or series < parse_version(until)[:2]
+    )
 
 
 class _Mark(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Final
 from opwright.convention import dispatcher
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.vmap import MIXED_RETURNS
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
 
@@ -23,13 +24,6 @@ class Plumbing(enum.Enum):
     WRAPS = "gen_vmap_plumbing"
     WRITES_SELF = "gen_vmap_inplace_plumbing"
     RETURNS_NOTHING = "gen_vmap_plumbing_no_returns"
-
-
-#: Operators that also return values other than tensors, which are passed on as they are.
-_MIXED_RETURNS: Final = frozenset((
-    "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_flash_attention_quantized",
-))  # fmt: skip
 
 
 def plumbing_kind(function: NativeFunction) -> Plumbing | None:
@@ -44,7 +38,7 @@ def plumbing_kind(function: NativeFunction) -> Plumbing | None:
     if not schema.returns:
         return Plumbing.RETURNS_NOTHING
     tensors_only = all(one.type.is_tensor_like for one in schema.returns)
-    if not tensors_only and schema.name.unambiguous not in _MIXED_RETURNS:
+    if not tensors_only and schema.name.unambiguous not in MIXED_RETURNS.in_any_release:
         return None
     if "inplace_view" in function.tags:
         return None

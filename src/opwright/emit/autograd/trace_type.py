@@ -24,23 +24,13 @@ from opwright.emit.autograd.kernels import (
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.tracing import RECORDED_AS, TRACED_BY_CALLEES
 from opwright.schema.function import Argument, Arguments, SchemaKind
 
 _KEYS: Final = "ks & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Tracer)"
 
-#: These are seen in the trace as the operators that they call.
-_SEEN_THROUGH: Final = frozenset(
-    (
-        "convolution", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-        "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "_coalesced",
-    )
-)  # fmt: skip
-
 #: Types of arguments that a graph has no values for.
 _UNTRACEABLE: Final = frozenset(("Storage", "Type"))
-
-#: Operators without functional form, and the one that takes its place in a trace without side effects.
-_RECORDED_AS: Final = {"zero": "zeros_like", "fill": "full_like"}
 
 #: The inputs that the one in place has in addition.
 _MORE_INPUTS: Final = tuple(
@@ -71,7 +61,7 @@ _OPTIONS_OF_OUT: Final = tuple(
 def is_traced(function: NativeFunction) -> bool:
     """Whether calls are recorded: there is a tensor among the results, and the graph can hold all arguments."""
     return (
-        function.root_name not in _SEEN_THROUGH
+        function.root_name not in TRACED_BY_CALLEES.in_any_release
         and any(one.type.is_tensor_like for one in function.schema.returns)
         and not any(one.type.text in _UNTRACEABLE for one in function.arguments.all)
     )
@@ -87,7 +77,7 @@ def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> li
 
 
 def _named(name: str) -> str:
-    return f'op_name = c10::Symbol::fromQualString("aten::{_RECORDED_AS.get(name, name)}");'
+    return f'op_name = c10::Symbol::fromQualString("aten::{RECORDED_AS.in_any_release.get(name, name)}");'
 
 
 def _name_lines(function: NativeFunction) -> list[str]:
@@ -126,7 +116,7 @@ def _input_lines(function: NativeFunction) -> list[str]:
         functional = _OPTIONS_OF_OUT if _is_factory(function) else ()
         lines.append("")
         lines += _choice("tracer_state->force_outplace", functional, ["  " + _input(one.name) for one in arguments.out])
-    if function.root_name in _RECORDED_AS and _changes_argument(function):
+    if function.root_name in RECORDED_AS.in_any_release and _changes_argument(function):
         if arguments.out:
             lines.append("")
         lines += _choice("tracer_state->force_outplace", _MORE_INPUTS, ())

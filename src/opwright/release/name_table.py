@@ -1,0 +1,113 @@
+"""Tables of operator names: the operators that PyTorch treats specially although its YAML does not say so.
+
+A table is a constant in a module of `opwright.release.operator_names`. Emitters ask it for the names of a release:
+
+>>> from opwright.release.rules import Rules
+>>> from opwright.release.version import Version
+>>> table = NameTable(
+...     "Operators that write to storage.",
+...     Names("set_ resize_", "Their kernels are written by hand."),
+...     Names("shrink_", "2.13 removed its last caller.", until="2.13"),
+... )
+>>> sorted(table.in_release(Rules(Version(2, 12)))), sorted(table.in_release(Rules(Version(2, 13))))
+(['resize_', 'set_', 'shrink_'], ['resize_', 'set_'])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
+
+from opwright.release.version import is_between
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from opwright.release.rules import Rules
+
+__all__ = ["NameForm", "NameMap", "NameTable", "Names"]
+
+Content = TypeVar("Content")
+
+NameForm: TypeAlias = Literal["operator", "root", "overload", "unambiguous", "C++ name", "prefix", "suffix", "part"]
+"""What a table's names are compared with.
+
+`operator` is a name without overload (`add`, `add_`), `root` the same without the mark of in-place operators (`add`),
+`overload` a name with overload (`add.Tensor`), `unambiguous` the same as an identifier (`add_Tensor`), `C++ name` the
+public C++ function (`add_out`). A `prefix`, `suffix` or `part` stands for all operators whose names have it.
+"""
+
+
+class Names:
+    """A row of a table: names (separated by spaces) that share a reason and the releases in which they are listed.
+
+    `since` is the first release with these names and `until` the first one without them; None stands for all releases
+    known. `value` is what a `NameMap` gives for the names. `absent` marks names that no release known has: they are
+    listed because PyTorch lists them too, and so treats an operator that takes such a name.
+    """
+
+    __slots__ = ("absent", "names", "reason", "since", "until", "value")
+
+    def __init__(
+        self,
+        names: str,
+        reason: str,
+        *,
+        value: str = "",
+        since: str | None = None,
+        until: str | None = None,
+        absent: bool = False,
+    ) -> None:
+        self.names: Final = tuple(names.split())
+        self.reason: Final = reason
+        self.value: Final = value
+        self.since: Final = since
+        self.until: Final = until
+        self.absent: Final = absent
+
+
+class _Table(Generic[Content]):
+    """Rows of names, and their content by release."""
+
+    __slots__ = ("_by_series", "form", "in_any_release", "rows", "what")
+
+    def __init__(self, what: str, *rows: Names, form: NameForm = "operator") -> None:
+        self.what: Final = what
+        self.rows: Final = rows
+        self.form: Final = form
+        self._by_series: Final[dict[tuple[int, int], Content]] = {}
+        self.in_any_release: Final = self._content(rows)
+        """The names of all releases together, for code without rules.
+
+        Using it is right as long as names join and leave the table together with their operators.
+        """
+
+    def in_release(self, rules: Rules) -> Content:
+        """The names that a release lists."""
+        version = rules.version
+        series = version[:2]
+        content = self._by_series.get(series)
+        if content is None:
+            rows = [row for row in self.rows if is_between(version, row.since, row.until)]
+            content = self._by_series[series] = self._content(rows)
+        return content
+
+    def _content(self, rows: Iterable[Names]) -> Content:
+        raise NotImplementedError
+
+
+class NameTable(_Table[frozenset[str]]):
+    """A set of operator names, by release."""
+
+    __slots__ = ()
+
+    def _content(self, rows: Iterable[Names]) -> frozenset[str]:
+        return frozenset(name for row in rows for name in row.names)
+
+
+class NameMap(_Table["Mapping[str, str]"]):
+    """Operator names with a text for each, by release."""
+
+    __slots__ = ()
+
+    def _content(self, rows: Iterable[Names]) -> Mapping[str, str]:
+        return {name: row.value for row in rows for name in row.names}

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import ast
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import opwright
+from opwright.convention import cpp
+from opwright.release import operator_names
+from opwright.release.inputs import from_installed
+from opwright.release.name_table import NameForm, NameMap, Names, NameTable
+from opwright.release.rules import Rules
+from opwright.release.tables import operators
+from opwright.release.version import NEWEST, OLDEST, Version, is_between, version_of
+
+SERIES = [Version(2, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1)]
+
+
+def tables() -> Iterator[tuple[str, NameMap | NameTable]]:
+    """Every table of operator names, with its module and name."""
+    for module in pkgutil.iter_modules(operator_names.__path__):
+        for name, value in vars(import_module(f"{operator_names.__name__}.{module.name}")).items():
+            if isinstance(value, NameMap | NameTable):
+                yield f"{module.name}.{name}", value
+
+
+EVERY_TABLE = dict(tables())
+
+
+@cache
+def installed_names() -> dict[NameForm, frozenset[str]]:
+    """The names of the installed release's operators in each form; patterns are looked for in C++ names and others."""
+    functions = opwright.load("auto").functions
+    names: dict[NameForm, frozenset[str]] = {
+        "operator": frozenset(function.name.name for function in functions),
+        "root": frozenset(function.root_name for function in functions),
+        "overload": frozenset(function.name.text for function in functions),
+        "unambiguous": frozenset(function.name.unambiguous for function in functions),
+        "C++ name": frozenset(
+            name for function in functions for name in (cpp.name(function.schema), function.name.text)
+        ),
+    }
+    every = frozenset().union(*names.values())
+    return {**names, "prefix": every, "suffix": every, "part": every}
+
+
+def exists(name: str, form: NameForm) -> bool:
+    """Whether the installed release has an operator that a name or pattern of a table stands for."""
+    names = installed_names()[form]
+    match form:
+        case "prefix":
+            return any(other.startswith(name) for other in names)
+        case "suffix":
+            return any(other.endswith(name) for other in names)
+        case "part":
+            return any(name in other for other in names)
+        case _:
+            return name in names
+
+
+def test_rows_follow_their_release_range() -> None:
+    """A name that joins in one release and leaves in another is listed from the first to before the second."""
+    table = NameTable("Some.", Names("always", "Why."), Names("brief", "Why.", since="2.11", until="2.13"))
+    listed = ["brief" in table.in_release(Rules(version)) for version in SERIES]
+    assert listed == [False, False, True, True, False, False, False]
+    assert all("always" in table.in_release(Rules(version)) for version in SERIES)
+    assert table.in_any_release == {"always", "brief"}
+
+
+def test_a_text_changes_between_releases() -> None:
+    """A map may give a name one text in older releases and another one in newer releases."""
+    table = NameMap(
+        "Some.", Names("f", "Why.", value="old", until="2.12"), Names("f", "Why.", value="new", since="2.12")
+    )
+    assert [table.in_release(Rules(Version(2, minor)))["f"] for minor in (11, 12)] == ["old", "new"]
+
+
+@pytest.mark.parametrize("name", EVERY_TABLE)
+def test_every_row_has_range_and_reason(name: str) -> None:
+    """Each table and row explains itself in sentences, has names, and a range within the releases known."""
+    table = EVERY_TABLE[name]
+    assert table.what.endswith(".")
+    assert table.rows
+    for row in table.rows:
+        assert row.names
+        assert row.reason.endswith("."), row.names
+        assert bool(row.value) == isinstance(table, NameMap), row.names
+        assert any(is_between(version, row.since, row.until) for version in SERIES), row.names
+
+
+@pytest.mark.parametrize("name", EVERY_TABLE)
+def test_no_name_is_listed_twice(name: str) -> None:
+    """No name stands twice in what a table has for one release."""
+    for version in SERIES:
+        rows = [row for row in EVERY_TABLE[name].rows if is_between(version, row.since, row.until)]
+        names = [name for row in rows for name in row.names]
+        assert len(names) == len(set(names)), version
+
+
+@pytest.mark.parametrize("name", EVERY_TABLE)
+def test_every_name_exists_in_the_installed_release(name: str) -> None:
+    """A name that is listed for the installed release is one of its operators, unless its row says `absent`."""
+    table = EVERY_TABLE[name]
+    version = version_of(from_installed())
+    rows = [row for row in table.rows if is_between(version, row.since, row.until)]
+    wrong = [
+        f"{name} {'is dead' if row.absent else 'exists'}"
+        for row in rows
+        for name in row.names
+        if exists(name, table.form) is row.absent
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", EVERY_TABLE)
+def test_ranges_are_those_of_the_operators(name: str) -> None:
+    """A name whose row has a range joins and leaves with its operator, so that code without rules may ask for all."""
+    table = EVERY_TABLE[name]
+    for row in table.rows:
+        if row.since is None and row.until is None:
+            continue
+        for listed in row.names:
+            base = listed.partition(".")[0]
+            roots = {base, base.rstrip("_"), base.removesuffix("_out")}
+            known = [not roots.isdisjoint(operators(version)) for version in SERIES]
+            expected = [is_between(version, row.since, row.until) for version in SERIES]
+            if table.form in ("overload", "unambiguous"):
+                # An overload may be newer than its operator, and may be removed before it.
+                assert all(known[index] for index, is_listed in enumerate(expected) if is_listed), listed
+            else:
+                assert known == expected, listed
+
+
+def test_every_table_is_used() -> None:
+    """Some module outside `release/` imports each table."""
+    package = Path(opwright.__file__).parent
+    imported = {
+        f"{node.module.rpartition('.')[2]}.{alias.name}"
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(operator_names.__name__)
+        for alias in node.names
+    }
+    assert sorted(set(EVERY_TABLE) - imported) == []
