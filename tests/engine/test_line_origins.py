@@ -101,7 +101,7 @@ def test_a_line_that_a_unit_made_does_not_come_from_a_template(
     targets = {(planned.folder, planned.path): planned.target for planned in generation.plan().outputs}
     lost = []
     for emitter in emitters(job, generation.request.families):
-        if isinstance(emitter.layout, FilePerUnit) or emitter.name == "RegisterSchema.cpp":
+        if isinstance(emitter.layout, FilePerUnit) or emitter.name == "register_schema_source":
             continue
         frame = text_lines(emitter.frame(job).values()) if emitter.frame is not None else set()
         units = [unit for unit in emitter.units(job) if unit is not None]

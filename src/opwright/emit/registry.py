@@ -1,6 +1,8 @@
 """All emitters of the program, by family.
 
-A new emitter is a module with `emitters(job)` and a row here.
+A new emitter is a module with `emitters(job)` and a row here. Its name, which `opwright where` shows, is unique. It is
+made of lower-case words with underscores and ends in what the emitter writes: `operators_source`, `functions_header`,
+`function_headers` for a header per operator.
 """
 
 from __future__ import annotations
@@ -131,7 +133,7 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     >>> import opwright
     >>> job = opwright.Job(opwright.load(), Rules(parse_version("2.13.0")), Options())
     >>> [emitter.name for emitter in emitters(job, ["declarations_yaml"])]
-    ['Declarations.yaml']
+    ['declarations_yaml']
     """
     for family in families:
         for module in FAMILIES[family]:

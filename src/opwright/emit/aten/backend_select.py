@@ -57,7 +57,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the file."""
     return [
         Emitter(
-            name="RegisterBackendSelect.cpp",
+            name="register_backend_select_source",
             family="sources",
             template="RegisterBackendSelect.cpp",
             units=factories,

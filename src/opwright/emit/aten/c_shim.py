@@ -336,7 +336,7 @@ _SHIM_LINE: Final = r"(?:AOTI_TORCH_EXPORT )?AOTITorchError aoti_torch_[a-z0-9]+
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the C shims; headers only where they are to be updated."""
     sources: AnyEmitter = Emitter(
-        name="c-shim",
+        name="c_shim_sources",
         family="sources",
         template=None,
         folder="aoti",
@@ -346,7 +346,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         layout=FilePerUnit(source_name),
     )
     kept: AnyEmitter = Emitter(
-        name="c-shim-headers",
+        name="c_shim_headers",
         family="sources",
         template=None,
         folder="aoti",

@@ -168,7 +168,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     slots = ("ops_headers", _VIEW_COPIES, *_KERNELS)
     return [
         Emitter(
-            name="composite-kernels",
+            name="composite_view_copy_kernels_source",
             family="sources",
             template=path,
             units=_units,

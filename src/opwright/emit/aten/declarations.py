@@ -205,7 +205,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the file."""
     return [
         Emitter(
-            name="Declarations.yaml",
+            name="declarations_yaml",
             family="declarations_yaml",
             template=None,
             units=overloads,

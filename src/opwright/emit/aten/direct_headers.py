@@ -78,14 +78,14 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
     made: list[AnyEmitter] = [
         whole_file(
             f"{name}Functions.h",
-            name=f"{lower}_functions",
+            name=f"{lower}_functions_header",
             family="headers",
             template="DispatchKeyFunctions.h",
             frame=partial(_plain_frame, backend),
         ),
         whole_file(
             f"{name}Functions_inl.h",
-            name=f"{lower}_functions_inl",
+            name=f"{lower}_functions_inl_header",
             family="headers",
             template="DispatchKeyFunctions_inl.h",
             frame=partial(_all_headers, backend),
@@ -94,7 +94,7 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
     if job.options.per_operator_headers:
         made.append(
             Emitter(
-                name=f"{lower}_function",
+                name=f"{lower}_function_headers",
                 family="headers",
                 template="DispatchKeyFunction.h",
                 folder="ops",

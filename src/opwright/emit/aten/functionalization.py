@@ -473,7 +473,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of `RegisterFunctionalization.cpp`."""
     return [
         Emitter(
-            name="functionalization",
+            name="register_functionalization_source",
             family="sources",
             template="RegisterFunctionalization.cpp",
             units=_units,

@@ -69,7 +69,7 @@ def _declarations(function: NativeFunction, context: FragmentContext) -> Slots:
 def _aggregated() -> list[AnyEmitter]:
     return [
         Emitter(
-            name="Functions.h",
+            name="functions_header",
             family="headers",
             template="Functions.h",
             units=overloads,
@@ -86,7 +86,7 @@ def _aggregated() -> list[AnyEmitter]:
 def _per_operator() -> list[AnyEmitter]:
     return [
         Emitter(
-            name="function headers",
+            name="function_headers",
             family="headers",
             template="Function.h",
             folder="ops",
@@ -97,6 +97,7 @@ def _per_operator() -> list[AnyEmitter]:
         ),
         whole_file(
             "Functions.h",
+            name="functions_header",
             family="headers",
             template="Functions.h",
             frame=lambda job: {"Functions_includes": includes("", None, job), "Functions_declarations": ()},
@@ -108,5 +109,5 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the functions."""
     return [
         *(_per_operator() if job.options.per_operator_headers else _aggregated()),
-        whole_file("Functions.cpp", family="sources", template="Functions.cpp"),
+        whole_file("Functions.cpp", name="functions_source", family="sources", template="Functions.cpp"),
     ]

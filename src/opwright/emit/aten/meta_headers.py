@@ -94,7 +94,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     made: list[AnyEmitter] = [
         whole_file(
             "NativeMetaFunctions.h",
-            name="native_meta_functions",
+            name="native_meta_functions_header",
             family="headers",
             template="NativeMetaFunctions.h",
             frame=_frame,
@@ -103,7 +103,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     if job.options.per_operator_headers:
         made.append(
             Emitter(
-                name="native_meta_function",
+                name="native_meta_function_headers",
                 family="headers",
                 template="NativeMetaFunction.h",
                 folder="ops",

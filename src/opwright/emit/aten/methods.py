@@ -30,7 +30,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the class and of what is defined out of line."""
     return [
         Emitter(
-            name="TensorBody.h",
+            name="tensor_body_header",
             family="headers",
             template="TensorBody.h",
             folder="core",
@@ -39,5 +39,11 @@ def emitters(job: Job) -> list[AnyEmitter]:
             layout=OneFile("TensorBody.h"),
             frame=lambda job: {"tensor_method_declarations": (), "tensor_method_definitions": ()},
         ),
-        whole_file("TensorMethods.cpp", family="sources", template="TensorMethods.cpp", folder="core"),
+        whole_file(
+            "TensorMethods.cpp",
+            name="tensor_methods_source",
+            family="sources",
+            template="TensorMethods.cpp",
+            folder="core",
+        ),
     ]

@@ -48,6 +48,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     return [
         whole_file(
             "aten_interned_strings.h",
+            name="interned_strings_header",
             family="headers",
             template="aten_interned_strings.h",
             folder="core",
@@ -56,6 +57,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         ),
         whole_file(
             "enum_tag.h",
+            name="enum_tag_header",
             family="headers",
             template="enum_tag.h",
             folder="headeronly" if job.rules.enum_tag_is_header_only else "core",
@@ -63,7 +65,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             line_names=r"(?P<tag>\w+),?$",
         ),
         Emitter(
-            name="ATenOpList.cpp",
+            name="operator_list_source",
             family="sources",
             template="ATenOpList.cpp",
             folder="core",

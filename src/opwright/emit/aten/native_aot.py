@@ -91,10 +91,10 @@ def _definition(kernel: NativeAotKernel, context: FragmentContext) -> Slots:
     return {"native_aot_stub_definitions": [text]}
 
 
-def _emitter(family: str, fragment: Callable[[NativeAotKernel, Job], Slots], slot: str) -> AnyEmitter:
+def _emitter(name: str, family: str, fragment: Callable[[NativeAotKernel, Job], Slots], slot: str) -> AnyEmitter:
     file = f"NativeAotStubs.{'h' if family == 'headers' else 'cpp'}"
     return Emitter(
-        name=f"native_aot_{family}",
+        name=name,
         family=family,
         template=file,
         units=lambda job: job.native_aot,
@@ -109,6 +109,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
     if not job.rules.native_aot_stubs:
         return []
     return [
-        _emitter("headers", _declaration, "native_aot_stub_declarations"),
-        _emitter("sources", _definition, "native_aot_stub_definitions"),
+        _emitter("native_aot_stubs_header", "headers", _declaration, "native_aot_stub_declarations"),
+        _emitter("native_aot_stubs_source", "sources", _definition, "native_aot_stub_definitions"),
     ]

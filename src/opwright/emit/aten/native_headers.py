@@ -128,13 +128,17 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The headers of native kernels."""
     made: list[AnyEmitter] = [
         whole_file(
-            "NativeFunctions.h", name="native_functions", family="headers", template="NativeFunctions.h", frame=_frame
+            "NativeFunctions.h",
+            name="native_functions_header",
+            family="headers",
+            template="NativeFunctions.h",
+            frame=_frame,
         )
     ]
     if job.options.per_operator_headers:
         made.append(
             Emitter(
-                name="native_function",
+                name="native_function_headers",
                 family="headers",
                 template="NativeFunction.h",
                 folder="ops",

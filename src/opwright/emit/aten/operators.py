@@ -96,11 +96,12 @@ def _is_method(function: NativeFunction) -> bool:
 
 def _collected(
     name: str,
+    file: str,
     headers: Callable[[Job], Sequence[str]],
     units: Callable[[Job], Sequence[NativeFunction]] = no_units,
 ) -> AnyEmitter:
-    """The header `{name}.h`, with includes and the classes of some overloads."""
-    declarations = f"{name}_declarations"
+    """The header `{file}.h`, with includes and the classes of some overloads."""
+    declarations = f"{file}_declarations"
 
     def fragment(function: NativeFunction, context: FragmentContext) -> Slots:
         return {declarations: (declaration(function),)}
@@ -108,23 +109,25 @@ def _collected(
     return Emitter(
         name=name,
         family="headers",
-        template=f"{name}.h",
+        template=f"{file}.h",
         units=units,
         fragment=fragment,
-        layout=OneFile(f"{name}.h"),
-        frame=lambda job: {f"{name}_includes": headers(job), declarations: ()},
+        layout=OneFile(f"{file}.h"),
+        frame=lambda job: {f"{file}_includes": headers(job), declarations: ()},
     )
 
 
 def _headers(job: Job) -> list[AnyEmitter]:
     if not job.options.per_operator_headers:
         return [
-            _collected("MethodOperators", lambda job: (), methods),
-            _collected("Operators", lambda job: ("#include <ATen/MethodOperators.h>",), _without_methods),
+            _collected("method_operators_header", "MethodOperators", lambda job: (), methods),
+            _collected(
+                "operators_header", "Operators", lambda job: ("#include <ATen/MethodOperators.h>",), _without_methods
+            ),
         ]
     return [
         Emitter(
-            name="operator headers",
+            name="operator_headers",
             family="headers",
             template="Operator.h",
             folder="ops",
@@ -133,8 +136,8 @@ def _headers(job: Job) -> list[AnyEmitter]:
             layout=FilePerUnit(lambda root: f"{root[0]}_ops.h"),
         ),
         # The reference orders these lines as text, all other lists of includes by root name.
-        _collected("MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))),
-        _collected("Operators", lambda job: includes("_ops", None, job)),
+        _collected("method_operators_header", "MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))),
+        _collected("operators_header", "Operators", lambda job: includes("_ops", None, job)),
     ]
 
 
@@ -143,7 +146,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     return [
         *_headers(job),
         Emitter(
-            name="Operators.cpp",
+            name="operators_source",
             family="sources",
             template="Operators.cpp",
             units=overloads,

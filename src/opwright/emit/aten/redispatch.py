@@ -33,7 +33,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the header."""
     return [
         Emitter(
-            name="RedispatchFunctions.h",
+            name="redispatch_functions_header",
             family="headers",
             template="RedispatchFunctions.h",
             units=overloads,

@@ -39,7 +39,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the header."""
     return [
         Emitter(
-            name="RegistrationDeclarations.h",
+            name="registration_declarations_header",
             family="headers",
             template="RegistrationDeclarations.h",
             units=overloads,

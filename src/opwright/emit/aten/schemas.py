@@ -69,7 +69,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the file."""
     return [
         Emitter(
-            name="RegisterSchema.cpp",
+            name="register_schema_source",
             family="sources",
             template="RegisterSchema.cpp",
             units=namespaces,

@@ -282,10 +282,10 @@ def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
 
 
 def _emitter(
-    template: str, ending: str, fragment: Callable[[NativeFunctionsGroup, Job], Slots]
+    name: str, template: str, ending: str, fragment: Callable[[NativeFunctionsGroup, Job], Slots]
 ) -> Emitter[NativeFunctionsGroup]:
     return Emitter(
-        name=f"{template.lower()}_files",
+        name=name,
         family="sources",
         template=f"{template}{ending}",
         units=ufunc_groups,
@@ -299,7 +299,10 @@ def emitters(job: Job) -> list[AnyEmitter]:
     keys = [backend.key for backend in backends(job)]
     made: list[AnyEmitter] = []
     if CPU in keys:
-        made += [_emitter("UfuncCPU", ".cpp", _cpu_file), _emitter("UfuncCPUKernel", ".cpp", _cpu_kernel_file)]
+        made += [
+            _emitter("ufunc_cpu_sources", "UfuncCPU", ".cpp", _cpu_file),
+            _emitter("ufunc_cpu_kernel_sources", "UfuncCPUKernel", ".cpp", _cpu_kernel_file),
+        ]
     if CUDA in keys:
-        made.append(_emitter("UfuncCUDA", ".cu", _cuda_file))
+        made.append(_emitter("ufunc_cuda_sources", "UfuncCUDA", ".cu", _cuda_file))
     return made

@@ -167,7 +167,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     functions, kernels = _shards(job, job.rules.unboxing_shards), _shards(job, job.rules.unboxed_kernels_shards)
     registrations = "RegisterCodegenUnboxedKernels.cpp"
     return [
-        _emitter("unboxing-header", "UnboxingFunctions.h", "declarations", declaration),
-        _emitter("unboxing", "UnboxingFunctions.cpp", "definitions", definition, functions),
-        _emitter("unboxed-kernels", registrations, "unboxed_ops", registration, kernels),
+        _emitter("unboxing_functions_header", "UnboxingFunctions.h", "declarations", declaration),
+        _emitter("unboxing_functions_source", "UnboxingFunctions.cpp", "definitions", definition, functions),
+        _emitter("register_unboxed_kernels_source", registrations, "unboxed_ops", registration, kernels),
     ]

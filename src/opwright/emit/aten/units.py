@@ -52,16 +52,16 @@ def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: 
 def whole_file(
     path: str,
     *,
+    name: str,
     family: str,
     template: str | None,
     folder: str = "aten",
-    name: str | None = None,
     frame: Callable[[Job], Slots] | None = None,
     line_names: str = "",
 ) -> AnyEmitter:
-    """The emitter of one file that is made of its frame alone; it is called like the file if no name is given."""
+    """The emitter of one file that is made of its frame alone."""
     return Emitter(
-        name=name or path,
+        name=name,
         family=family,
         template=template,
         folder=folder,

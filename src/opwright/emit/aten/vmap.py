@@ -170,7 +170,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of `VmapGeneratedPlumbing.h`."""
     return [
         Emitter(
-            name="vmap-plumbing",
+            name="vmap_plumbing_header",
             family="headers",
             template=None,
             units=_units,

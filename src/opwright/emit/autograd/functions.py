@@ -252,9 +252,9 @@ def _defined(unit: NodeUnit, context: FragmentContext) -> Slots:
     return {_DEFINITIONS: (definition(unit.node),)}
 
 
-def _emitter(file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:
+def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:
     return Emitter(
-        name=file,
+        name=name,
         family="autograd",
         template=f"autograd/{file}",
         folder="autograd",
@@ -268,6 +268,6 @@ def _emitter(file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the two files."""
     return [
-        _emitter("Functions.h", _DECLARATIONS, _declared),
-        _emitter("Functions.cpp", _DEFINITIONS, _defined),
+        _emitter("autograd_functions_header", "Functions.h", _DECLARATIONS, _declared),
+        _emitter("autograd_functions_source", "Functions.cpp", _DEFINITIONS, _defined),
     ]

@@ -194,7 +194,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         return []
     return [
         Emitter(
-            name="ADInplaceOrViewType",
+            name="inplace_or_view_type_source",
             family="autograd",
             template="autograd/ADInplaceOrViewType.cpp",
             folder="autograd",

@@ -230,13 +230,14 @@ def emitters(job: Job) -> list[AnyEmitter]:
     return [
         whole_file(
             "python_functions.h",
+            name="python_functions_header",
             family="python",
             template="autograd/python_functions.h",
             folder="autograd",
             frame=_header_frame,
         ),
         Emitter(
-            name="python_functions.cpp",
+            name="python_functions_source",
             family="python",
             template="autograd/python_functions.cpp",
             folder="autograd",

@@ -203,7 +203,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         return []
     return [
         Emitter(
-            name="TraceType",
+            name="trace_type_source",
             family="autograd",
             template="autograd/TraceType.cpp",
             folder="autograd",

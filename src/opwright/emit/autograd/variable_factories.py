@@ -73,7 +73,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the factories."""
     return [
         Emitter(
-            name="variable_factories.h",
+            name="variable_factories_header",
             family="autograd",
             template="autograd/variable_factories.h",
             folder="autograd",

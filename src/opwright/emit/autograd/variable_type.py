@@ -346,6 +346,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     return [
         whole_file(
             "VariableType.h",
+            name="variable_type_header",
             family="autograd",
             template="autograd/VariableType.h",
             folder="autograd",
@@ -353,14 +354,14 @@ def emitters(job: Job) -> list[AnyEmitter]:
         ),
         whole_file(
             "templates/VariableType.cpp",
-            name="VariableType.cpp template",
+            name="variable_type_template",
             family="autograd",
             template=_TEMPLATE,
             folder="autograd",
             frame=template_slots,
         ),
         Emitter(
-            name="VariableType.cpp",
+            name="variable_type_source",
             family="autograd",
             template=SHARD_TEMPLATE,
             folder="autograd",

@@ -228,10 +228,10 @@ def _defined(function: NativeFunction, context: FragmentContext) -> Slots:
 
 
 def _emitter(
-    file: str, fragment: Callable[[NativeFunction, FragmentContext], Slots], slots: tuple[str, ...]
+    name: str, file: str, fragment: Callable[[NativeFunction, FragmentContext], Slots], slots: tuple[str, ...]
 ) -> AnyEmitter:
     return Emitter(
-        name=file,
+        name=name,
         family="autograd",
         template=f"autograd/{file}",
         folder="autograd",
@@ -245,6 +245,6 @@ def _emitter(
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the two files."""
     return [
-        _emitter("ViewFuncs.h", _declared, ("ops_headers", "view_func_declarations")),
-        _emitter("ViewFuncs.cpp", _defined, ("view_func_definitions",)),
+        _emitter("view_funcs_header", "ViewFuncs.h", _declared, ("ops_headers", "view_func_declarations")),
+        _emitter("view_funcs_source", "ViewFuncs.cpp", _defined, ("view_func_definitions",)),
     ]

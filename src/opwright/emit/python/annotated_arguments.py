@@ -78,7 +78,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the file."""
     return [
         Emitter(
-            name="annotated_fn_args.py",
+            name="annotated_arguments",
             family="annotated",
             template="autograd/annotated_fn_args.py.in",
             folder="testing",

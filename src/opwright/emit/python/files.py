@@ -60,7 +60,7 @@ def _sorted_bindings(module: PythonModule, job: Job) -> Sequence[Binding]:
 
 def _whole(file: str, module: PythonModule) -> AnyEmitter:
     return Emitter(
-        name=file,
+        name=f"{file.removesuffix('.cpp')}_source",
         family="python",
         template=f"autograd/{file}",
         folder="autograd",

@@ -72,9 +72,11 @@ _GETTER: Final = r".*\bget_(?P<operator>\w+?)_structseq\d*\("
 _TAG: Final = r'\.value\("(?P<tag>\w+)"'
 
 
-def _emitter(file: str, frame: Callable[[Job], Slots], line_names: str) -> AnyEmitter:
+def _emitter(name: str, file: str, frame: Callable[[Job], Slots], line_names: str) -> AnyEmitter:
     template = f"autograd/{file}"
-    return whole_file(file, family="python", template=template, folder="autograd", frame=frame, line_names=line_names)
+    return whole_file(
+        file, name=name, family="python", template=template, folder="autograd", frame=frame, line_names=line_names
+    )
 
 
 def _commented(file: str, frame: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
@@ -85,7 +87,14 @@ def _commented(file: str, frame: Callable[[Job], Slots]) -> Callable[[Job], Slot
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the three files."""
     return [
-        _emitter("python_return_types.cpp", _commented("python_return_types.cpp", _source), _GETTER),
-        _emitter("python_return_types.h", _commented("python_return_types.h", _header), _GETTER),
-        _emitter("python_enum_tag.cpp", _tags, _TAG),
+        _emitter(
+            "python_return_types_source",
+            "python_return_types.cpp",
+            _commented("python_return_types.cpp", _source),
+            _GETTER,
+        ),
+        _emitter(
+            "python_return_types_header", "python_return_types.h", _commented("python_return_types.h", _header), _GETTER
+        ),
+        _emitter("python_enum_tag_source", "python_enum_tag.cpp", _tags, _TAG),
     ]

@@ -16,7 +16,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the shards."""
     return [
         Emitter(
-            name=_FILE,
+            name="python_torch_functions_source",
             family="python",
             template=f"autograd/{_FILE}",
             folder="autograd",

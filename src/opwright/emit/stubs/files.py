@@ -21,21 +21,21 @@ __all__ = ["emitters", "own_stub_emitters", "project_emitter"]
 _PARTIAL: Final = "partial\n"
 
 
-def _whole(path: str, text: str) -> AnyEmitter:
+def _whole(name: str, path: str, text: str) -> AnyEmitter:
     """A file whose text does not depend on operators."""
-    return whole_file(path, family="stubs", template=None, folder="stubs", frame=lambda job: {"text": text})
+    return whole_file(path, name=name, family="stubs", template=None, folder="stubs", frame=lambda job: {"text": text})
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the package."""
     return [
-        _whole("torch-stubs/py.typed", _PARTIAL),
-        _whole(f"torch-stubs/{PACKAGE}/__init__.pyi", ""),
+        _whole("py_typed_marker", "torch-stubs/py.typed", _PARTIAL),
+        _whole("package_stub", f"torch-stubs/{PACKAGE}/__init__.pyi", ""),
         whole_file(
-            "torch-stubs/_ops.pyi", name="_ops.pyi", family="stubs", template=None, folder="stubs", frame=ops_text
+            "torch-stubs/_ops.pyi", name="ops_stub", family="stubs", template=None, folder="stubs", frame=ops_text
         ),
         Emitter(
-            name="namespaces",
+            name="namespace_stubs",
             family="stubs",
             template=None,
             folder="stubs",
@@ -49,7 +49,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
 def own_stub_emitters(stubs: Mapping[str, str]) -> list[AnyEmitter]:
     """The emitters of the stubs that PyTorch brings: text by path, such as `torch/_C/__init__.pyi`."""
     return [
-        _whole(f"torch-stubs/{path.removeprefix('torch/')}", text)
+        _whole("pytorch_stubs", f"torch-stubs/{path.removeprefix('torch/')}", text)
         for path, text in stubs.items()
         if path != "torch/_ops.pyi"
     ]
@@ -73,4 +73,4 @@ packages = ["torch-stubs"]
 
 def project_emitter(name: str, version: str) -> AnyEmitter:
     """The emitter of a `pyproject.toml` beside the package, with the release's version."""
-    return _whole("pyproject.toml", _PROJECT.format(name=name, version=version))
+    return _whole("project_file", "pyproject.toml", _PROJECT.format(name=name, version=version))

@@ -43,7 +43,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The registrations of each backend of the run."""
     return [
         Emitter(
-            name=f"register_{backend.key.lower}",
+            name=f"register_{backend.key.lower}_source",
             family="sources",
             template="RegisterDispatchKey.cpp",
             units=partial(_units, backend),
