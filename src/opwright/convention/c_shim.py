@@ -71,13 +71,13 @@ def parameters(argument: Argument) -> CParameters:
     >>> parameters(schema.arguments.all[2]).expression
     'pointer_to_optional_device(device, device_index_)'
     """
-    found = _PARAMETERS.get(argument)
-    if found is None:
+    c_parameters = _PARAMETERS.get(argument)
+    if c_parameters is None:
         made = _parameters(argument.type, argument.name, argument.is_write)
         if made is None:
             raise NoCForm(f"argument `{argument.name}`", argument.type)
-        found = _PARAMETERS[argument] = made
-    return found
+        c_parameters = _PARAMETERS[argument] = made
+    return c_parameters
 
 
 _PARAMETERS: Final[dict[Argument, CParameters]] = {}
@@ -178,17 +178,17 @@ def results(schema: FunctionSchema) -> list[CResult]:
     may_be_null = any(part in name for part in _NULL_RESULTS)
     single = len(schema.returns) == 1
     made = []
-    for index, one in enumerate(schema.returns):
+    for index, output in enumerate(schema.returns):
         result = "tmp_result" if single else f"std::get<{index}>(tmp_result)"
-        made.append(_result(one, f"ret{index}", result, may_be_null))
+        made.append(_result(output, f"ret{index}", result, may_be_null))
     return made
 
 
-def _result(one: Return, pointer: str, result: str, may_be_null: bool) -> CResult:
-    if not isinstance(one.type, BaseType) or one.type.name not in _BASES:
-        raise NoCForm(f"return `{one.text}`", one.type)
-    value = _RESULTS.get(one.type.name, "{}").format(result)
+def _result(output: Return, pointer: str, result: str, may_be_null: bool) -> CResult:
+    if not isinstance(output.type, BaseType) or output.type.name not in _BASES:
+        raise NoCForm(f"return `{output.text}`", output.type)
+    value = _RESULTS.get(output.type.name, "{}").format(result)
     statement = f"*{pointer} = {value};"
     if may_be_null:
         statement = f"if ({pointer}) {{ {statement} }}"
-    return CResult(f"{_BASES[one.type.name][0]}* {pointer}", statement)
+    return CResult(f"{_BASES[output.type.name][0]}* {pointer}", statement)

@@ -38,9 +38,9 @@ def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False
     return text
 
 
-def argument_type(one: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
+def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument."""
-    return types.argument_type(one.type, mutable=one.is_write, symint=symint, style=style)
+    return types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
 _BINDINGS: Final[dict[tuple[bool, int, bool, bool], Bindings]] = {}
@@ -48,24 +48,26 @@ _BINDINGS: Final[dict[tuple[bool, int, bool, bool], Bindings]] = {}
 
 def _bound(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
     key = (symint, int(style), keeps_default, beside_options)
-    found = _BINDINGS.get(key)
-    if found is None:
+    bindings = _BINDINGS.get(key)
+    if bindings is None:
 
-        def make(one: Argument) -> Binding:
+        def make(argument: Argument) -> Binding:
             default = None
-            if keeps_default and one.default is not None:
-                default = default_expression(one.default, one.type, symint=symint)
-            redundant = beside_options and one.name == "memory_format"
-            role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else one.name
-            return Binding(one.name, role, argument_type(one, symint=symint, style=style), one, default)
+            if keeps_default and argument.default is not None:
+                default = default_expression(argument.default, argument.type, symint=symint)
+            redundant = beside_options and argument.name == "memory_format"
+            role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else argument.name
+            return Binding(argument.name, role, argument_type(argument, symint=symint, style=style), argument, default)
 
-        found = _BINDINGS[key] = Bindings(make)
-    return found
+        bindings = _BINDINGS[key] = Bindings(make)
+    return bindings
 
 
-def binding(one: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Binding:
+def binding(
+    argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool
+) -> Binding:
     """The parameter for one argument; `beside_options` tells that the schema has tensor options too."""
-    return _bound(symint, style, keeps_default, beside_options)[one]
+    return _bound(symint, style, keeps_default, beside_options)[argument]
 
 
 _OPTIONS: Final[dict[tuple[Argument, ...], Binding]] = {}
@@ -73,15 +75,15 @@ _OPTIONS: Final[dict[tuple[Argument, ...], Binding]] = {}
 
 def options_binding(options: TensorOptions) -> Binding:
     """The single parameter `options` for the four tensor options."""
-    found = _OPTIONS.get(options.all)
-    if found is None:
+    binding = _OPTIONS.get(options.all)
+    if binding is None:
         default = None
-        if all(one.default == "None" for one in options.all):
+        if all(option.default == "None" for option in options.all):
             default = "{}"
         elif options.dtype.default == "long":
             default = "at::kLong"
-        found = _OPTIONS[options.all] = Binding("options", "options", ctypes.TENSOR_OPTIONS, options, default)
-    return found
+        binding = _OPTIONS[options.all] = Binding("options", "options", ctypes.TENSOR_OPTIONS, options, default)
+    return binding
 
 
 def bindings(
@@ -95,16 +97,16 @@ def bindings(
     without = function.cpp_no_default_args
     if keep and without:
         plain = _bound(symint, function.style, False, options is not None)
-        bound = Bindings(lambda one: plain[one] if one.name in without else usual[one])
+        bound = Bindings(lambda argument: plain[argument] if argument.name in without else usual[argument])
     positional = arguments.positional
     if method and arguments.self_arg is not None:
         positional = arguments.pre_self + arguments.post_self
     if faithful:
-        return tuple([bound[one] for one in positional + arguments.keyword_only + arguments.out])
-    made = [bound[one] for one in arguments.out + positional + arguments.pre_options]
+        return tuple([bound[argument] for argument in positional + arguments.keyword_only + arguments.out])
+    made = [bound[option] for option in arguments.out + positional + arguments.pre_options]
     if options is not None:
         made.append(options_binding(options))
-        made += [bound[one] for one in arguments.post_options]
+        made += [bound[option] for option in arguments.post_options]
     return tuple(made)
 
 
@@ -139,7 +141,7 @@ class CppSignatures(NamedTuple):
     def all(self, *, symint: bool = True) -> list[CppSignature]:
         """Those that exist, in the order in which they are declared; `symint=False` leaves the symbolic ones out."""
         chosen = self if symint else self[:2]
-        return [one for one in chosen if one is not None]
+        return [signature for signature in chosen if signature is not None]
 
     @property
     def most_faithful(self) -> CppSignature:
@@ -182,12 +184,12 @@ def return_names(function: NativeFunction) -> tuple[str, ...]:
 def return_name(function: NativeFunction, index: int, *, fallback: str = "result") -> str:
     """The name of one return: `self` for in-place, the out argument's, the declared one, else a numbered fallback."""
     schema = function.schema
-    one = schema.returns[index]
+    result = schema.returns[index]
     if schema.name.inplace:
         return "self"
     if schema.arguments.out:
         return schema.arguments.out[index].name
-    if one.name is not None:
-        clashes = any(one.name == argument.name for argument in schema.arguments.all)
-        return one.name + "_return" if clashes else one.name
+    if result.name is not None:
+        clashes = any(result.name == argument.name for argument in schema.arguments.all)
+        return result.name + "_return" if clashes else result.name
     return fallback if len(schema.returns) == 1 else f"{fallback}{index}"

@@ -31,10 +31,10 @@ def default_expression(text: str, type: Type, *, symint: bool) -> str:
     'c10::SymInt(0)'
     """
     key = (text, type, symint)
-    found = _EXPRESSIONS.get(key)
-    if found is None:
-        found = _EXPRESSIONS[key] = _expression(text, type, symint)
-    return found
+    expression = _EXPRESSIONS.get(key)
+    if expression is None:
+        expression = _EXPRESSIONS[key] = _expression(text, type, symint)
+    return expression
 
 
 def _expression(text: str, type: Type, symint: bool) -> str:

@@ -19,10 +19,10 @@ def per_function(make: Callable[[NativeFunction], Fact]) -> Callable[[NativeFunc
     @wraps(make)
     def look_up(function: NativeFunction) -> Fact:
         derived = function.derived
-        found = derived.get(make)
-        if found is None:
-            found = derived[make] = make(function)
-        return cast(Fact, found)
+        fact = derived.get(make)
+        if fact is None:
+            fact = derived[make] = make(function)
+        return cast(Fact, fact)
 
     return look_up
 
@@ -37,6 +37,6 @@ class Bindings(dict[Argument, Binding]):
         super().__init__()
         self._make = make
 
-    def __missing__(self, one: Argument) -> Binding:
-        found = self[one] = self._make(one)
-        return found
+    def __missing__(self, argument: Argument) -> Binding:
+        binding = self[argument] = self._make(argument)
+        return binding

@@ -22,9 +22,9 @@ def name(schema: FunctionSchema) -> str:
     return cpp.name(schema)
 
 
-def argument_type(one: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> CType:
+def argument_type(argument: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument."""
-    return types.argument_type(one.type, mutable=one.is_write, symint=symint, style=style)
+    return types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
 _BINDINGS: Final[dict[tuple[bool, int], Bindings]] = {}
@@ -35,19 +35,19 @@ _PARAMETERS: Final[dict[tuple[Arguments, bool, int], tuple[Binding, ...]]] = {}
 
 def _bindings(symint: bool, style: TypeStyle) -> Bindings:
     key = (symint, int(style))
-    found = _BINDINGS.get(key)
-    if found is None:
+    bindings = _BINDINGS.get(key)
+    if bindings is None:
 
-        def make(one: Argument) -> Binding:
-            return Binding(one.name, one.name, argument_type(one, symint=symint, style=style), one)
+        def make(argument: Argument) -> Binding:
+            return Binding(argument.name, argument.name, argument_type(argument, symint=symint, style=style), argument)
 
-        found = _BINDINGS[key] = Bindings(make)
-    return found
+        bindings = _BINDINGS[key] = Bindings(make)
+    return bindings
 
 
-def binding(one: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> Binding:
+def binding(argument: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> Binding:
     """The parameter for one argument."""
-    return _bindings(symint, style)[one]
+    return _bindings(symint, style)[argument]
 
 
 def arguments(
@@ -55,11 +55,11 @@ def arguments(
 ) -> tuple[Binding, ...]:
     """The parameters for all arguments."""
     key = (schema.arguments, symint, int(style))
-    found = _PARAMETERS.get(key)
-    if found is None:
+    bindings = _PARAMETERS.get(key)
+    if bindings is None:
         bound = _bindings(symint, style)
-        found = _PARAMETERS[key] = tuple([bound[one] for one in schema.arguments.all])
-    return found
+        bindings = _PARAMETERS[key] = tuple([bound[argument] for argument in schema.arguments.all])
+    return bindings
 
 
 @per_function
@@ -100,8 +100,8 @@ def returned_arguments(schema: FunctionSchema) -> list[str | None]:
     >>> returned_arguments(parse_schema("f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"))
     ['out']
     """
-    names = {one.annotation: one.name for one in schema.arguments.all if one.annotation is not None}
-    return [None if one.annotation is None else names.get(one.annotation) for one in schema.returns]
+    names = {argument.annotation: argument.name for argument in schema.arguments.all if argument.annotation is not None}
+    return [None if result.annotation is None else names.get(result.annotation) for result in schema.returns]
 
 
 def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:

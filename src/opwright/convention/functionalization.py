@@ -51,11 +51,11 @@ def has_many_outputs(schema: FunctionSchema) -> bool:
     return len(returns) > 1 or (len(returns) == 1 and returns[0].type.list_like is not None)
 
 
-def _owned(one: Argument, style: TypeStyle, owns_tensors: bool) -> Binding:
-    held = types.argument_type(one.type, mutable=one.is_write, symint=True, style=style, owning=True)
-    if owns_tensors and one.type.is_tensor_like:
+def _owned(argument: Argument, style: TypeStyle, owns_tensors: bool) -> Binding:
+    held = types.argument_type(argument.type, mutable=argument.is_write, symint=True, style=style, owning=True)
+    if owns_tensors and argument.type.is_tensor_like:
         held = held.value
-    return _parameter(one.name, held)
+    return _parameter(argument.name, held)
 
 
 class ViewMetaMembers(NamedTuple):
@@ -78,25 +78,25 @@ def view_meta_members(function: NativeFunction, *, owns_tensors: bool) -> ViewMe
     common = (REAPPLY_VIEWS, RETURN_MODE)
     return ViewMetaMembers(
         (HAS_SYMBOLIC_INPUTS, OUT_INDEX) if many else (HAS_SYMBOLIC_INPUTS,),
-        common + tuple([dispatcher.binding(one, style=style) for one in arguments]),
-        common + tuple([_owned(one, style, owns_tensors) for one in arguments]),
+        common + tuple([dispatcher.binding(argument, style=style) for argument in arguments]),
+        common + tuple([_owned(argument, style, owns_tensors) for argument in arguments]),
     )
 
 
 def forward_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
     """The arguments of the view that is applied to a base."""
-    return (BASE, *[dispatcher.binding(one, style=style) for one in schema.arguments.all[1:]])
+    return (BASE, *[dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]])
 
 
 def reverse_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
     """The arguments of the inverse that puts a changed view back into a base."""
     index = (OUT_INDEX,) if has_many_outputs(schema) else ()
-    rest = [dispatcher.binding(one, style=style) for one in schema.arguments.all[1:]]
+    rest = [dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]]
     return (BASE, MUTATED_VIEW, RETURN_MODE, *index, *rest)
 
 
 def inverse_declaration(group: ViewGroup) -> str:
     """The declaration of the inverse of a group's view."""
     schema = group.view.schema
-    parameters = ", ".join([one.definition for one in reverse_arguments(schema, group.view.style)])
+    parameters = ", ".join([argument.definition for argument in reverse_arguments(schema, group.view.style)])
     return f"static at::Tensor {inverse_name(schema)}({parameters});"

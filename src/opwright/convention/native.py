@@ -26,29 +26,29 @@ def name(schema: FunctionSchema) -> str:
     return f"{text}_{schema.name.overload}" if schema.name.overload else text
 
 
-def argument_type(one: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
+def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument; a written optional tensor stays optional, other than in the public API."""
-    if one.is_write and one.type.text == "Tensor?":
+    if argument.is_write and argument.type.text == "Tensor?":
         inner = ctypes.optional(ctypes.TENSOR)
         return ctypes.const_ref(inner) if style & TypeStyle.CONST_REF_MUTABLES else ctypes.mut_ref(inner)
-    return types.argument_type(one.type, mutable=one.is_write, symint=symint, style=style)
+    return types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
 _BINDINGS: Final[dict[tuple[Argument, bool, int, bool], Binding]] = {}
 
 
-def binding(one: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool) -> Binding:
+def binding(argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool) -> Binding:
     """The parameter for one argument."""
-    key = (one, symint, int(style), keeps_default)
-    found = _BINDINGS.get(key)
-    if found is None:
+    key = (argument, symint, int(style), keeps_default)
+    binding = _BINDINGS.get(key)
+    if binding is None:
         default = None
-        if keeps_default and one.default is not None:
-            default = default_expression(one.default, one.type, symint=symint)
-        found = _BINDINGS[key] = Binding(
-            one.name, one.name, argument_type(one, symint=symint, style=style), one, default
+        if keeps_default and argument.default is not None:
+            default = default_expression(argument.default, argument.type, symint=symint)
+        binding = _BINDINGS[key] = Binding(
+            argument.name, argument.name, argument_type(argument, symint=symint, style=style), argument, default
         )
-    return found
+    return binding
 
 
 #: The four tensor options as parameters, whatever their types and defaults in the schema.
@@ -67,11 +67,14 @@ def arguments(schema: FunctionSchema, *, symint: bool, style: TypeStyle = TypeSt
     parts = schema.arguments
     keep = not parts.out
     made = [
-        binding(one, symint=symint, style=style, keeps_default=keep) for one in parts.positional + parts.pre_options
+        binding(argument, symint=symint, style=style, keeps_default=keep)
+        for argument in parts.positional + parts.pre_options
     ]
     if parts.options is not None:
         made += _OPTIONS if keep else _OPTIONS_WITHOUT_DEFAULT
-    made += [binding(one, symint=symint, style=style, keeps_default=keep) for one in parts.post_options + parts.out]
+    made += [
+        binding(option, symint=symint, style=style, keeps_default=keep) for option in parts.post_options + parts.out
+    ]
     return tuple(made)
 
 

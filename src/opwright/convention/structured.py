@@ -20,10 +20,10 @@ _TYPES: Final[dict[Type, CType]] = {}
 
 def argument_type(type: Type) -> CType:
     """The C++ type of an argument of that type, written to or not."""
-    found = _TYPES.get(type)
-    if found is None:
-        found = _TYPES[type] = _argument_type(type)
-    return found
+    ctype = _TYPES.get(type)
+    if ctype is None:
+        ctype = _TYPES[type] = _argument_type(type)
+    return ctype
 
 
 #: Types by their spelling that have a reference type of their own.
@@ -62,12 +62,12 @@ def _argument_type(type: Type) -> CType:
 _BINDINGS: Final[dict[Argument, Binding]] = {}
 
 
-def binding(one: Argument) -> Binding:
+def binding(argument: Argument) -> Binding:
     """The parameter for one argument."""
-    found = _BINDINGS.get(one)
-    if found is None:
-        found = _BINDINGS[one] = Binding(one.name, one.name, argument_type(one.type), one)
-    return found
+    binding = _BINDINGS.get(argument)
+    if binding is None:
+        binding = _BINDINGS[argument] = Binding(argument.name, argument.name, argument_type(argument.type), argument)
+    return binding
 
 
 def meta_name(group: NativeFunctionsGroup) -> str:
@@ -77,12 +77,12 @@ def meta_name(group: NativeFunctionsGroup) -> str:
 
 def meta_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
     """The parameters of `meta`: the functional overload's arguments."""
-    return tuple([binding(one) for one in group.functional.arguments.non_out])
+    return tuple([binding(argument) for argument in group.functional.arguments.non_out])
 
 
 def out_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
     """The parameters for the outs."""
-    return tuple([binding(one) for one in group.out.arguments.out])
+    return tuple([binding(argument) for argument in group.out.arguments.out])
 
 
 def impl_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
@@ -92,7 +92,7 @@ def impl_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
     if precomputed is None:
         return meta_arguments(group) + out_arguments(group)
     made: list[Argument] = []
-    for one in plain:
-        made += precomputed.replace.get(one.name, (one,))
+    for argument in plain:
+        made += precomputed.replace.get(argument.name, (argument,))
     made += precomputed.add
-    return tuple([binding(one) for one in made]) + out_arguments(group)
+    return tuple([binding(argument) for argument in made]) + out_arguments(group)

@@ -72,10 +72,10 @@ def argument_type(type: Type) -> str:
     >>> argument_type(parse_type("int[2]?")), argument_type(parse_type("Tensor?[]"))
     ('_int | _Sequence[_int] | None', '_Sequence[_Tensor | None]')
     """
-    found = _ARGUMENT_TYPES.get(type)
-    if found is None:
-        found = _ARGUMENT_TYPES[type] = _argument_type(type)
-    return found
+    hint = _ARGUMENT_TYPES.get(type)
+    if hint is None:
+        hint = _ARGUMENT_TYPES[type] = _argument_type(type)
+    return hint
 
 
 def _argument_type(type: Type) -> str:
@@ -99,12 +99,12 @@ def return_type(returns: tuple[Return, ...]) -> str:
     >>> return_type(parse_schema("max.dim(Tensor self, int dim) -> (Tensor values, Tensor indices)").returns)
     '_tuple[_Tensor, _Tensor]'
     """
-    found = _RETURN_TYPES.get(returns)
-    if found is None:
-        given = [_returned(one.type) for one in returns]
-        found = "None" if not given else given[0] if len(given) == 1 else f"_tuple[{', '.join(given)}]"
-        _RETURN_TYPES[returns] = found
-    return found
+    hint = _RETURN_TYPES.get(returns)
+    if hint is None:
+        given = [_returned(result.type) for result in returns]
+        hint = "None" if not given else given[0] if len(given) == 1 else f"_tuple[{', '.join(given)}]"
+        _RETURN_TYPES[returns] = hint
+    return hint
 
 
 def _returned(type: Type) -> str:

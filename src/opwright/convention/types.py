@@ -30,8 +30,8 @@ def value_type(type: Type, *, symint: bool) -> CType | None:
     key = (type, symint)
     if key in _VALUES:
         return _VALUES[key]
-    found = _VALUES[key] = _value_type(type, symint)
-    return found
+    ctype = _VALUES[key] = _value_type(type, symint)
+    return ctype
 
 
 def _value_type(type: Type, symint: bool) -> CType | None:
@@ -73,10 +73,10 @@ def argument_type(type: Type, *, mutable: bool, symint: bool, style: TypeStyle, 
     With `owning` a list of integers is a vector, not a reference to memory of the caller.
     """
     key = (type, mutable, symint, int(style), owning)
-    found = _ARGUMENTS.get(key)
-    if found is None:
-        found = _ARGUMENTS[key] = _argument_type(type, mutable, symint, style, owning)
-    return found
+    ctype = _ARGUMENTS.get(key)
+    if ctype is None:
+        ctype = _ARGUMENTS[key] = _argument_type(type, mutable, symint, style, owning)
+    return ctype
 
 
 _ARGUMENTS: Final[dict[tuple[Type, bool, bool, int, bool], CType]] = {}
@@ -135,17 +135,17 @@ _CONST_REF_MUTABLES: Final = int(TypeStyle.CONST_REF_MUTABLES)
 _RETURN: Final[dict[tuple[Type, bool, int], CType]] = {}
 
 
-def return_type(one: Return, style: TypeStyle) -> CType:
+def return_type(result: Return, style: TypeStyle) -> CType:
     """The C++ type of one return; tensors are returned by value unless they are written arguments."""
-    return _return_type(one.type, one.is_write, style)
+    return _return_type(result.type, result.is_write, style)
 
 
 def _return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
     key = (type, mutable, int(style) & _CONST_REF_MUTABLES)
-    found = _RETURN.get(key)
-    if found is None:
-        found = _RETURN[key] = _fresh_return_type(type, mutable, style)
-    return found
+    ctype = _RETURN.get(key)
+    if ctype is None:
+        ctype = _RETURN[key] = _fresh_return_type(type, mutable, style)
+    return ctype
 
 
 def _fresh_return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
@@ -171,13 +171,13 @@ _RETURNS: Final[dict[tuple[tuple[Return, ...], int], CType]] = {}
 def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of all returns: `void`, the single type, or a tuple."""
     key = (returns, int(style) & _CONST_REF_MUTABLES)
-    found = _RETURNS.get(key)
-    if found is None:
+    ctype = _RETURNS.get(key)
+    if ctype is None:
         if not returns:
-            found = cpp.VOID
+            ctype = cpp.VOID
         elif len(returns) == 1:
-            found = return_type(returns[0], style)
+            ctype = return_type(returns[0], style)
         else:
-            found = cpp.tuple_of(tuple(return_type(one, style) for one in returns))
-        _RETURNS[key] = found
-    return found
+            ctype = cpp.tuple_of(tuple(return_type(result, style) for result in returns))
+        _RETURNS[key] = ctype
+    return ctype

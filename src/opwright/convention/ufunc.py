@@ -25,22 +25,24 @@ def kernel_name(group: NativeFunctionsGroup, key: DispatchKey) -> str:
 
 def stub_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
     """The parameters of the stub beside the iterator, which has the tensors."""
-    return tuple([structured.binding(one) for one in group.out.arguments.non_out if not one.type.is_tensor_like])
+    return tuple(
+        [structured.binding(argument) for argument in group.out.arguments.non_out if not argument.type.is_tensor_like]
+    )
 
 
 def scalar_arguments(group: NativeFunctionsGroup, computed: CType) -> tuple[Binding, ...]:
     """The parameters of the scalar function where it computes in that type."""
-    return tuple([_binding(one, computed) for one in group.functional.arguments.non_out])
+    return tuple([_binding(argument, computed) for argument in group.functional.arguments.non_out])
 
 
 def tensor_elements(group: NativeFunctionsGroup, held: CType) -> tuple[Binding, ...]:
     """An element, or a vector of elements, of each tensor."""
-    return tuple([Binding(one.name, one.name, held, one) for one in tensors(group)])
+    return tuple([Binding(tensor.name, tensor.name, held, tensor) for tensor in tensors(group)])
 
 
 def tensors(group: NativeFunctionsGroup) -> list[Argument]:
     """The arguments that are tensors."""
-    return [one for one in group.functional.arguments.non_out if one.type.is_tensor_like]
+    return [argument for argument in group.functional.arguments.non_out if argument.type.is_tensor_like]
 
 
 class FunctorArguments(NamedTuple):
@@ -56,15 +58,21 @@ HELD_TENSOR: Final = {UfuncKey.CUDAFunctorOnSelf: 1, UfuncKey.CUDAFunctorOnOther
 
 def functor_arguments(group: NativeFunctionsGroup, key: UfuncKey) -> FunctorArguments:
     """The arguments of one of the three functors; what is held is widened, and so is a tensor held as a scalar."""
-    found = tensors(group)
-    held_tensor = found[HELD_TENSOR[key]] if key in HELD_TENSOR else None
-    passed = [one for one in found if one is not held_tensor]
+    arguments = tensors(group)
+    held_tensor = arguments[HELD_TENSOR[key]] if key in HELD_TENSOR else None
+    passed = [argument for argument in arguments if argument is not held_tensor]
     return FunctorArguments(
-        tuple([_binding(one, ctypes.OPMATH_T) for one in group.functional.arguments.non_out if one not in passed]),
-        tuple([_binding(one, ctypes.SCALAR_T) for one in passed]),
+        tuple(
+            [
+                _binding(argument, ctypes.OPMATH_T)
+                for argument in group.functional.arguments.non_out
+                if argument not in passed
+            ]
+        ),
+        tuple([_binding(argument, ctypes.SCALAR_T) for argument in passed]),
     )
 
 
-def _binding(one: Argument, computed: CType) -> Binding:
+def _binding(argument: Argument, computed: CType) -> Binding:
     """An argument by value; tensors and scalars are in the type that is computed in."""
-    return Binding(one.name, one.name, types.value_type(one.type, symint=False) or computed, one)
+    return Binding(argument.name, argument.name, types.value_type(argument.type, symint=False) or computed, argument)

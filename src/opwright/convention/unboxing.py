@@ -35,10 +35,10 @@ def unboxed(argument: Argument, style: TypeStyle) -> Unboxed:
     ('int64_t dim_base = dim.to<int64_t>();',)
     """
     key = (argument, int(style))
-    found = _UNBOXED.get(key)
-    if found is None:
-        found = _UNBOXED[key] = _value(argument.type, argument.name, argument.is_write, style)
-    return found
+    unboxed = _UNBOXED.get(key)
+    if unboxed is None:
+        unboxed = _UNBOXED[key] = _value(argument.type, argument.name, argument.is_write, style)
+    return unboxed
 
 
 def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
@@ -56,7 +56,7 @@ def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
 def _inside(statements: tuple[str, ...]) -> list[str]:
     """The statements as they stand in a block."""
     first, *more = statements
-    return [f"    {first}", *[f"\t{one}" for one in more]]
+    return [f"    {first}", *[f"\t{statement}" for statement in more]]
 
 
 def _optional(made: CType, name: str, inner: Unboxed) -> Unboxed:

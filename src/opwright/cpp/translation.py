@@ -119,14 +119,14 @@ def translate(
     ('C10_AS_INTARRAYREF_SLOW(size)',)
     """
     key = (given, wanted, method, copies)
-    found = _SOLVED.get(key)
-    if found is None:
-        wants = [one.want if isinstance(one, Binding) else one for one in wanted]
+    expressions = _SOLVED.get(key)
+    if expressions is None:
+        wants = [binding.want if isinstance(binding, Binding) else binding for binding in wanted]
         scope = _scope(given, method)
         takes_options = any((want.role, want.type) == _OPTIONS for want in wants)
         solver = _Solver(scope, takes_options, copies)
-        found = _SOLVED[key] = tuple([solver.expression(want.role, want.type) for want in wants])
-    return found
+        expressions = _SOLVED[key] = tuple([solver.expression(want.role, want.type) for want in wants])
+    return expressions
 
 
 def translated_call(function: str, given: tuple[Source, ...], wanted: tuple[Binding | Want, ...]) -> str:
@@ -136,12 +136,12 @@ def translated_call(function: str, given: tuple[Source, ...], wanted: tuple[Bind
 
 def _scope(given: Sequence[Source], method: bool) -> Scope:
     scope: Scope = {}
-    for one in given:
-        text = one.name if isinstance(one, Binding) else one.text
-        scope[one.role, one.type] = text
-        beside = _BESIDE.get(one.type)
+    for binding in given:
+        text = binding.name if isinstance(binding, Binding) else binding.text
+        scope[binding.role, binding.type] = text
+        beside = _BESIDE.get(binding.type)
         if beside is not None:
-            scope[one.role, beside[0]] = beside[1].format(text)
+            scope[binding.role, beside[0]] = beside[1].format(text)
     if method:
         scope["self", _MUT_TENSOR] = scope["self", _CONST_TENSOR] = "const_cast<Tensor&>(*this)"
     return scope
@@ -161,7 +161,7 @@ class _Solver:
         """The expression of a wanted value; Untranslatable where there is none."""
         text = self._any(role, type)
         if text is None:
-            at_hand = ", ".join(f"{one.text} {named}" for named, one in self._scope)
+            at_hand = ", ".join(f"{ctype.text} {named}" for named, ctype in self._scope)
             raise Untranslatable(f"no way to `{type.text} {role}` from: {at_hand}")
         return text
 

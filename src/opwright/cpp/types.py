@@ -57,10 +57,10 @@ def _interned(kind: str, spelling: Callable[[str], str], *, reference: bool = Fa
     made: dict[CType, CType] = {}
 
     def constructor(elem: CType) -> CType:
-        found = made.get(elem)
-        if found is None:
-            found = made[elem] = CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
-        return found
+        ctype = made.get(elem)
+        if ctype is None:
+            ctype = made[elem] = CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
+        return ctype
 
     constructor.__doc__ = f"The type `{spelling('T')}`."
     return constructor
@@ -90,27 +90,27 @@ _TUPLES: Final[dict[tuple[CType, ...], CType]] = {}
 
 def base(text: str) -> CType:
     """The named type, spelt with its namespace."""
-    found = _BASES.get(text)
-    if found is None:
-        found = _BASES[text] = CType("base", text, ())
-    return found
+    ctype = _BASES.get(text)
+    if ctype is None:
+        ctype = _BASES[text] = CType("base", text, ())
+    return ctype
 
 
 def array(elem: CType, size: int) -> CType:
     """The type `::std::array<elem,size>`."""
-    found = _ARRAYS.get((elem, size))
-    if found is None:
-        found = _ARRAYS[elem, size] = CType("array", f"::std::array<{elem.text},{size}>", (elem,))
-    return found
+    ctype = _ARRAYS.get((elem, size))
+    if ctype is None:
+        ctype = _ARRAYS[elem, size] = CType("array", f"::std::array<{elem.text},{size}>", (elem,))
+    return ctype
 
 
 def tuple_of(elems: tuple[CType, ...]) -> CType:
     """The type `::std::tuple<...>`."""
-    found = _TUPLES.get(elems)
-    if found is None:
+    ctype = _TUPLES.get(elems)
+    if ctype is None:
         text = f"::std::tuple<{','.join(elem.text for elem in elems)}>"
-        found = _TUPLES[elems] = CType("tuple", text, elems)
-    return found
+        ctype = _TUPLES[elems] = CType("tuple", text, elems)
+    return ctype
 
 
 VOID: Final = base("void")

@@ -112,7 +112,7 @@ def series_followed(version: Version) -> str | None:
     """
     if version < OLDEST:
         return None
-    return min(version, NEWEST, key=lambda one: one[:2]).series
+    return min(version, NEWEST, key=lambda version: version[:2]).series
 
 
 class Rules:

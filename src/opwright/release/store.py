@@ -157,12 +157,12 @@ class FolderStore:
 
     def names(self) -> tuple[str, ...]:
         """The inputs in both folders, sorted."""
-        found = [name for folder in ("native", "templates") for name in _files(self._aten, folder)]
-        found += [AUTOGRAD + name for folder in ("", "templates") for name in _files(self._autograd, folder)]
-        found += aot_names(self._native_ops)
-        found += [SHIM_TABLES] if os.path.isfile(self.display_path(SHIM_TABLES)) else []
-        found += [FORMULA_HELPERS] if os.path.isfile(self._formula_helpers) else []
-        return tuple(sorted(name for name in found if is_input_name(name)))
+        names = [name for folder in ("native", "templates") for name in _files(self._aten, folder)]
+        names += [AUTOGRAD + name for folder in ("", "templates") for name in _files(self._autograd, folder)]
+        names += aot_names(self._native_ops)
+        names += [SHIM_TABLES] if os.path.isfile(self.display_path(SHIM_TABLES)) else []
+        names += [FORMULA_HELPERS] if os.path.isfile(self._formula_helpers) else []
+        return tuple(sorted(name for name in names if is_input_name(name)))
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
         """Files of the same installation or tree."""
@@ -171,11 +171,11 @@ class FolderStore:
     def member_names(self, prefix: str) -> tuple[str, ...]:
         """Files of the same installation or tree whose path begins with `prefix`; slow for a short prefix."""
         root = self._root or self._aten
-        found = []
+        names = []
         for folder, _, files in os.walk(os.path.join(root, *prefix.rpartition("/")[0].split("/"))):
             relative = os.path.relpath(folder, root).replace(os.sep, "/")
-            found += [file_name if relative == "." else f"{relative}/{file_name}" for file_name in files]
-        return tuple(sorted(path for path in found if path.startswith(prefix)))
+            names += [file_name if relative == "." else f"{relative}/{file_name}" for file_name in files]
+        return tuple(sorted(path for path in names if path.startswith(prefix)))
 
     def places(self) -> Places:
         """All inputs, the folders that they are in, and the files that say the version."""
@@ -272,8 +272,8 @@ def _name_of(member: str) -> str:
 
 def aot_names(folder: str) -> list[str]:
     """The names of the inputs that declare kernels compiled ahead of time, one in each inner folder that has any."""
-    found = filter(os.path.isfile, possible_aot_files(folder))
-    return [f"{NATIVE_AOT}{os.path.basename(os.path.dirname(path))}/{_AOT_FILE}" for path in found]
+    paths = filter(os.path.isfile, possible_aot_files(folder))
+    return [f"{NATIVE_AOT}{os.path.basename(os.path.dirname(path))}/{_AOT_FILE}" for path in paths]
 
 
 def possible_aot_files(folder: str) -> list[str]:

@@ -38,7 +38,7 @@ _INTERNED: Final[dict[tuple[tuple[str, ...], bool, tuple[str, ...]], Annotation]
 def annotation(before: tuple[str, ...], is_write: bool, after: tuple[str, ...] = ()) -> Annotation:
     """The annotation with these alias sets."""
     key = (before, is_write, after)
-    found = _INTERNED.get(key)
-    if found is None:
-        found = _INTERNED.setdefault(key, Annotation(before, is_write, after))
-    return found
+    annotation = _INTERNED.get(key)
+    if annotation is None:
+        annotation = _INTERNED.setdefault(key, Annotation(before, is_write, after))
+    return annotation

@@ -81,19 +81,19 @@ _RETURNS: Final[dict[tuple[str | None, Type, Annotation | None], Return]] = {}
 def argument(name: str, type: Type, default: str | None = None, annotation: Annotation | None = None) -> Argument:
     """The argument with these parts."""
     key = (name, type, default, annotation)
-    found = _ARGUMENTS.get(key)
-    if found is None:
-        found = _ARGUMENTS.setdefault(key, Argument(name, type, default, annotation))
-    return found
+    argument = _ARGUMENTS.get(key)
+    if argument is None:
+        argument = _ARGUMENTS.setdefault(key, Argument(name, type, default, annotation))
+    return argument
 
 
 def returned(name: str | None, type: Type, annotation: Annotation | None = None) -> Return:
     """The return with these parts."""
     key = (name, type, annotation)
-    found = _RETURNS.get(key)
-    if found is None:
-        found = _RETURNS.setdefault(key, Return(name, type, annotation))
-    return found
+    result = _RETURNS.get(key)
+    if result is None:
+        result = _RETURNS.setdefault(key, Return(name, type, annotation))
+    return result
 
 
 class TensorOptions:
@@ -178,11 +178,11 @@ class Arguments:
             self.pre_options = keyword_only[:start]
             self.options = TensorOptions(*keyword_only[start : start + 4])
             self.post_options = keyword_only[start + 4 :]
-        self.has_symint: Final = any(one.type.is_symint_like for one in self.all)
-        self.writes: Final = any(one.is_write for one in self.all)
-        self.writes_before_self: Final = any(one.is_write for one in self.pre_self)
-        self.writes_after_self: Final = any(one.is_write for one in self.post_self)
-        annotations = [one.annotation for one in self.all if one.annotation is not None]
+        self.has_symint: Final = any(argument.type.is_symint_like for argument in self.all)
+        self.writes: Final = any(argument.is_write for argument in self.all)
+        self.writes_before_self: Final = any(argument.is_write for argument in self.pre_self)
+        self.writes_after_self: Final = any(argument.is_write for argument in self.post_self)
+        annotations = [argument.annotation for argument in self.all if argument.annotation is not None]
         self.joins_wildcard: Final = any("*" in annotation.after for annotation in annotations)
 
     def __str__(self) -> str:
@@ -202,10 +202,10 @@ def argument_list(
 ) -> Arguments:
     """The arguments of a schema that has these."""
     key = (positional, keyword_only, out)
-    found = _ALL_ARGUMENTS.get(key)
-    if found is None:
-        found = _ALL_ARGUMENTS.setdefault(key, Arguments(positional, keyword_only, out))
-    return found
+    arguments = _ALL_ARGUMENTS.get(key)
+    if arguments is None:
+        arguments = _ALL_ARGUMENTS.setdefault(key, Arguments(positional, keyword_only, out))
+    return arguments
 
 
 class SchemaKind(enum.Enum):
@@ -248,7 +248,7 @@ class FunctionSchema:
     def __str__(self) -> str:
         # Most files that are emitted quote the schema, so its text is put together once.
         if self._text is None:
-            shown = ", ".join([one.text for one in self.returns])
+            shown = ", ".join([result.text for result in self.returns])
             if len(self.returns) != 1:
                 shown = f"({shown})"
             self._text = f"{self.name.text}({self.arguments}) -> {shown}"

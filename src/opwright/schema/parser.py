@@ -75,10 +75,10 @@ def read_namespace(text: str) -> tuple[str, int]:
 
     SchemaFault where it is too long.
     """
-    found = _IDENTIFIER.match(text) if "::" in text else None
-    if found is not None and text.startswith("::", found.end()):
-        check_name_length(0, found.end())
-        return found.group(), found.end() + 2
+    match = _IDENTIFIER.match(text) if "::" in text else None
+    if match is not None and text.startswith("::", match.end()):
+        check_name_length(0, match.end())
+        return match.group(), match.end() + 2
     return "", 0
 
 
@@ -111,24 +111,24 @@ def read_argument(text: str, start: int, end: int) -> Argument:
     item = text[start:end]
     if _item_end(item, 0) != len(item):
         raise _unexpected(text, start + _item_end(item, 0), "one argument")
-    one = _ARGUMENTS.get(item)
-    if one is None:
-        one = _ARGUMENTS[item] = _read_argument(text, start, end)
-    return one
+    argument = _ARGUMENTS.get(item)
+    if argument is None:
+        argument = _ARGUMENTS[item] = _read_argument(text, start, end)
+    return argument
 
 
 def _unexpected(text: str, position: int, wanted: str) -> SchemaFault:
-    found = _IDENTIFIER.match(text, position)
-    end = found.end() if found else min(position + 1, len(text))
+    match = _IDENTIFIER.match(text, position)
+    end = match.end() if match else min(position + 1, len(text))
     shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
     return SchemaFault(codes.SYNTAX, f"expected {wanted}, found {shown}", position, max(end, position))
 
 
 def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
-    found = _IDENTIFIER.match(text, start)
-    if found is None:
+    match = _IDENTIFIER.match(text, start)
+    if match is None:
         raise _unexpected(text, start, "an operator's name")
-    name, end, overload = found.group(), found.end(), ""
+    name, end, overload = match.group(), match.end(), ""
     check_name_length(start, end)
     if name.endswith("_out"):
         message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
@@ -144,7 +144,7 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
     parsed = parsed_operator_name(name, overload)
     if parsed.dunder and not parsed.inplace and parsed.base.startswith("i"):
         message = f"`{name}` is named as an augmented assignment, and Python has none of that name"
-        raise SchemaFault(codes.BAD_NAME, message, start, found.end())
+        raise SchemaFault(codes.BAD_NAME, message, start, match.end())
     return parsed, end
 
 
@@ -156,8 +156,8 @@ def check_name_length(start: int, end: int) -> None:
 
 
 def _item_end(text: str, start: int) -> int:
-    found = _ITEM.match(text, start)
-    return found.end() if found is not None else start
+    match = _ITEM.match(text, start)
+    return match.end() if match is not None else start
 
 
 def _known_arguments(items: list[str]) -> Arguments | None:
@@ -171,23 +171,23 @@ def _known_arguments(items: list[str]) -> Arguments | None:
     names: set[str] = set()
     star = False
     for item in items:
-        one = _ARGUMENTS.get(item)
-        if one is None:
+        argument = _ARGUMENTS.get(item)
+        if argument is None:
             if item != "*" or star:
                 return None
             star = True
             continue
-        names.add(one.name)
+        names.add(argument.name)
         if not star:
-            if one.default is None and positional and positional[-1].default is not None:
+            if argument.default is None and positional and positional[-1].default is not None:
                 return None
-            positional.append(one)
-        elif one.is_write:
-            out.append(one)
+            positional.append(argument)
+        elif argument.is_write:
+            out.append(argument)
         elif out:
             return None
         else:
-            keyword_only.append(one)
+            keyword_only.append(argument)
     if len(names) + star != len(items) or (star and not keyword_only and not out):
         return None
     return argument_list(tuple(positional), tuple(keyword_only), tuple(out))
@@ -217,12 +217,12 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
                 raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
             star = True
         else:
-            one = _ARGUMENTS.get(item)
-            if one is None:
-                one = _ARGUMENTS[item] = _read_argument(text, position, end)
-            _check_place(one, star, seen, positional, out, position, end)
-            seen.add(one.name)
-            (positional if not star else out if one.is_write else keyword_only).append(one)
+            argument = _ARGUMENTS.get(item)
+            if argument is None:
+                argument = _ARGUMENTS[item] = _read_argument(text, position, end)
+            _check_place(argument, star, seen, positional, out, position, end)
+            seen.add(argument.name)
+            (positional if not star else out if argument.is_write else keyword_only).append(argument)
         position = _next_item(text, end)
     if star and not keyword_only and not out:
         raise SchemaFault(codes.STAR, "no argument follows `*`", position - 1, position)
@@ -245,16 +245,22 @@ def _next_item(text: str, end: int) -> int:
 
 
 def _check_place(
-    one: Argument, star: bool, seen: set[str], positional: list[Argument], out: list[Argument], start: int, end: int
+    argument: Argument,
+    star: bool,
+    seen: set[str],
+    positional: list[Argument],
+    out: list[Argument],
+    start: int,
+    end: int,
 ) -> None:
     """Whether an argument may stand where it stands."""
-    if one.name in seen:
-        raise SchemaFault(codes.DUPLICATE_ARGUMENT, f"second argument named `{one.name}`", start, end)
+    if argument.name in seen:
+        raise SchemaFault(codes.DUPLICATE_ARGUMENT, f"second argument named `{argument.name}`", start, end)
     if star:
-        if out and not one.is_write:
-            raise SchemaFault(codes.OUT_PLACE, f"argument `{one.name}` follows the out arguments", start, end)
-    elif one.default is None and positional and positional[-1].default is not None:
-        message = f"argument `{one.name}` without default follows one with a default"
+        if out and not argument.is_write:
+            raise SchemaFault(codes.OUT_PLACE, f"argument `{argument.name}` follows the out arguments", start, end)
+    elif argument.default is None and positional and positional[-1].default is not None:
+        message = f"argument `{argument.name}` without default follows one with a default"
         raise SchemaFault(codes.REQUIRED_AFTER_DEFAULT, message, start, end)
 
 
@@ -310,9 +316,9 @@ def _read_new_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
 
 def _read_return(text: str, start: int, end: int) -> Return:
     item = text[start:end]
-    found = _RETURNS.get(item)
-    if found is not None:
-        return found
+    result = _RETURNS.get(item)
+    if result is not None:
+        return result
     type, alias, position = _read_type(text, start)
     name = None
     if position < end:
@@ -320,17 +326,17 @@ def _read_return(text: str, start: int, end: int) -> Return:
         if named is None or named.end() != end:
             raise _unexpected(text, position, "the name of the return, `,` or the end")
         name = named.group()
-    one = _RETURNS[item] = returned(name, type, alias)
-    return one
+    result = _RETURNS[item] = returned(name, type, alias)
+    return result
 
 
 def _read_type(text: str, start: int, *, allow_annotation: bool = True) -> tuple[Type, Annotation | None, int]:
     """The type at `start`, its annotation, and where it ends."""
-    found = _DOTTED.match(text, start)
-    if found is None:
+    match = _DOTTED.match(text, start)
+    if match is None:
         raise _unexpected(text, start, "a type")
-    position = found.end()
-    type = _named_type(found.group(), start, position)
+    position = match.end()
+    type = _named_type(match.group(), start, position)
     alias = None
     if allow_annotation and text.startswith("(", position):
         close = text.find(")", position)
@@ -385,12 +391,12 @@ def _alias_set(text: str, start: int, end: int) -> tuple[str, ...]:
     names: list[str] = []
     position = start
     while True:
-        found = _ALIAS.match(text, position, end)
-        if found is None:
+        match = _ALIAS.match(text, position, end)
+        if match is None:
             message = "expected the name of an alias set, such as `a`"
             raise SchemaFault(codes.BAD_ANNOTATION, message, position, min(position + 1, len(text)))
-        names.append(found.group())
-        position = found.end()
+        names.append(match.group())
+        position = match.end()
         if position == end:
             return tuple(names)
         if text[position] != "|":

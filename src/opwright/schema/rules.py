@@ -37,8 +37,8 @@ class _Places:
 
     def argument(self, item: str) -> tuple[int, int]:
         """Where the argument with that text stands."""
-        found = self.text.find(item, self.arguments)
-        return (found, found + len(item)) if found >= 0 else self.name()
+        start = self.text.find(item, self.arguments)
+        return (start, start + len(item)) if start >= 0 else self.name()
 
     def result(self) -> tuple[int, int]:
         """Where the returns stand."""
@@ -49,7 +49,7 @@ class _Places:
 def check_schema(schema: FunctionSchema, text: str, start: int) -> None:
     """SchemaFault for the first rule that `schema`, which stands in `text` from `start`, breaks."""
     if schema.kind is SchemaKind.functional:
-        if schema.arguments.writes_before_self or True in [one.is_write for one in schema.returns]:
+        if schema.arguments.writes_before_self or True in [result.is_write for result in schema.returns]:
             _check_written(schema, _Places(text, start))
         _check_self(schema, text, start)
         return
@@ -77,10 +77,10 @@ def _check_written(schema: FunctionSchema, places: _Places) -> None:
 
 
 def _check_pre_self(schema: FunctionSchema, places: _Places) -> None:
-    for one in schema.arguments.pre_self:
-        if one.is_write:
-            message = f"argument `{one.name}` is written to but stands before `self`"
-            raise SchemaFault(codes.MUTABLE_BEFORE_SELF, message, *places.argument(one.text))
+    for argument in schema.arguments.pre_self:
+        if argument.is_write:
+            message = f"argument `{argument.name}` is written to but stands before `self`"
+            raise SchemaFault(codes.MUTABLE_BEFORE_SELF, message, *places.argument(argument.text))
 
 
 def _check_overload(schema: FunctionSchema, places: _Places) -> None:
@@ -107,10 +107,10 @@ def _check_out_returns(schema: FunctionSchema, places: _Places) -> None:
 
 def _check_positional_returns(schema: FunctionSchema, places: _Places) -> None:
     """What is written to after self is never returned."""
-    for one in schema.arguments.post_self:
-        if one.is_write and any(one.annotation is result.annotation for result in schema.returns):
-            message = f"written argument `{one.name}` is returned; only `self` and out arguments are"
-            raise SchemaFault(codes.RETURN_ALIAS, message, *places.argument(one.text))
+    for argument in schema.arguments.post_self:
+        if argument.is_write and any(argument.annotation is result.annotation for result in schema.returns):
+            message = f"written argument `{argument.name}` is returned; only `self` and out arguments are"
+            raise SchemaFault(codes.RETURN_ALIAS, message, *places.argument(argument.text))
 
 
 def _check_return_aliases(schema: FunctionSchema, places: _Places) -> None:
@@ -120,7 +120,7 @@ def _check_return_aliases(schema: FunctionSchema, places: _Places) -> None:
     if len(written) != len(schema.returns):
         message = "either all returns are written arguments, or none is"
         raise SchemaFault(codes.MIXED_RETURNS, message, *places.result())
-    aliases = {one.annotation for one in schema.arguments.out}
+    aliases = {argument.annotation for argument in schema.arguments.out}
     if schema.arguments.self_arg is not None:
         aliases.add(schema.arguments.self_arg.annotation)
     for result in written:
@@ -130,8 +130,12 @@ def _check_return_aliases(schema: FunctionSchema, places: _Places) -> None:
 
 def _refuse_alias(result: Return, schema: FunctionSchema, places: _Places) -> NoReturn:
     """The fault of a return that aliases no argument that may be returned."""
-    plain = [one for one in schema.arguments.keyword_only if one.type is result.type and one.annotation is None]
-    unmarked = next((one for one in plain if one.name == "out"), plain[0] if plain else None)
+    plain = [
+        argument
+        for argument in schema.arguments.keyword_only
+        if argument.type is result.type and argument.annotation is None
+    ]
+    unmarked = next((argument for argument in plain if argument.name == "out"), plain[0] if plain else None)
     if unmarked is None:
         message = f"return `{result.text}` aliases neither `self` nor an out argument"
         raise SchemaFault(codes.RETURN_ALIAS, message, *places.result())
@@ -144,13 +148,13 @@ def _check_return_count(schema: FunctionSchema, places: _Places) -> None:
     outs = schema.arguments.out
     if not outs:
         return
-    if all(isinstance(one.type, ListType) for one in outs):
+    if all(isinstance(out.type, ListType) for out in outs):
         if schema.returns:
             message = "a function whose outs are tensor lists returns nothing"
             raise SchemaFault(codes.RETURN_COUNT, message, *places.result())
         return
-    wanted = sum(1 for one in outs if not one.name.startswith("_scratch_"))
-    if any(one.type is not TENSOR for one in outs) and schema.returns == ():
+    wanted = sum(1 for out in outs if not out.name.startswith("_scratch_"))
+    if any(out.type is not TENSOR for out in outs) and schema.returns == ():
         return
     if len(schema.returns) != wanted:
         message = f"{wanted} out argument(s), {len(schema.returns)} return(s)"

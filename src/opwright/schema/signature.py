@@ -36,17 +36,17 @@ def view_base_name(base: str) -> str:
     return base
 
 
-def plain_argument(one: Argument, *, strip_default: bool = False) -> Argument:
+def plain_argument(original: Argument, *, strip_default: bool = False) -> Argument:
     """The argument without its annotation, and without its default where asked."""
-    default = None if strip_default else one.default
-    if one.annotation is None and default is one.default:
-        return one
-    return argument(one.name, one.type, default)
+    default = None if strip_default else original.default
+    if original.annotation is None and default is original.default:
+        return original
+    return argument(original.name, original.type, default)
 
 
-def plain_return(one: Return, *, keep_name: bool = False) -> Return:
+def plain_return(result: Return, *, keep_name: bool = False) -> Return:
     """The return without its annotation, and without its name unless asked."""
-    return returned(one.name if keep_name else None, one.type)
+    return returned(result.name if keep_name else None, result.type)
 
 
 def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
@@ -55,11 +55,11 @@ def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
     In the functional form of the operation they become additional returns.
     """
     arguments = schema.arguments
-    seen = {one.annotation for one in schema.returns}
+    seen = {result.annotation for result in schema.returns}
     first = (arguments.self_arg,) if arguments.self_arg is not None else ()
-    for one in (*first, *arguments.out, *arguments.post_self):
-        if one.is_write and one.annotation not in seen:
-            yield one
+    for candidate in (*first, *arguments.out, *arguments.post_self):
+        if candidate.is_write and candidate.annotation not in seen:
+            yield candidate
 
 
 def signature(
@@ -80,9 +80,10 @@ def signature(
     """
     name = schema.name
     base = view_base_name(name.base) if view_form else name.base
-    results = tuple(plain_return(one, keep_name=keep_return_names) for one in schema.returns)
+    results = tuple(plain_return(result, keep_name=keep_return_names) for result in schema.returns)
     more = tuple(
-        returned(f"{one.name}_out" if keep_return_names else None, one.type) for one in unreturned_writes(schema)
+        returned(f"{argument.name}_out" if keep_return_names else None, argument.type)
+        for argument in unreturned_writes(schema)
     )
     return FunctionSchema(
         operator_name(base, dunder=name.dunder), _plain_arguments(schema, strip_default), results + more
@@ -92,11 +93,16 @@ def signature(
 def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
     arguments = schema.arguments
     kept = arguments.pre_options + arguments.post_options
-    positional = tuple(plain_argument(one, strip_default=strip_default) for one in arguments.positional)
+    positional = tuple(plain_argument(parameter, strip_default=strip_default) for parameter in arguments.positional)
     if schema.name.text == "bernoulli.p":
         # The one overload whose default had to be dropped to keep the call unambiguous; its variants still have it.
-        positional = tuple(argument(one.name, one.type, "0.5") if one.name == "p" else one for one in positional)
-    return argument_list(positional, tuple(plain_argument(one, strip_default=strip_default) for one in kept))
+        positional = tuple(
+            argument(parameter.name, parameter.type, "0.5") if parameter.name == "p" else parameter
+            for parameter in positional
+        )
+    return argument_list(
+        positional, tuple(plain_argument(parameter, strip_default=strip_default) for parameter in kept)
+    )
 
 
 SignatureKey = tuple[object, ...]
@@ -108,9 +114,9 @@ def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_f
     if name.text == "bernoulli.p":
         arguments, strip_default = _plain_arguments(schema, strip_default), False
     listed = _arguments_key(arguments, strip_default)
-    types = [one.type for one in schema.returns]
+    types = [result.type for result in schema.returns]
     if arguments.writes:
-        types += [one.type for one in unreturned_writes(schema)]
+        types += [argument.type for argument in unreturned_writes(schema)]
     return (view_base_name(name.base) if view_form else name.base, name.dunder, listed, *types)
 
 
@@ -121,6 +127,6 @@ def _arguments_key(arguments: Arguments, strip_default: bool) -> SignatureKey:
     kept = arguments.pre_options + arguments.post_options
     return (
         pre_self,
-        tuple([plain_argument(one, strip_default=strip_default) for one in arguments.positional]),
-        tuple([plain_argument(one, strip_default=strip_default) for one in kept]),
+        tuple([plain_argument(argument, strip_default=strip_default) for argument in arguments.positional]),
+        tuple([plain_argument(argument, strip_default=strip_default) for argument in kept]),
     )

@@ -111,26 +111,26 @@ def base(name: str) -> BaseType:
 
 def class_type(class_name: str) -> ClassType:
     """The TorchScript class type of that (dotted) class name."""
-    found = _CLASSES.get(class_name)
-    if found is None:
-        found = _CLASSES.setdefault(class_name, ClassType(class_name))
-    return found
+    type = _CLASSES.get(class_name)
+    if type is None:
+        type = _CLASSES.setdefault(class_name, ClassType(class_name))
+    return type
 
 
 def optional(elem: Type) -> OptionalType:
     """The type `elem?`."""
-    found = _OPTIONALS.get(elem)
-    if found is None:
-        found = _OPTIONALS.setdefault(elem, OptionalType(elem))
-    return found
+    type = _OPTIONALS.get(elem)
+    if type is None:
+        type = _OPTIONALS.setdefault(elem, OptionalType(elem))
+    return type
 
 
 def list_of(elem: Type, size: int | None) -> ListType:
     """The type `elem[]`, or `elem[size]`."""
-    found = _LISTS.get((elem, size))
-    if found is None:
-        found = _LISTS.setdefault((elem, size), ListType(elem, size))
-    return found
+    type = _LISTS.get((elem, size))
+    if type is None:
+        type = _LISTS.setdefault((elem, size), ListType(elem, size))
+    return type
 
 
 TENSOR: Final = base("Tensor")

@@ -356,8 +356,8 @@ def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], st
     hidden = len(diagnostics) - limits.SHOWN
     if hidden <= 0:
         return list(diagnostics), ""
-    errors = [place for place, one in enumerate(diagnostics) if one.severity is Severity.ERROR]
-    others = [place for place, one in enumerate(diagnostics) if one.severity is not Severity.ERROR]
+    errors = [place for place, diagnostic in enumerate(diagnostics) if diagnostic.severity is Severity.ERROR]
+    others = [place for place, diagnostic in enumerate(diagnostics) if diagnostic.severity is not Severity.ERROR]
     shown = sorted((errors + others)[: limits.SHOWN])
     stopped = f"; stopped after {limits.ERRORS:,} errors" if len(errors) >= limits.ERRORS else ""
     return [diagnostics[place] for place in shown], f"and {hidden:,} more{stopped}"

@@ -93,8 +93,8 @@ def expect_strings(node: Node, what: str, sink: Diagnostics) -> list[Scalar] | N
         _report(node, what, "a string or a list of strings", sink)
         return None
     strings = [expect_string(item, what, sink) for item in node.items]
-    found = [string for string in strings if string is not None]
-    return found if len(found) == len(strings) else None
+    scalars = [string for string in strings if string is not None]
+    return scalars if len(scalars) == len(strings) else None
 
 
 def expect_boolean(node: Node, what: str, sink: Diagnostics) -> bool | None:

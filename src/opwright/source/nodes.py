@@ -219,16 +219,16 @@ class Mapping:
 
     def entry(self, key: str) -> tuple[Scalar, Node] | None:
         """The key's own node with its value, or None. Where a key stands twice, the last one counts."""
-        found = None
+        last = None
         for entry in self.entries:
             if entry[0].value == key:
-                found = entry
-        return found
+                last = entry
+        return last
 
     def get(self, key: str) -> Node | None:
         """The key's value, or None. Where a key stands twice, the last one counts, as in `yaml.safe_load`."""
-        found = self.entry(key)
-        return None if found is None else found[1]
+        entry = self.entry(key)
+        return None if entry is None else entry[1]
 
     def duplicate_keys(self) -> list[tuple[Scalar, Scalar]]:
         """Each key that repeats an earlier one, as (the earlier one, the repetition)."""

@@ -111,10 +111,10 @@ def _content_start(text: str, start: int, end: int) -> int:
     if text[start : start + 1] not in ("&", "!"):
         return start
     match = _PROPERTIES.match(text, start, end)
-    found = match.end() if match else start
-    only = _PROPERTY_ONLY.match(text, found, end)
+    content = match.end() if match else start
+    only = _PROPERTY_ONLY.match(text, content, end)
     # An empty plain scalar has nothing after its properties.
-    return only.end() if only else found
+    return only.end() if only else content
 
 
 def _read_flow(reader: _Reader, quote: str) -> None:

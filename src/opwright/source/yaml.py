@@ -379,7 +379,7 @@ class _Builder:
         """The entries that `<<` brings in; of two mappings with one key, the first in the list counts."""
         if isinstance(value, Mapping):
             return value.entries
-        found = []
+        merged = []
         for part in value.items if isinstance(value, Sequence) else [value]:
             if not isinstance(part, Mapping):
                 raise Fault.at(
@@ -389,8 +389,8 @@ class _Builder:
                     label="not a mapping",
                     help="give `<<` an alias of a mapping, or put the key in quotes if it is text",
                 )
-            found.extend(part.entries)
-        return found
+            merged.extend(part.entries)
+        return merged
 
     def _alias(self, event: Event) -> Node:
         name = event.anchor or ""

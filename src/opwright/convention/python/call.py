@@ -25,12 +25,12 @@ class _Taken(dict[Argument, str]):
         self._keeps_reference = keeps_reference
         self._symint = symint
 
-    def __missing__(self, one: Argument) -> str:
-        type = cpp.argument_type(one, symint=self._symint, style=self._style).text
+    def __missing__(self, argument: Argument) -> str:
+        type = cpp.argument_type(argument, symint=self._symint, style=self._style).text
         if type == "at::Tensor &" and not self._keeps_reference:
             type = "at::Tensor"
-        found = self[one] = f"{type} {one.name}"
-        return found
+        declaration = self[argument] = f"{type} {argument.name}"
+        return declaration
 
 
 _TAKEN: Final[dict[tuple[int, bool, bool], _Taken]] = {}
@@ -62,17 +62,17 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
     by_value = _taken(function.style, False, symint)
     outs = arguments.out
     taken = arguments.positional + arguments.pre_options
-    texts = [by_value[one] for one in taken]
-    names = [one.name for one in taken]
+    texts = [by_value[argument] for argument in taken]
+    names = [argument.name for argument in taken]
     if signature.method and "self" in names:
         texts[names.index("self")] = "const at::Tensor & self"
     if arguments.options is not None:
-        texts += ["at::TensorOptions options", *[by_value[one] for one in arguments.post_options]]
-        names += ["options", *[one.name for one in arguments.post_options]]
+        texts += ["at::TensorOptions options", *[by_value[option] for option in arguments.post_options]]
+        names += ["options", *[option.name for option in arguments.post_options]]
     if outs:
         by_reference = _taken(function.style, True, symint) if len(outs) > 1 else by_value
-        texts = [*[by_reference[one] for one in outs], *texts]
-        names = [*[one.name for one in outs], *names]
+        texts = [*[by_reference[out] for out in outs], *texts]
+        names = [*[out.name for out in outs], *names]
     passed = names if signature.passed is None else _deprecated_values(signature.passed, function)
     if function.method:
         passed = [name for name in passed if name != "self"]
@@ -117,7 +117,7 @@ def call_arguments(
     `names` are those of its parameters. `guards_device` tells that a method initializes the device only if the tensor
     does not dispatch to Python. Raises NoTensorOptions.
     """
-    read = {one.name: one.read(index) for index, one in enumerate(signature.parameters)}
+    read = {parameter.name: parameter.read(index) for index, parameter in enumerate(signature.parameters)}
     prepared: list[str] = []
     requires_grad = None
     has_options = function.arguments.options is not None
@@ -130,10 +130,10 @@ def call_arguments(
     if out is not None and len(out.outs) > 1 and function.arguments.out:
         prepared.append(f"auto out = {read['out']};")
         expressions.update((name, f"out[{index}]") for index, name in enumerate(out.outs))
-    for one in signature.inputs + signature.keywords:
-        if one.type is _OPTIONAL_NAMES:
-            prepared += _unwrapped(one.name, read[one.name])
-            expressions[one.name] = one.name
+    for parameter in signature.inputs + signature.keywords:
+        if parameter.type is _OPTIONAL_NAMES:
+            prepared += _unwrapped(parameter.name, read[parameter.name])
+            expressions[parameter.name] = parameter.name
     if signature.method:
         expressions["self"] = "self"
     if has_options:
@@ -184,7 +184,7 @@ def _checked_out(signature: PythonSignature, read: Mapping[str, str], function: 
     """The check that `out` is what the tensor options ask for: it is not made anew."""
     if signature.out is None or not function.arguments.out:
         raise NoTensorOptions(function.name.text)
-    absent = {one.name: f"_r.isNone({index})" for index, one in enumerate(signature.parameters)}
+    absent = {parameter.name: f"_r.isNone({index})" for index, parameter in enumerate(signature.parameters)}
     return [
         f"check_out_type_matches({read[signature.out.name]}, {read['dtype']},",
         f"                       {absent['dtype']}, {read['layout']},",

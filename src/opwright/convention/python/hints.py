@@ -112,25 +112,25 @@ def results_hint(signature: PythonSignature) -> str:
 
 
 def _tuple(returns: tuple[Return, ...]) -> str:
-    return f"tuple[{', '.join([result_hint(one.type) for one in returns])}]"
+    return f"tuple[{', '.join([result_hint(result.type) for result in returns])}]"
 
 
-def parameter_hint(one: Parameter, signature: PythonSignature) -> str:
+def parameter_hint(parameter: Parameter, signature: PythonSignature) -> str:
     """A parameter with its type and its default."""
     deprecated = signature.deprecated
-    name, spelled, default = one.name, argument_hint(one.type), one.default
+    name, spelled, default = parameter.name, argument_hint(parameter.type), parameter.default
     if name == "self" and spelled == "Tensor" and not signature.method and not deprecated:
         name = "input"
     elif name == "from":
         name = "from_"
-    elif deprecated and one is signature.out:
+    elif deprecated and parameter is signature.out:
         # There is a declaration without `out` beside it.
         default = None
-    elif not deprecated and (name == "out" or one is signature.out):
+    elif not deprecated and (name == "out" or parameter is signature.out):
         spelled = _or_none(spelled)
     if default is None:
         return f"{name}: {spelled}"
-    return f"{name}: {spelled} = {_default(default, one.type)}"
+    return f"{name}: {spelled} = {_default(default, parameter.type)}"
 
 
 def _default(text: str, type: Type) -> str:
@@ -140,7 +140,7 @@ def _default(text: str, type: Type) -> str:
 
 
 def _parameters(signature: PythonSignature, chosen: Sequence[Parameter]) -> list[str]:
-    texts = [parameter_hint(one, signature) for one in chosen]
+    texts = [parameter_hint(parameter, signature) for parameter in chosen]
     if len(texts) > len(signature.inputs):
         texts.insert(len(signature.inputs), "*")
     return texts
@@ -150,7 +150,7 @@ def _declared(name: str, parameters: Sequence[str], result: str) -> str:
     line = f"def {name}({', '.join(parameters)}) -> {result}: ..."
     if len(line) <= _WIDTH or list(parameters) in ([], ["self"]):
         return line
-    lines = [f"def {name}(", *[f"    {one}," for one in parameters], f") -> {result}: ..."]
+    lines = [f"def {name}(", *[f"    {parameter}," for parameter in parameters], f") -> {result}: ..."]
     if max(map(len, lines)) <= _WIDTH:
         return "\n".join(lines)
     # The formatter of PyTorch's sources would break such a declaration in a place that it should not.
@@ -177,7 +177,7 @@ def spread_declaration(signature: PythonSignature, *, with_out: bool = True) -> 
     first = signature.inputs[0]
     if not isinstance(first.type, ListType) or first.type.elem.text not in ("int", "SymInt"):
         return None
-    rest = [parameter_hint(one, signature) for one in chosen[1:]]
+    rest = [parameter_hint(parameter, signature) for parameter in chosen[1:]]
     parameters = ["self"] if signature.method else []
     parameters += [f"*{first.name}: {argument_hint(first.type.elem)}", *rest]
     return _declared(signature.name, parameters, results_hint(signature))
@@ -191,8 +191,8 @@ def result_class(signature: PythonSignature) -> str | None:
         return None
     items = _tuple(returns)
     fields = [
-        f"    @property\n    def {name}(self) -> {result_hint(one.type)}: ..."
-        for name, one in zip(names, returns, strict=True)
+        f"    @property\n    def {name}(self) -> {result_hint(result.type)}: ..."
+        for name, result in zip(names, returns, strict=True)
     ]
     listed = "\n".join(fields)
     return f"""class {signature.name}({items}):  # fmt: skip

@@ -55,21 +55,21 @@ def paired(overloads: Sequence[Overload]) -> list[Pair]:
     bases: dict[str, Overload] = {}
     outs: dict[str, Overload] = {}
     for overload in overloads:
-        found = outs if overload.function.arguments.out else bases
-        first = found.setdefault(overload.signature.text_without_out, overload)
+        signatures = outs if overload.function.arguments.out else bases
+        first = signatures.setdefault(overload.signature.text_without_out, overload)
         if first is not overload:
             raise Repeated(first, overload)
     for text, overload in outs.items():
         if text not in bases or not _takes_same(overload, bases[text]):
             deprecated = overload.signature.deprecated
-            raise OutAlone(overload, [one for one in bases.values() if one.signature.deprecated is deprecated])
-    return [_pair(one, outs.get(text)) for text, one in bases.items()]
+            raise OutAlone(overload, [base for base in bases.values() if base.signature.deprecated is deprecated])
+    return [_pair(overload, outs.get(text)) for text, overload in bases.items()]
 
 
 def _takes_same(out: Overload, base: Overload) -> bool:
     # The parser knows a function's `self` as `input`, so one text may stand for two names.
-    names = [one.name for one in base.signature.without_out]
-    return [one.name for one in out.signature.without_out] == names
+    names = [parameter.name for parameter in base.signature.without_out]
+    return [parameter.name for parameter in out.signature.without_out] == names
 
 
 def _pair(base: Overload, out: Overload | None) -> Pair:
@@ -109,9 +109,9 @@ def comes_after(signature: PythonSignature, other: PythonSignature) -> bool:
     if len(own) != len(others):
         return False
     differs = False
-    for one, against in zip(own, others, strict=True):
-        if one.type is not against.type:
-            if not _yields(one.type, against.type):
+    for parameter, against in zip(own, others, strict=True):
+        if parameter.type is not against.type:
+            if not _yields(parameter.type, against.type):
                 return False
             differs = True
     return differs

@@ -79,13 +79,13 @@ def python_default(text: str, type: Type) -> str:
 _PARAMETERS: Final[dict[Argument, Parameter]] = {}
 
 
-def parameter(one: Argument) -> Parameter:
+def parameter(argument: Argument) -> Parameter:
     """The parameter for an argument."""
-    found = _PARAMETERS.get(one)
-    if found is None:
-        default = None if one.default is None else python_default(one.default, one.type)
-        found = _PARAMETERS[one] = Parameter(one.name, one.type, default)
-    return found
+    parameter = _PARAMETERS.get(argument)
+    if parameter is None:
+        default = None if argument.default is None else python_default(argument.default, argument.type)
+        parameter = _PARAMETERS[argument] = Parameter(argument.name, argument.type, default)
+    return parameter
 
 
 _OUTS: Final[dict[tuple[Argument, ...], Parameter]] = {}
@@ -93,15 +93,15 @@ _OUTS: Final[dict[tuple[Argument, ...], Parameter]] = {}
 
 def out_parameter(outs: tuple[Argument, ...]) -> Parameter:
     """The parameter for out arguments: the only one, or a list of as many tensors, which may always be left out."""
-    found = _OUTS.get(outs)
-    if found is None:
-        names = tuple(one.name for one in outs)
+    parameter = _OUTS.get(outs)
+    if parameter is None:
+        names = tuple(out.name for out in outs)
         if len(outs) == 1:
-            found = Parameter(outs[0].name, outs[0].type, "None", outs=names)
+            parameter = Parameter(outs[0].name, outs[0].type, "None", outs=names)
         else:
-            found = Parameter("out", list_of(TENSOR, len(outs)), "None", outs=names)
-        _OUTS[outs] = found
-    return found
+            parameter = Parameter("out", list_of(TENSOR, len(outs)), "None", outs=names)
+        _OUTS[outs] = parameter
+    return parameter
 
 
 _OPTIONAL_BOOL: Final = optional(BOOL)
@@ -128,23 +128,23 @@ _FACTORY_OPTIONS: Final[dict[tuple[Argument, ...] | None, tuple[Parameter, ...]]
 def factory_options(options: TensorOptions | None) -> tuple[Parameter, ...]:
     """The options of a factory: what is not given is what the schema says, and the device the one that is set."""
     key = None if options is None else options.all
-    found = _FACTORY_OPTIONS.get(key)
-    if found is None:
+    parameters = _FACTORY_OPTIONS.get(key)
+    if parameters is None:
         dtype, layout, device = (
             (None, None, None) if options is None else map(_initial, (options.dtype, options.layout, options.device))
         )
-        found = _FACTORY_OPTIONS[key] = (
+        parameters = _FACTORY_OPTIONS[key] = (
             _option("dtype", _DTYPE, dtype),
             _option("layout", _LAYOUT, layout),
             _option("device", _DEVICE, device or "torch::tensors::get_default_device()"),
             _PIN_MEMORY,
             _REQUIRES_GRAD,
         )
-    return found
+    return parameters
 
 
-def _initial(one: Argument) -> str | None:
+def _initial(argument: Argument) -> str | None:
     """The value in C++ that an option has by default, None where it has none."""
-    if one.default is None or one.default == "None":
+    if argument.default is None or argument.default == "None":
         return None
-    return default_expression(one.default, one.type, symint=False)
+    return default_expression(argument.default, argument.type, symint=False)

@@ -50,7 +50,7 @@ def field_names(function: NativeFunction) -> tuple[str, ...]:
 
 def names_of(returns: tuple[Return, ...]) -> tuple[str, ...]:
     """The names of several results, empty where there are none; NoFieldName where only some have one."""
-    names = tuple([one.name for one in returns if one.name is not None])
+    names = tuple([result.name for result in returns if result.name is not None])
     if len(returns) < 2 or not names:
         return ()
     if len(names) < len(returns):
@@ -73,8 +73,8 @@ def result_type(function: NativeFunction) -> str:
     A reference would dangle, since the lambda takes its arguments by value.
     """
     returns = function.schema.returns
-    found = _WITHOUT_ALIAS.get(returns)
-    if found is None:
-        plain = tuple(returned(one.name, one.type) for one in returns)
-        found = _WITHOUT_ALIAS[returns] = types.returns_type(plain).text
-    return found
+    text = _WITHOUT_ALIAS.get(returns)
+    if text is None:
+        plain = tuple(returned(result.name, result.type) for result in returns)
+        text = _WITHOUT_ALIAS[returns] = types.returns_type(plain).text
+    return text

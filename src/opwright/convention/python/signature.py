@@ -85,7 +85,11 @@ class PythonSignature:
         return self.parameters if self.out is None else self.inputs + self.keywords + self.options
 
     def _text(self, parameters: Sequence[Parameter]) -> str:
-        texts = [one.method_text for one in parameters] if self.method else [one.text for one in parameters]
+        texts = (
+            [parameter.method_text for parameter in parameters]
+            if self.method
+            else [parameter.text for parameter in parameters]
+        )
         count = len(self.inputs)
         if len(texts) > count:
             texts.insert(count, "*")
@@ -119,8 +123,8 @@ def python_signature(
         positional = arguments.pre_self + arguments.post_self
     return PythonSignature(
         schema,
-        tuple([parameter(one) for one in positional]),
-        tuple([parameter(one) for one in arguments.pre_options + arguments.post_options]),
+        tuple([parameter(argument) for argument in positional]),
+        tuple([parameter(option) for option in arguments.pre_options + arguments.post_options]),
         out_parameter(arguments.out) if arguments.out else None,
         _options(schema, category),
         method,
@@ -136,8 +140,8 @@ def function_signature(function: NativeFunction, *, method: bool) -> PythonSigna
 
 def is_factory_schema(schema: FunctionSchema) -> bool:
     """Whether there are tensors among the results and none among the arguments."""
-    return any(one.type.is_tensor_like for one in schema.returns) and not any(
-        one.type.is_tensor_like for one in schema.arguments.non_out
+    return any(result.type.is_tensor_like for result in schema.returns) and not any(
+        argument.type.is_tensor_like for argument in schema.arguments.non_out
     )
 
 
