@@ -99,11 +99,15 @@ def first_difference(function: NativeFunction, other: NativeFunction) -> Differe
 
 def nearest_overload(function: NativeFunction, others: Iterable[NativeFunction]) -> Difference | None:
     """The difference to the overload of the same name that is most like one; None where none is like it."""
-    same_name = [one for one in others if one is not function and _is_written_beside(one, function)]
+    same_name = [
+        native_function
+        for native_function in others
+        if native_function is not function and _is_written_beside(native_function, function)
+    ]
     differences = [first_difference(function, other) for other in same_name]
     # An edit or two make two forms of one operation differ; more of them make another operation.
     most = 1 + len(function.arguments.non_out) // 3
-    near = [one for one in differences if one is not None and one.edits <= most]
+    near = [difference for difference in differences if difference is not None and difference.edits <= most]
     return min(near, key=_distance, default=None)
 
 
@@ -112,20 +116,28 @@ def renamed_overload(function: NativeFunction, others: Iterable[NativeFunction])
 
     Operators that have their own overload of the kind, as `asin` has beside `sin`, are meant as they are.
     """
-    written = [one for one in others if not one.is_synthesized and one.namespace == function.namespace]
-    complete = {one.name.base for one in written if one.kind is function.kind}
+    written = [
+        native_function
+        for native_function in others
+        if not native_function.is_synthesized and native_function.namespace == function.namespace
+    ]
+    complete = {native_function.name.base for native_function in written if native_function.kind is function.kind}
     fitting: dict[str, NativeFunction] = {}
-    for one in written:
-        if one.name.base not in complete and first_difference(one, function) is None:
-            fitting.setdefault(one.name.base, one)
+    for native_function in written:
+        if native_function.name.base not in complete and first_difference(native_function, function) is None:
+            fitting.setdefault(native_function.name.base, native_function)
     hint = did_you_mean(function.name.base, fitting)
-    return next((one for base, one in fitting.items() if f"`{base}`" in hint), None)
+    return next((function for base, function in fitting.items() if f"`{base}`" in hint), None)
 
 
-def _is_written_beside(one: NativeFunction, function: NativeFunction) -> bool:
+def _is_written_beside(native_function: NativeFunction, function: NativeFunction) -> bool:
     """Whether a function has an entry of its own, and the operator name of another one."""
-    names = (one.name.base, one.name.dunder, one.namespace)
-    return not one.is_synthesized and names == (function.name.base, function.name.dunder, function.namespace)
+    names = (native_function.name.base, native_function.name.dunder, native_function.namespace)
+    return not native_function.is_synthesized and names == (
+        function.name.base,
+        function.name.dunder,
+        function.namespace,
+    )
 
 
 def _distance(difference: Difference) -> tuple[int, bool]:
@@ -136,8 +148,8 @@ def _listed(function: NativeFunction) -> list[tuple[tuple[Argument, bool], Argum
     """The arguments that all forms of an operation share: what has to agree, and the argument itself."""
     arguments = function.arguments
     keywords = arguments.pre_options + arguments.post_options
-    positional = [((plain_argument(one), False), one) for one in arguments.positional]
-    return positional + [((plain_argument(one), True), one) for one in keywords]
+    positional = [((plain_argument(argument), False), argument) for argument in arguments.positional]
+    return positional + [((plain_argument(keyword), True), keyword) for keyword in keywords]
 
 
 def _results(schema: FunctionSchema) -> str:

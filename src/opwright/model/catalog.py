@@ -79,9 +79,11 @@ class Catalog:
     def _names(self) -> Mapping[str, NativeFunction]:
         """The functions by name, with their namespace and without."""
         if self._by_name is None:
-            names = {f"{one.namespace}::{one.name.text}": one for one in self.functions}
-            plain = {one.name.text: one for one in reversed(self.functions) if one.namespace != "aten"}
-            plain.update({one.name.text: one for one in self.functions if one.namespace == "aten"})
+            names = {f"{function.namespace}::{function.name.text}": function for function in self.functions}
+            plain = {
+                function.name.text: function for function in reversed(self.functions) if function.namespace != "aten"
+            }
+            plain.update({function.name.text: function for function in self.functions if function.namespace == "aten"})
             self._by_name = {**plain, **names}
         return self._by_name
 
@@ -94,4 +96,4 @@ class Catalog:
     @property
     def structured_groups(self) -> list[NativeFunctionsGroup]:
         """The groups that are written as structured kernels."""
-        return [one for one in self.groups if isinstance(one, NativeFunctionsGroup) and one.structured]
+        return [group for group in self.groups if isinstance(group, NativeFunctionsGroup) and group.structured]

@@ -135,16 +135,16 @@ class DifferentiabilityInfo:
         self.output_condition: Final = output_condition
         inputs: dict[str, SavedAttribute] = {}
         outputs: dict[str, SavedAttribute] = {}
-        for one in derivatives:
-            for saved in one.saved_inputs:
+        for derivative in derivatives:
+            for saved in derivative.saved_inputs:
                 inputs.setdefault(saved.name, saved)
-            for saved in one.saved_outputs:
+            for saved in derivative.saved_outputs:
                 outputs.setdefault(saved.name, saved)
         self.saved_inputs: Final = tuple(inputs.values())
         self.saved_outputs: Final = tuple(outputs.values())
-        self.used_gradients: Final = frozenset().union(*[one.named_gradients for one in derivatives])
+        self.used_gradients: Final = frozenset().union(*[derivative.named_gradients for derivative in derivatives])
         #: The words of all backward formulas.
-        self.words: Final[frozenset[str]] = frozenset().union(*[one.words for one in derivatives])
+        self.words: Final[frozenset[str]] = frozenset().union(*[derivative.words for derivative in derivatives])
 
     def __repr__(self) -> str:
         return f"<derivatives of {self.name} for {self.function.name}>"

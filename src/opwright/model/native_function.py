@@ -287,8 +287,8 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
     It is where a return aliases an argument without writing it, where an argument joins the wildcard set, and where
     it is tagged as an in-place view.
     """
-    for one in schema.returns:
-        if one.annotation is not None and not one.is_write:
+    for result in schema.returns:
+        if result.annotation is not None and not result.is_write:
             return True
     if "inplace_view" in tags and schema.name.text not in _RESIZES:
         return True

@@ -105,53 +105,53 @@ EVERYTHING: Final = Selection(everything_else=True)
 _ALL_DTYPES: Final = "all"
 
 
-def merged(one: Selection, other: Selection) -> Selection:
+def merged(selection: Selection, other: Selection) -> Selection:
     """The selection that keeps what either keeps.
 
     >>> merged(Selection(everything=False), EVERYTHING).everything
     True
     """
     return Selection(
-        everything=one.everything or other.everything,
-        everything_else=one.everything_else or other.everything_else,
-        operators=_merged_operators(one.operators, other.operators),
-        kernel_dtypes=_merged_dtypes(one.kernel_dtypes, other.kernel_dtypes),
-        edge_kernels=_united(one.edge_kernels, other.edge_kernels),
-        custom_classes=one.custom_classes | other.custom_classes,
-        build_features=one.build_features | other.build_features,
-        debug_info=_distinct((*one.debug_info, *other.debug_info)),
+        everything=selection.everything or other.everything,
+        everything_else=selection.everything_else or other.everything_else,
+        operators=_merged_operators(selection.operators, other.operators),
+        kernel_dtypes=_merged_dtypes(selection.kernel_dtypes, other.kernel_dtypes),
+        edge_kernels=_united(selection.edge_kernels, other.edge_kernels),
+        custom_classes=selection.custom_classes | other.custom_classes,
+        build_features=selection.build_features | other.build_features,
+        debug_info=_distinct((*selection.debug_info, *other.debug_info)),
     )
 
 
 def _merged_operators(
-    one: Mapping[str, SelectedOperator], other: Mapping[str, SelectedOperator]
+    first: Mapping[str, SelectedOperator], other: Mapping[str, SelectedOperator]
 ) -> dict[str, SelectedOperator]:
-    operators = dict(one)
+    operators = dict(first)
     for name, operator in other.items():
         known = operators.get(name)
         operators[name] = operator if known is None else _merged_operator(known, operator)
     return operators
 
 
-def _merged_operator(one: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
-    return one._replace(
-        is_root=one.is_root or other.is_root,
-        for_training=one.for_training or other.for_training,
-        all_overloads=one.all_overloads or other.all_overloads,
-        debug_info=_distinct((*one.debug_info, *other.debug_info)),
+def _merged_operator(operator: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
+    return operator._replace(
+        is_root=operator.is_root or other.is_root,
+        for_training=operator.for_training or other.for_training,
+        all_overloads=operator.all_overloads or other.all_overloads,
+        debug_info=_distinct((*operator.debug_info, *other.debug_info)),
     )
 
 
 def _merged_dtypes(
-    one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
+    first: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     return {
-        kernel: (_ALL_DTYPES,) if _ALL_DTYPES in dtypes else dtypes for kernel, dtypes in _united(one, other).items()
+        kernel: (_ALL_DTYPES,) if _ALL_DTYPES in dtypes else dtypes for kernel, dtypes in _united(first, other).items()
     }
 
 
-def _united(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    return {key: _distinct((*one.get(key, ()), *other.get(key, ()))) for key in (*one, *other)}
+def _united(first: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    return {key: _distinct((*first.get(key, ()), *other.get(key, ()))) for key in (*first, *other)}
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

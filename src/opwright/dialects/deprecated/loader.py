@@ -53,7 +53,7 @@ def load_deprecated(
     for function in functions:
         by_name.setdefault(function.name.name, []).append(function)
     known = _Known(by_name, may_lack)
-    return tuple(one for item in root.items for one in _load_entry(item, known, sink))
+    return tuple(signature for item in root.items for signature in _load_entry(item, known, sink))
 
 
 class _Known(NamedTuple):
@@ -126,12 +126,12 @@ def _schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
 
 
 def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
-    found = _CALL.match(scalar.value)
-    if found is None:
+    match = _CALL.match(scalar.value)
+    if match is None:
         sink.error(codes.CALL_SHAPE, f"`{scalar.value}` is no call of a function", scalar.span)
         return None
-    name, values = found.group(1), tuple(found.group(2).split(", "))
-    starts = [found.start(2)]
+    name, values = match.group(1), tuple(match.group(2).split(", "))
+    starts = [match.start(2)]
     for value in values[:-1]:
         starts.append(starts[-1] + len(value) + 2)
     is_out = name.endswith("_out")
@@ -140,7 +140,7 @@ def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
 
 def _passed(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> list[_Passed] | None:
     """What the call passes, with the types that the signature gives it."""
-    by_name = {one.name: one for one in schema.arguments.all}
+    by_name = {argument.name: argument for argument in schema.arguments.all}
     passed = []
     for value, start in zip(call.values, call.starts, strict=True):
         argument = by_name.get(value)
@@ -176,34 +176,34 @@ def _callable(
         sink.error(codes.UNKNOWN_OPERATOR, f"there is no Python function `{call.name}` to call", at, help=help)
         return []
     against = [(function, _objection(function, call, schema, passed)) for function in candidates]
-    found = [function for function, objection in against if objection is None]
-    if not found and not known.may_lack(call.name):
+    functions = [function for function, objection in against if objection is None]
+    if not functions and not known.may_lack(call.name):
         taken = ", ".join(map(str, passed))
         notes = tuple(f"`{function.name}` {objection}" for function, objection in against)
         sink.error(codes.NO_MATCH, f"no overload of `{call.name}` takes ({taken})", call.scalar.span, notes=notes)
-    return found
+    return functions
 
 
 def _objection(function: NativeFunction, call: _Call, schema: FunctionSchema, passed: list[_Passed]) -> str | None:
     """What keeps an overload from being the one that is called, in words; None if nothing does."""
     arguments = function.arguments
     taken = arguments.out + arguments.non_out if call.is_out else arguments.all
-    for one, value in zip(taken, passed, strict=False):
-        if one.type is not value.type or one.annotation is not value.annotation:
-            return f"takes `{_plain(one)}` where `{value}` is passed"
+    for argument, value in zip(taken, passed, strict=False):
+        if argument.type is not value.type or argument.annotation is not value.annotation:
+            return f"takes `{_plain(argument)}` where `{value}` is passed"
     if len(passed) > len(taken):
         return f"takes {len(taken)} arguments, and {len(passed)} are passed"
-    for one in taken[len(passed) :]:
-        if one.default is None:
-            return f"needs `{_plain(one)}` as well"
+    for argument in taken[len(passed) :]:
+        if argument.default is None:
+            return f"needs `{_plain(argument)}` as well"
     if schema.returns != function.schema.returns:
         return f"returns `{_returned(function.schema)}`, and the signature `{_returned(schema)}`"
     return None
 
 
-def _plain(one: Argument) -> str:
-    return str(_Passed(one.name, one.type, one.annotation))
+def _plain(argument: Argument) -> str:
+    return str(_Passed(argument.name, argument.type, argument.annotation))
 
 
 def _returned(schema: FunctionSchema) -> str:
-    return ", ".join([one.text for one in schema.returns]) or "()"
+    return ", ".join([result.text for result in schema.returns]) or "()"

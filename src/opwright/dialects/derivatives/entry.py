@@ -59,28 +59,28 @@ class Scope(NamedTuple):
 def scope_of(function: NativeFunction) -> Scope:
     """The names that the formulas of a function can use."""
     parts = function.arguments
-    plain = [Savable(one.name, one) for one in parts.out + parts.positional + parts.pre_options]
+    plain = [Savable(argument.name, argument) for argument in parts.out + parts.positional + parts.pre_options]
     if parts.options is not None:
         plain.append(Savable("options", None))
-        plain += [Savable(one.name, one) for one in parts.post_options]
-    return Scope(function, tuple(plain), _results(function), tuple([one.name for one in plain]))
+        plain += [Savable(option.name, option) for option in parts.post_options]
+    return Scope(function, tuple(plain), _results(function), tuple([savable.name for savable in plain]))
 
 
 def _results(function: NativeFunction) -> tuple[Savable, ...]:
     returns = function.schema.returns
     if function.name.inplace:
-        return tuple([Savable("result", one) for one in returns])
-    taken = {one.name for one in function.arguments.all}
+        return tuple([Savable("result", result) for result in returns])
+    taken = {argument.name for argument in function.arguments.all}
     numbered = len(returns) > 1
     return tuple(
         [
             Savable(
                 (f"result{index}" if numbered else "result")
-                if one.name is None
-                else one.name + ("_return" if one.name in taken else ""),
-                one,
+                if result.name is None
+                else result.name + ("_return" if result.name in taken else ""),
+                result,
             )
-            for index, one in enumerate(returns)
+            for index, result in enumerate(returns)
         ]
     )
 
@@ -131,8 +131,8 @@ class _Reader:
         self._forward: Final[list[ForwardDraft]] = []
         self._not_differentiable: Final[list[str]] = []
         self._taken: Final[set[str]] = set()
-        arguments = [one.name for one in scope.function.arguments.all]
-        shared = [*arguments, *scope.argument_names, *[one.name for one in scope.results]]
+        arguments = [argument.name for argument in scope.function.arguments.all]
+        shared = [*arguments, *scope.argument_names, *[result.name for result in scope.results]]
         if scope.function.root_name.startswith(FOREACH):
             shared.append("i")
         self._names: Final = FormulaScope(
@@ -171,7 +171,7 @@ class _Reader:
         return None
 
     def _is_result_too(self, key: Scalar, names: tuple[str, ...]) -> bool:
-        results = {one.name for one in self._scope.function.schema.returns}
+        results = {result.name for result in self._scope.function.schema.returns}
         both = [name for name in names if name in results and name in self._scope.argument_names]
         for name in both:
             message = f"`{name}` is both an argument and a result of `{self._scope.function.name}`"
@@ -223,18 +223,18 @@ class _Reader:
     def _result_types(self, key: Scalar, names: tuple[str, ...]) -> tuple[Type, ...] | None:
         """The types of the results that a key names; None where it names none, which is reported."""
         returns = self._scope.function.schema.returns
-        types = [one.type for one in returns if one.name in names]
+        types = [result.type for result in returns if result.name in names]
         if types:
             return tuple(types)
         if names == ("result",) and len(returns) == 1:
             return (returns[0].type,)
-        numbers = [found for found in map(_NUMBERED_RESULT.fullmatch, names) if found is not None]
-        for found in numbers:
-            if int(found.group(1)) >= len(returns):
-                self._report_no_output(key, found.group())
+        numbers = [match for match in map(_NUMBERED_RESULT.fullmatch, names) if match is not None]
+        for match in numbers:
+            if int(match.group(1)) >= len(returns):
+                self._report_no_output(key, match.group())
                 return None
         if numbers:
-            return tuple([returns[int(found.group(1))].type for found in numbers])
+            return tuple([returns[int(match.group(1))].type for match in numbers])
         if names == ("result",):
             self._report_no_output(key, "result")
         else:
@@ -243,28 +243,28 @@ class _Reader:
 
     def _report_no_output(self, key: Scalar, name: str) -> None:
         count = len(self._scope.function.schema.returns)
-        results = ", ".join([f"`{one.name}`" for one in self._scope.results])
+        results = ", ".join([f"`{result.name}`" for result in self._scope.results])
         message = f"`{self._scope.function.name}` has {counted(count, 'output')}, and none is called `{name}`"
         self._report.error(codes.FORWARD_OUTPUT, message, part_span(key, name), help=results and f"write {results}")
 
     def _report_unknown(self, key: Scalar, name: str) -> None:
-        known = [*self._scope.argument_names, *[one.name for one in self._scope.results]]
+        known = [*self._scope.argument_names, *[result.name for result in self._scope.results]]
         help = did_you_mean(name, known)
         field = did_you_mean(name, self._fields)
         if field and not help:
             self._report.error(codes.UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field)
             return
         message = f"`{name}` is neither an argument nor a result of `{self._scope.function.name}`"
-        help = help or f"it has {', '.join([f'`{one}`' for one in known])}"
+        help = help or f"it has {', '.join([f'`{candidate}`' for candidate in known])}"
         self._report.error(codes.UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 
     def finished(self) -> Formulas:
         """All formulas; those of forward mode are worked out now that all differentiable arguments are known."""
         arguments = tuple(
             [
-                one.source
-                for one in self._scope.arguments
-                if isinstance(one.source, Argument) and one.name in self._taken
+                argument.source
+                for argument in self._scope.arguments
+                if isinstance(argument.source, Argument) and argument.name in self._taken
             ]
         )
         self._check_gradients()
@@ -311,8 +311,8 @@ def _gradients_by_name(function: NativeFunction, outputs: Differentiability) -> 
     differentiable = outputs.of_outputs or (True,) * len(returns)
     return tuple(
         [
-            f"grad_{one.name}"
-            for one, is_differentiable in zip(returns, differentiable, strict=False)
-            if is_differentiable and one.name is not None and one.type.is_tensor_like
+            f"grad_{result.name}"
+            for result, is_differentiable in zip(returns, differentiable, strict=False)
+            if is_differentiable and result.name is not None and result.type.is_tensor_like
         ]
     )

@@ -88,10 +88,10 @@ class ForeachSources:
 
 
 def _by_root(sources: Iterable[Source]) -> dict[str, list[Source]]:
-    found: dict[str, list[Source]] = {}
+    by_root: dict[str, list[Source]] = {}
     for source in sources:
-        found.setdefault(source[0].root_name, []).append(source)
-    return found
+        by_root.setdefault(source[0].root_name, []).append(source)
+    return by_root
 
 
 def _plain_arguments(function: NativeFunction) -> tuple[Argument, ...]:
@@ -105,8 +105,8 @@ def _repeats(function: NativeFunction, repeated: NativeFunction) -> bool:
     if len(ours) != len(theirs) and function.name.text not in _SHORTER:
         return False
     return all(
-        one.type is mine.type or one.type is getattr(mine.type, "elem", None)
-        for mine, one in zip(ours, theirs, strict=False)
+        argument.type is mine.type or argument.type is getattr(mine.type, "elem", None)
+        for mine, argument in zip(ours, theirs, strict=False)
     )
 
 
@@ -114,15 +114,17 @@ def _made(function: NativeFunction, repeated: NativeFunction, info: Differentiab
     ours_by_theirs = {
         theirs.name: ours for ours, theirs in zip(function.arguments.non_out, _plain_arguments(repeated), strict=False)
     }
-    derivatives = tuple([_backward(one, ours_by_theirs) for one in info.derivatives])
-    names = {name for one in derivatives for name in one.var_names}
+    derivatives = tuple([_backward(derivative, ours_by_theirs) for derivative in info.derivatives])
+    names = {name for derivative in derivatives for name in derivative.var_names}
     return DifferentiabilityInfo(
         name=function.name.base,
         function=function,
         node_name=info.node_name and f"Foreach{info.node_name}{function.name.overload}",
         derivatives=derivatives,
-        forward_derivatives=tuple([_forward(one, function, info.function) for one in info.forward_derivatives]),
-        differentiable_arguments=tuple([one for one in function.arguments.non_out if one.name in names]),
+        forward_derivatives=tuple(
+            [_forward(derivative, function, info.function) for derivative in info.forward_derivatives]
+        ),
+        differentiable_arguments=tuple([argument for argument in function.arguments.non_out if argument.name in names]),
     )
 
 

@@ -40,15 +40,15 @@ def occurrences(formula: str, word: str) -> list[int]:
     >>> occurrences("grad * grad", "grad"), occurrences("grad*grad", "grad")
     ([0, 7], [0])
     """
-    found: list[int] = []
+    occurrences: list[int] = []
     if word in formula:
         taken = -1
         for match in _WORD.finditer(formula):
             start = match.start()
             if start > taken and match.group() == word:
-                found.append(start)
+                occurrences.append(start)
                 taken = match.end() + 1
-    return found
+    return occurrences
 
 
 def substituted(formula: str, word: str, text: str) -> str:
@@ -146,10 +146,10 @@ def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
         if asked in formula:
             message = f"`{asked}` is not supported in formulas"
             report.error(codes.FIXED_SIZES, message, asked, help=f"write `{instead}()`, which gives symbolic integers")
-    found = _FIXED_SIZE.search(formula)
-    if found is not None:
-        message = f"`{found.group()}` is not supported in formulas"
-        report.error(codes.FIXED_SIZES, message, found.group(), help="write `sym_size`, which gives a symbolic integer")
+    match = _FIXED_SIZE.search(formula)
+    if match is not None:
+        message = f"`{match.group()}` is not supported in formulas"
+        report.error(codes.FIXED_SIZES, message, match.group(), help="write `sym_size`, which gives a symbolic integer")
 
 
 class Saving(NamedTuple):

@@ -71,7 +71,7 @@ def _finished(draft: ForwardDraft, setting: _Setting) -> ForwardDerivative:
         tangents = setting.argument_names
     elif formula == _LINEAR:
         formula = _linear(draft, setting)
-        tangents = tuple([one.name for one in setting.differentiable])
+        tangents = tuple([argument.name for argument in setting.differentiable])
     else:
         tangents = _inputs_read(words_of(formula), "_t", draft, setting)
     words = words_of(formula)
@@ -85,18 +85,18 @@ def _inputs_read(words: frozenset[str], ending: str, draft: ForwardDraft, settin
     """The differentiable inputs that a formula reads with an ending to their names: `_p` or `_t`."""
     over_lists = setting.function.name.base.startswith("_foreach_")
     read: list[str] = []
-    for one in setting.differentiable:
-        if isinstance(one.type, ListType) and one.type.elem.text == "Tensor" and not over_lists:
+    for argument in setting.differentiable:
+        if isinstance(argument.type, ListType) and argument.type.elem.text == "Tensor" and not over_lists:
             # A function that takes a list of tensors looks through it by itself.
             continue
-        if one.name in words:
-            message = f"`{one.name}` alone is ambiguous in a forward formula"
-            help = f"write `{one.name}_p` for the value, `{one.name}_t` for the tangent"
+        if argument.name in words:
+            message = f"`{argument.name}` alone is ambiguous in a forward formula"
+            help = f"write `{argument.name}_p` for the value, `{argument.name}_t` for the tangent"
             formula_report = setting.report.formula(draft.scalar)
-            formula_report.error(codes.FORWARD_BASE_NAME, message, one.name, help=help)
+            formula_report.error(codes.FORWARD_BASE_NAME, message, argument.name, help=help)
             setting.report.failed = True
-        if one.name + ending in words:
-            read.append(one.name)
+        if argument.name + ending in words:
+            read.append(argument.name)
     return tuple(read)
 
 
@@ -130,7 +130,7 @@ def _linear(draft: ForwardDraft, setting: _Setting) -> str:
     if not setting.differentiable:
         message = f"`{_LINEAR}` needs an argument that has a backward formula"
         setting.report.error(codes.LINEAR_ALONE, message, draft.scalar.span)
-    tangents = {one.name for one in setting.differentiable}
+    tangents = {argument.name for argument in setting.differentiable}
     arguments = [f"{name}_t" if name in tangents else name for name in setting.argument_names]
     called = f"{function.name.name}_symint" if function.schema.has_symint else function.name.name
     if function.function:

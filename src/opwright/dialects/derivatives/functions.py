@@ -49,12 +49,12 @@ class FunctionIndex:
         if separator and self._in_namespace(namespace, plain):
             report.error(codes.SCHEMA_DIFFERS, "a function is named without its namespace", at, help=f"write `{plain}`")
         elif separator:
-            loaded = sorted({one.namespace for one in self._by_name.values()})
+            loaded = sorted({native_function.namespace for native_function in self._by_name.values()})
             report.error(
                 codes.NAMESPACE,
                 f"`{name}` is of the namespace `{namespace}`, of which no such function is loaded",
                 at,
-                help=f"loaded are functions of {', '.join(f'`{one}`' for one in loaded)}",
+                help=f"loaded are functions of {', '.join(f'`{namespace}`' for namespace in loaded)}",
             )
         elif function is None:
             self._report_unknown(name, at, report)
@@ -68,10 +68,10 @@ class FunctionIndex:
 
     def _report_unknown(self, name: str, at: Span, report: EntryReport) -> None:
         base = name.partition(".")[0]
-        overloads = [one for one in self._by_name if one == base or one.startswith(base + ".")]
+        overloads = [overload for overload in self._by_name if overload == base or overload.startswith(base + ".")]
         help = did_you_mean(name, overloads or self._by_name)
         if not help and overloads:
-            help = f"`{base}` has {', '.join(f'`{one}`' for one in overloads[:6])}"
+            help = f"`{base}` has {', '.join(f'`{overload}`' for overload in overloads[:6])}"
         report.error(codes.UNKNOWN_OPERATOR, f"no function `{name}` in native_functions.yaml", at, help=help)
 
     def _report_difference(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
@@ -92,25 +92,33 @@ class FunctionIndex:
         the schema of such a one, the in-place function of the operation serves too.
         """
         key = None
-        for one in self._by_root[named.root_name]:
-            if one.arguments.out or "functional" in one.name.overload or one.name.name != named.name.name:
+        for function in self._by_root[named.root_name]:
+            if (
+                function.arguments.out
+                or "functional" in function.name.overload
+                or function.name.name != named.name.name
+            ):
                 continue
-            if one is named:
-                return one
+            if function is named:
+                return function
             key = key or signature_key(named.schema)
-            if signature_key(one.schema) == key:
-                return one
+            if signature_key(function.schema) == key:
+                return function
         key = key or signature_key(named.schema)
-        first = next(one for one in self._by_root[named.root_name] if signature_key(one.schema) == key)
+        first = next(
+            native_function
+            for native_function in self._by_root[named.root_name]
+            if signature_key(native_function.schema) == key
+        )
         return first if first.name.name == f"{named.name.name}_" and not first.arguments.out else None
 
     def check_reserved(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
         """Reports arguments with a name that formulas use for something else."""
-        for one in function.arguments.all:
-            if one.name in _RESERVED:
+        for argument in function.arguments.all:
+            if argument.name in _RESERVED:
                 report.error(
                     codes.RESERVED_ARGUMENT,
-                    f"`{function.name}` has an argument `{one.name}`, a name that formulas use for something else",
+                    f"`{function.name}` has an argument `{argument.name}`, a name that formulas use for something else",
                     scalar.span,
                     also=(Label(schema_place(function), "declared here", primary=False),),
                 )

@@ -64,9 +64,9 @@ def _written_in_place(formula: str, name: str) -> str:
     >>> _written_in_place("self_t * other_p", "mul")
     'self_t_raw.copy_(self_t * other_p)'
     """
-    found = _METHOD_OF_TANGENT.fullmatch(formula)
-    if found is not None and found.group(1) == name and _closes_last(found.group(2)):
-        return f"self_t_raw.{name}_({found.group(2)})"
+    match = _METHOD_OF_TANGENT.fullmatch(formula)
+    if match is not None and match.group(1) == name and _closes_last(match.group(2)):
+        return f"self_t_raw.{name}_({match.group(2)})"
     return f"self_t_raw.copy_({formula})"
 
 

@@ -141,14 +141,16 @@ class _Loader:
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function that carries the derivatives of the one that an entry names."""
-        found = self._functions.named(named, report)
-        if found is None:
+        native_function = self._functions.named(named, report)
+        if native_function is None:
             return None
-        function = self._functions.canonical(found)
-        if function is None and self._functions.may_lack(found.name.text):
+        function = self._functions.canonical(native_function)
+        if function is None and self._functions.may_lack(native_function.name.text):
             report.failed = True
         elif function is None:
-            message = f"`{found.name}` is not differentiated itself, and it has no functional or in-place form"
+            message = (
+                f"`{native_function.name}` is not differentiated itself, and it has no functional or in-place form"
+            )
             report.error(codes.NO_CANONICAL, message, named.span)
         else:
             self._functions.check_reserved(function, named, report)

@@ -56,11 +56,11 @@ def match_derivatives(
 
 def _indexed(derivatives: Derivatives, *, functional: bool) -> dict[SignatureKey, tuple[NativeFunction, InfoByKey]]:
     """The infos by the signature that all variants of a function share."""
-    found: dict[SignatureKey, tuple[NativeFunction, InfoByKey]] = {}
+    by_signature: dict[SignatureKey, tuple[NativeFunction, InfoByKey]] = {}
     for function, infos in derivatives.infos.items():
         if (function.kind is SchemaKind.functional) is functional:
-            found[signature_key(function.schema, strip_default=True)] = (function, infos)
-    return found
+            by_signature[signature_key(function.schema, strip_default=True)] = (function, infos)
+    return by_signature
 
 
 class _Matcher:
@@ -87,7 +87,11 @@ class _Matcher:
         if not infos:
             return DifferentiableFunction(function, infos, {})
         if function.kind is not SchemaKind.inplace:
-            return DifferentiableFunction(function, infos, {key: one.forward_derivatives for key, one in infos.items()})
+            return DifferentiableFunction(
+                function,
+                infos,
+                {key: info.forward_derivatives for key, info in infos.items()},
+            )
         forward: dict[str, tuple[ForwardDerivative, ...]] = {}
         for key, info in infos.items():
             self._check_inplace_strides(function, info)
@@ -132,18 +136,20 @@ class _Matcher:
 
     def _check_taken_over(self, function: NativeFunction, infos: InfoByKey) -> None:
         for info in infos.values():
-            saved = next((one for one in info.saved_inputs if "self" in one.name), None)
+            saved = next((attribute for attribute in info.saved_inputs if "self" in attribute.name), None)
             if saved is not None:
                 message = f"`{function.name}`, made from `{info.function.name}`, cannot take over its formulas"
-                at = next(one.place for one in info.derivatives if saved in one.saved_inputs)
+                at = next(derivative.place for derivative in info.derivatives if saved in derivative.saved_inputs)
                 self._sink.error(codes.MUTABLE_SELF, message, at, label=f"saves `{saved.name}`")
 
     def _check_inplace_strides(self, function: NativeFunction, info: DifferentiabilityInfo) -> None:
-        for one in info.derivatives:
-            if "self" in one.var_names and any("strides_or_error" in saved.expression for saved in one.saved_inputs):
+        for derivative in info.derivatives:
+            if "self" in derivative.var_names and any(
+                "strides_or_error" in saved.expression for saved in derivative.saved_inputs
+            ):
                 self._sink.error(
                     codes.INPLACE_STRIDES,
                     f"the strides of `self` cannot be saved for the in-place function `{function.name}`",
-                    one.place,
+                    derivative.place,
                     also=(Label(schema_place(function), "takes the formula", primary=False),),
                 )

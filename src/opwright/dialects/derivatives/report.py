@@ -65,5 +65,5 @@ def part_span(scalar: Scalar, part: str) -> Span:
     if not part:
         return scalar.span
     edge = r"\b" if part.isidentifier() else ""
-    found = re.search(edge + re.escape(part) + edge, scalar.value)
-    return scalar.span if found is None else scalar.span_of(found.start(), found.end())
+    match = re.search(edge + re.escape(part) + edge, scalar.value)
+    return scalar.span if match is None else scalar.span_of(match.start(), match.end())

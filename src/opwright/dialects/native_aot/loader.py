@@ -30,19 +30,19 @@ def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnos
     structured: dict[str, list[NativeFunctionsGroup]] = {}
     for group in catalog.structured_groups:
         structured.setdefault(group.functional.name.base, []).append(group)
-    found: dict[tuple[str, str], NativeAotKernel] = {}
+    kernels: dict[tuple[str, str], NativeAotKernel] = {}
     for file in files:
         try:
             kernel = _kernel(file, structured, catalog.may_lack)
             if kernel is None:
                 continue
-            if found.setdefault((kernel.key.name, kernel.operator), kernel) is not kernel:
+            if kernels.setdefault((kernel.key.name, kernel.operator), kernel) is not kernel:
                 raise Fault.at(
                     codes.AOT_TWICE, f"`{kernel.operator}` for {kernel.key} is declared twice", first_line(file)
                 )
         except Fault as fault:
             sink.add(fault.diagnostic)
-    return tuple(kernel for _, kernel in sorted(found.items()))
+    return tuple(kernel for _, kernel in sorted(kernels.items()))
 
 
 def _kernel(
@@ -75,10 +75,10 @@ def _kernel(
 def _group(operator: str, structured: Mapping[str, list[NativeFunctionsGroup]], at: Span) -> NativeFunctionsGroup:
     """The one structured operation of that name."""
     groups = structured.get(operator.partition(".")[0], [])
-    matching = [one for one in groups if "." not in operator or one.functional.name.text == operator]
+    matching = [group for group in groups if "." not in operator or group.functional.name.text == operator]
     if len(matching) == 1:
         return matching[0]
-    names = [one.functional.name.text for one in groups]
+    names = [group.functional.name.text for group in groups]
     if matching:
         message = f"`{operator}` is several structured operations"
         raise Fault.at(codes.AOT_OPERATOR, message, at, help=f"name one of them: {', '.join(sorted(names))}")
@@ -91,7 +91,7 @@ def _constants(file: SourceFile) -> dict[str, ast.expr]:
     values: dict[str, ast.expr] = {}
     for statement in parsed_module(file, codes.AOT_DECLARATION).body:
         if isinstance(statement, ast.Assign):
-            values.update((one.id, statement.value) for one in statement.targets if isinstance(one, ast.Name))
+            values.update((target.id, statement.value) for target in statement.targets if isinstance(target, ast.Name))
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
             values[statement.target.id] = statement.value
         elif isinstance(statement, ast.FunctionDef) and statement.name == _FAMILY:

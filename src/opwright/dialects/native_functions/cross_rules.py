@@ -39,7 +39,11 @@ def without_repetitions(functions: list[NativeFunction], report: CrossReport) ->
 def check_names(functions: list[NativeFunction], report: CrossReport) -> None:
     """Reports each structured delegate that does not fit, and each in-place view without its view."""
     _check_delegates(functions, report)
-    plain = {(one.name.base, one.name.dunder) for one in functions if _is_plain(one.name)}
+    plain = {
+        (native_function.name.base, native_function.name.dunder)
+        for native_function in functions
+        if _is_plain(native_function.name)
+    }
     for function in functions:
         if function.is_view and function.name.inplace and "inplace_view" not in function.tags:
             message = f"`{function.name}` is an in-place view and is not tagged `inplace_view`"
@@ -74,7 +78,10 @@ def _check_delegates(functions: list[NativeFunction], report: CrossReport) -> No
             message = f"`{sources[0].name}` delegates to `{delegate}`, which is not `structured: True`"
             report.error(cross_codes.DELEGATE_PLAIN, message, at, also=[*report.other(target, "not structured"), *also])
         else:
-            hint = did_you_mean(delegate.text, (one.name.text for one in functions if one.structured))
+            hint = did_you_mean(
+                delegate.text,
+                (native_function.name.text for native_function in functions if native_function.structured),
+            )
             message = f"`{sources[0].name}` delegates to `{delegate}`, for which there is no entry"
             help = hint or f"add an entry for `{delegate}` with `structured: True`"
             report.error(cross_codes.DELEGATE_MISSING, message, at, help=help, also=also)

@@ -54,13 +54,13 @@ def read_dispatch(node: Node, draft: Draft) -> None:
             draft.fault(codes.KERNEL_NAME, f"a kernel is a name, not {value.described}", value.span)
             continue
         namespace, name = _read_kernel(value, draft)
-        for one in keys:
+        for kernel_key in keys:
             draft.named_keys += 1
-            if one in seen:
-                draft.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{one.name}`", key.span)
-            seen.add(one)
-            if one not in ignored:
-                kernels[one] = Kernel(one, name, namespace, structured and one.has_structured)
+            if kernel_key in seen:
+                draft.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
+            seen.add(kernel_key)
+            if kernel_key not in ignored:
+                kernels[kernel_key] = Kernel(kernel_key, name, namespace, structured and kernel_key.has_structured)
             else:
                 draft.has_ignored_kernels = True
 
@@ -82,10 +82,10 @@ def _read_keys(scalar: Scalar, draft: Draft) -> tuple[DispatchKey, ...]:
             at = scalar.span_of(begin, begin + len(name)) if name else scalar.span
             draft.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, _SUPPORTED_NAMES))
         start += len(part) + 1
-    found = tuple(keys)
+    dispatch_keys = tuple(keys)
     if sound:
-        draft.around.keys_of[scalar.value] = found
-    return found
+        draft.around.keys_of[scalar.value] = dispatch_keys
+    return dispatch_keys
 
 
 def _key_fault(name: str) -> tuple[str, str] | None:
@@ -133,7 +133,7 @@ def finished_kernels(draft: Draft, schema: FunctionSchema) -> dict[DispatchKey, 
 def _check_factory(draft: Draft, schema: FunctionSchema) -> None:
     """Factories must not be decomposed for `__torch_dispatch__`, so they need an explicit kernel."""
     name, arguments = schema.name.name, schema.arguments
-    takes_tensor = any(one.type.is_tensor_like for one in arguments.non_out)
+    takes_tensor = any(argument.type.is_tensor_like for argument in arguments.non_out)
     if name.startswith("new_") or name.endswith("_like") or (arguments.options is not None and not takes_tensor):
         draft.fault(
             codes.FACTORY_DISPATCH,

@@ -92,13 +92,13 @@ class Draft:
 
     def key_span(self, field: str) -> Span:
         """Where the name of a field stands; the entry's own place where the field is not given."""
-        found = self.node.entry(field)
-        return self.node.span if found is None else found[0].span
+        entry = self.node.entry(field)
+        return self.node.span if entry is None else entry[0].span
 
     def value_span(self, field: str) -> Span:
         """Where the value of a field stands; the entry's own place where the field is not given."""
-        found = self.node.entry(field)
-        return self.node.span if found is None else found[1].span
+        entry = self.node.entry(field)
+        return self.node.span if entry is None else entry[1].span
 
 
 def name_span(node: Mapping) -> Span:
@@ -112,13 +112,13 @@ def name_span(node: Mapping) -> Span:
 
 def item_span(node: Mapping, field: str, word: str) -> Span:
     """Where a word stands in the value of a field that is text or a list of texts."""
-    found = node.get(field)
-    if found is None or isinstance(found, Mapping):
-        return node.span if found is None else found.span
-    for item in [found] if isinstance(found, Scalar) else found.items:
+    value = node.get(field)
+    if value is None or isinstance(value, Mapping):
+        return node.span if value is None else value.span
+    for item in [value] if isinstance(value, Scalar) else value.items:
         if isinstance(item, Scalar) and (start := item.value.find(word)) >= 0:
             return item.span_of(start, start + len(word))
-    return found.span
+    return value.span
 
 
 def dispatch_key_span(node: Mapping, name: str) -> Span:
@@ -167,4 +167,4 @@ def _find_words(schema: str, text: str, after: int) -> int:
 
 
 def _is_in_word(before: str, behind: str) -> bool:
-    return any(one.isalnum() or one == "_" for one in (before, behind))
+    return any(character.isalnum() or character == "_" for character in (before, behind))

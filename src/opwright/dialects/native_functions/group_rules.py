@@ -35,17 +35,17 @@ def _check_forms(members: dict[SchemaKind, NativeFunction], report: CrossReport)
     elif SchemaKind.functional not in members and not report.concerns_absent(first.name.base):
         written = list(members.values())
         if not _tells_misfit(written, report):
-            shown = ", ".join(f"`{one.name}`" for one in written)
+            shown = ", ".join(f"`{function.name}`" for function in written)
             message = f"no functional overload beside {shown}"
             report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
 
 
 def _tells_misfit(members: list[NativeFunction], report: CrossReport) -> bool:
     """Whether there is an overload that was meant as the functional one of others; then it is reported."""
-    shown = ", ".join(f"`{one.name}`" for one in members)
+    shown = ", ".join(f"`{member.name}`" for member in members)
     message = f"no functional overload beside {shown}"
-    others = [one for one in report.functions if one.kind is SchemaKind.functional]
-    differences = [near for one in members for near in [nearest_overload(one, others)] if near is not None]
+    others = [function for function in report.functions if function.kind is SchemaKind.functional]
+    differences = [near for member in members for near in [nearest_overload(member, others)] if near is not None]
     renamed = renamed_overload(members[0], report.functions)
     if differences:
         near = min(differences, key=lambda difference: difference.edits)
@@ -62,16 +62,16 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
         return
     members = group.functions()
     functional = group.functional
-    is_asked = not functional.is_synthesized or any(functional.name in one.autogen for one in members)
-    if not is_asked and _tells_misfit([one for one in members if not one.is_synthesized], report):
+    is_asked = not functional.is_synthesized or any(functional.name in function.autogen for function in members)
+    if not is_asked and _tells_misfit([function for function in members if not function.is_synthesized], report):
         return
-    for one in members:
-        if one.namespace != group.functional.namespace:
-            message = f"`{one.name}` is in namespace `{one.namespace}`, `{group.functional.name}` in another"
+    for member in members:
+        if member.namespace != group.functional.namespace:
+            message = f"`{member.name}` is in namespace `{member.namespace}`, `{group.functional.name}` in another"
             also = report.other(group.functional, f"in `{group.functional.namespace}`")
-            report.error(cross_codes.GROUP_NAMESPACE, message, report.name(one), also=also)
-        if one.in_structured_group != group.structured:
-            _report_mixture(one, group, report)
+            report.error(cross_codes.GROUP_NAMESPACE, message, report.name(member), also=also)
+        if member.in_structured_group != group.structured:
+            _report_mixture(member, group, report)
     if group.mutable is not None and not group.functional.name.functional_overload:
         message = f"the functional overload beside mutable `{group.mutable.name}` is not named `..._functional`"
         also = report.other(group.mutable, "the mutable one")
@@ -82,15 +82,19 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
     _check_autogen(members, report)
 
 
-def _report_mixture(one: NativeFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
+def _report_mixture(function: NativeFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
     if group.structured:
-        message = f"`{one.name}` does not delegate to structured `{group.out.name}`"
+        message = f"`{function.name}` does not delegate to structured `{group.out.name}`"
         help = f"add `structured_delegate: {group.out.name}`"
         report.error(
-            cross_codes.STRUCTURED_MIX, message, report.name(one), help=help, also=report.other(group.out, "structured")
+            cross_codes.STRUCTURED_MIX,
+            message,
+            report.name(function),
+            help=help,
+            also=report.other(group.out, "structured"),
         )
     else:
-        _check_delegate(one, group.out, report)
+        _check_delegate(function, group.out, report)
 
 
 def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
@@ -99,9 +103,9 @@ def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
         if key in out.kernels:
             message = f"structured `{out.name}` has an implicit composite kernel"
             report.error(cross_codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
-    for one in (group.functional, group.inplace):
-        if one is not None:
-            _check_delegate(one, out, report)
+    for function in (group.functional, group.inplace):
+        if function is not None:
+            _check_delegate(function, out, report)
 
 
 def _check_delegate(function: NativeFunction, out: NativeFunction, report: CrossReport) -> None:
@@ -134,21 +138,29 @@ def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> N
 
 def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
     """`autogen` names the overloads that are made, no more and no fewer."""
-    made = sorted(one.name.text for one in members if _GENERATED in one.tags)
-    asking = [one for one in members if one.autogen]
-    asked = {name.text for one in asking for name in one.autogen}
+    made = sorted(member.name.text for member in members if _GENERATED in member.tags)
+    asking = [member for member in members if member.autogen]
+    asked = {name.text for native_function in asking for name in native_function.autogen}
     if asked == set(made):
         return
     wanted = ", ".join(made)
     if not asking:
-        entries = [one.entry for one in members if one.is_synthesized]
-        base = next((one for one in members if not one.is_synthesized and one.entry in entries), members[0])
+        entries = [member.entry for member in members if member.is_synthesized]
+        base = next((member for member in members if not member.is_synthesized and member.entry in entries), members[0])
         message = f"the overloads {wanted} are made from `{base.name}`, and no `autogen` says so"
-        schemas = ", ".join(f"`{one.schema}`" for one in members if one.is_synthesized)
+        schemas = ", ".join(f"`{member.schema}`" for member in members if member.is_synthesized)
         help = f"add an entry for {schemas}, or `autogen: {wanted}` to have it made"
         report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=help)
         return
-    wrong = next(((one, name) for one in asking for name in one.autogen if name.text not in made), None)
+    wrong = next(
+        (
+            (native_function, name)
+            for native_function in asking
+            for name in native_function.autogen
+            if name.text not in made
+        ),
+        None,
+    )
     help = f"write `autogen: {wanted}`" if made else "delete `autogen`"
     if wrong is not None:
         function, name = wrong
@@ -168,8 +180,10 @@ def check_view_group(group: ViewGroup, report: CrossReport) -> None:
     elif _needs_copy(view) and not report.concerns_absent(view.name.base):
         message = f"view `{view.name}` has no copying form"
         name = f"{view.name.base}_copy"
-        copies = [one for one in report.functions if one.name.base == name and not one.is_synthesized]
-        differences = [near for one in copies for near in [first_difference(one, view)] if near is not None]
+        copies = [
+            function for function in report.functions if function.name.base == name and not function.is_synthesized
+        ]
+        differences = [near for function in copies for near in [first_difference(function, view)] if near is not None]
         if differences:
             near = min(differences, key=lambda difference: difference.edits)
             report.difference(cross_codes.NO_VIEW_COPY, message, near, help="it takes the arguments of the view")

@@ -17,20 +17,20 @@ Family = dict["SchemaKind | ViewKind", NativeFunction]
 
 def grouped(operations: Iterable[Operation], report: CrossReport) -> list[NativeFunction | NativeFunctionsGroup]:
     """The groups of all operations; the overloads of an operation that is none come one by one."""
-    found: list[NativeFunction | NativeFunctionsGroup] = []
+    groups: list[NativeFunction | NativeFunctionsGroup] = []
     for operation in operations:
         members = operation.members
         functional, out = members.get(SchemaKind.functional), members.get(SchemaKind.out)
         if functional is None or out is None or SchemaKind.scratch in members:
             check_ungrouped(operation, report)
-            found.extend(members.values())
+            groups.extend(members.values())
             continue
         group = NativeFunctionsGroup(functional, out, members.get(SchemaKind.inplace), members.get(SchemaKind.mutable))
         for function in members.values():
             function.group = group
         check_group(group, report)
-        found.append(group)
-    return found
+        groups.append(group)
+    return groups
 
 
 def view_families(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: CrossReport) -> list[Family]:
@@ -53,7 +53,7 @@ def view_families(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: 
 
 def grouped_by_view(families: Iterable[Family], report: CrossReport) -> list[NativeFunction | ViewGroup]:
     """The view groups of all families, each followed by the members of its family that belong to no view group."""
-    found: list[NativeFunction | ViewGroup] = []
+    groups: list[NativeFunction | ViewGroup] = []
     for family in families:
         view = family.pop(ViewKind.aliasing, None)
         if view is not None:
@@ -62,6 +62,6 @@ def grouped_by_view(families: Iterable[Family], report: CrossReport) -> list[Nat
             for function in group.functions():
                 function.view_group = group
             check_view_group(group, report)
-            found.append(group)
-        found.extend(family.values())
-    return found
+            groups.append(group)
+        groups.extend(family.values())
+    return groups

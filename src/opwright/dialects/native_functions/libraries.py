@@ -24,7 +24,9 @@ def load_libraries(
     Each file is read by itself, so that two of them may have operators of one name in different namespaces. All faults
     go to `sink`; entries at fault are missing, and of two entries for one overload the first is kept.
     """
-    known = {(one.namespace, one.name.text): one for one in base.functions}
+    known = {
+        (native_function.namespace, native_function.name.text): native_function for native_function in base.functions
+    }
     functions = list(base.functions)
     for file in files:
         for function in load_catalog(file, tags, sink, rules).functions:

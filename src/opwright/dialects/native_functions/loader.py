@@ -44,7 +44,7 @@ def load_catalog(
     report.functions = functions = without_repetitions(loaded or [], report)
     check_names(functions, report)
 
-    keyed = [(one, signature_key(one.schema)) for one in functions]
+    keyed = [(function, signature_key(function.schema)) for function in functions]
     operations = gathered(keyed, report)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
     for operation in operations:

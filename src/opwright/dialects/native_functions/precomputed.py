@@ -55,20 +55,20 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], dr
 def _read_arguments(item: Scalar, start: int, draft: Draft) -> tuple[Argument, ...]:
     """The arguments that stand in a line from `start` on, parted by commas."""
     text = item.value
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     while start <= len(text):
         comma = text.find(",", start)
         end = comma if comma >= 0 else len(text)
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = max(begin, start + len(text[start:end].rstrip()))
         try:
-            one = read_argument(text, begin, stop)
+            argument = read_argument(text, begin, stop)
         except SchemaFault as fault:
             draft.schema_fault(fault, item)
         else:
-            if one.name.upper() == one.name:
-                message = f"precomputed `{one.name}` is all upper-case, like the template parameter made from it"
+            if argument.name.upper() == argument.name:
+                message = f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
                 draft.fault(codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
-            found.append(one)
+            arguments.append(argument)
         start = end + 1
-    return tuple(found)
+    return tuple(arguments)

@@ -39,9 +39,9 @@ class CrossReport:
     def leave_out(self, node: Mapping) -> None:
         """Takes down that an entry has a fault and is not loaded."""
         func = node.get("func")
-        found = _OPERATOR.match(func.value) if isinstance(func, Scalar) else None
-        if found is not None:
-            self._absent.add(base_of_operation(found.group(1)))
+        match = _OPERATOR.match(func.value) if isinstance(func, Scalar) else None
+        if match is not None:
+            self._absent.add(base_of_operation(match.group(1)))
         else:
             self._has_nameless = True
 
@@ -74,13 +74,13 @@ class CrossReport:
 
     def key(self, function: NativeFunction, field: str) -> Span:
         """Where the name of a field stands, or the function's own where the field is not given."""
-        found = self._entry(function).entry(field)
-        return self.name(function) if found is None else found[0].span
+        entry = self._entry(function).entry(field)
+        return self.name(function) if entry is None else entry[0].span
 
     def value(self, function: NativeFunction, field: str) -> Span:
         """Where the value of a field stands, or the function's name where the field is not given."""
-        found = self._entry(function).get(field)
-        return self.name(function) if found is None else found.span
+        node = self._entry(function).get(field)
+        return self.name(function) if node is None else node.span
 
     def word(self, function: NativeFunction, field: str, word: str) -> Span:
         """Where a word stands in the value of a field that is text or a list of texts."""

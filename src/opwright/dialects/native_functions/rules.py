@@ -57,10 +57,10 @@ def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey,
         draft.fault(codes.INHERITS, message, draft.key_span("structured_inherits"))
     if draft.precomputed is not None:
         _check_precomputed(draft, schema)
-    for one in _keywords(schema.arguments):
-        if (schema.name.text, one.name) not in _KEYWORD_ARGUMENTS:
-            message = f"argument is named `{one.name}`, a keyword of Python"
-            draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, one.text))
+    for argument in _keywords(schema.arguments):
+        if (schema.name.text, argument.name) not in _KEYWORD_ARGUMENTS:
+            message = f"argument is named `{argument.name}`, a keyword of Python"
+            draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, argument.text))
     if draft.manual_kernel_registration and draft.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
         draft.fault(codes.MANUAL_DISPATCH, message, draft.key_span("dispatch"))
@@ -91,11 +91,11 @@ def _check_out_name(draft: Draft, schema: FunctionSchema) -> None:
     overload = schema.name.overload
     if overload != "out" and not overload.endswith("_out"):
         return
-    for one in schema.arguments.keyword_only:
-        if one.name == "out" and one.annotation is None:
+    for argument in schema.arguments.keyword_only:
+        if argument.name == "out" and argument.annotation is None:
             message = f"`out` of `{schema.name}` is not marked as written to"
-            help = f"write `{one.type.text}(a!) out`, and return `{one.type.text}(a!)`"
-            draft.fault(codes.UNMARKED_OUT, message, argument_span(draft.node, one.text), help=help)
+            help = f"write `{argument.type.text}(a!) out`, and return `{argument.type.text}(a!)`"
+            draft.fault(codes.UNMARKED_OUT, message, argument_span(draft.node, argument.text), help=help)
 
 
 def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel]) -> None:
@@ -124,7 +124,7 @@ def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
     if not draft.structured:
         message = "`precomputed` on a function that is not `structured: True`"
         draft.fault(codes.PRECOMPUTED_STRUCTURED, message, draft.key_span("precomputed"))
-    names = {one.name for one in schema.arguments.non_out}
+    names = {argument.name for argument in schema.arguments.non_out}
     lines = draft.node.get("precomputed")
     for line in lines.items if isinstance(lines, Sequence) else ():
         if isinstance(line, Scalar) and " -> " in line.value:
@@ -136,7 +136,7 @@ def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
 
 
 def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
-    defaulted = {one.name for one in schema.arguments.all if one.default is not None}
+    defaulted = {argument.name for argument in schema.arguments.all if argument.default is not None}
     for name in sorted(draft.cpp_no_default_args - defaulted):
         message = f"the schema has no argument `{name}` with a default"
         draft.fault(codes.NO_DEFAULT, message, item_span(draft.node, "cpp_no_default_args", name))
@@ -145,21 +145,21 @@ def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
 @cache
 def _keywords(arguments: Arguments) -> tuple[Argument, ...]:
     """The arguments that are named like keywords of Python; each list is looked at once, for all entries."""
-    return tuple([one for one in arguments.all if one.name in _KEYWORDS])
+    return tuple([argument for argument in arguments.all if argument.name in _KEYWORDS])
 
 
-def _facts(one: Argument) -> tuple[bool, bool]:
-    found = _ARGUMENT_FACTS.get(one)
-    if found is None:
-        found = _ARGUMENT_FACTS[one] = (one.type.is_generator_like, "dropout" in one.name)
-    return found
+def _facts(argument: Argument) -> tuple[bool, bool]:
+    facts = _ARGUMENT_FACTS.get(argument)
+    if facts is None:
+        facts = _ARGUMENT_FACTS[argument] = (argument.type.is_generator_like, "dropout" in argument.name)
+    return facts
 
 
 def _tell_nothing(arguments: tuple[Argument, ...]) -> bool:
     """Whether no argument is a generator or has a telling name; each is looked at once, for all entries."""
     if _TELLING_NOTHING.issuperset(arguments):
         return True
-    _TELLING_NOTHING.update([one for one in arguments if not any(_facts(one))])
+    _TELLING_NOTHING.update([argument for argument in arguments if not any(_facts(argument))])
     return _TELLING_NOTHING.issuperset(arguments)
 
 
@@ -170,9 +170,9 @@ def _draws_numbers(schema: FunctionSchema) -> bool:
     plain = _tell_nothing(arguments.all)
     if "rand" in name and _KEYED_DRAWS not in name:
         return True
-    if not plain and any(_facts(one)[0] for one in arguments.non_out):
+    if not plain and any(_facts(argument)[0] for argument in arguments.non_out):
         return True
-    if "dropout" not in name and (plain or not any(_facts(one)[1] for one in arguments.all)):
+    if "dropout" not in name and (plain or not any(_facts(argument)[1] for argument in arguments.all)):
         return False
     return "backward" not in name and schema.name.name not in _UNSEEDED_DROPOUT
 
@@ -180,7 +180,7 @@ def _draws_numbers(schema: FunctionSchema) -> bool:
 def _report_seed(draft: Draft, schema: FunctionSchema) -> None:
     at = name_span(draft.node)
     if "rand" not in schema.name.text and "dropout" not in schema.name.text:
-        telling = next((one for one in schema.arguments.all if any(_facts(one))), None)
+        telling = next((argument for argument in schema.arguments.all if any(_facts(argument))), None)
         at = at if telling is None else argument_span(draft.node, telling.text)
     message = f"`{schema.name}` draws random numbers and is not tagged `{_SEEDED}`"
     draft.fault(codes.SEED_TAG, message, at, help=f"add `tags: {_SEEDED}`")

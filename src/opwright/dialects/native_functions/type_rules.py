@@ -26,10 +26,10 @@ def is_argument_type(type: Type) -> bool:
     >>> is_argument_type(parse_type("bool[3]")), is_argument_type(parse_type("bool[]"))
     (True, False)
     """
-    found = _ARGUMENTS.get(type)
-    if found is None:
-        found = _ARGUMENTS[type] = _has_form(type) and (not type.is_symint_like or _is_turned(type))
-    return found
+    is_allowed = _ARGUMENTS.get(type)
+    if is_allowed is None:
+        is_allowed = _ARGUMENTS[type] = _has_form(type) and (not type.is_symint_like or _is_turned(type))
+    return is_allowed
 
 
 def is_return_type(type: Type) -> bool:
@@ -39,10 +39,10 @@ def is_return_type(type: Type) -> bool:
     >>> is_return_type(parse_type("Tensor[]")), is_return_type(parse_type("Tensor[2]"))
     (True, False)
     """
-    found = _RETURNS.get(type)
-    if found is None:
-        found = _RETURNS[type] = _has_form(type) and _is_returned(type)
-    return found
+    is_allowed = _RETURNS.get(type)
+    if is_allowed is None:
+        is_allowed = _RETURNS[type] = _has_form(type) and _is_returned(type)
+    return is_allowed
 
 
 def check_types(draft: Draft, schema: FunctionSchema) -> None:
@@ -61,23 +61,28 @@ def check_types(draft: Draft, schema: FunctionSchema) -> None:
 
 def _check_arguments(draft: Draft, arguments: Arguments) -> None:
     """Reports each argument that C++ has no type for; lists without such are looked at once for all overloads."""
-    wrong = [one for one in arguments.all if not is_argument_type(one.type)]
-    for one in wrong:
-        message = f"`{one.type}` of argument `{one.name}` has no form in C++"
-        draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, one.text))
-    odd = [one for one in arguments.all if one.default is not None and not has_cpp_form(one.type, one.default)]
-    for one in odd:
-        message = f"the default `{one.default}` of argument `{one.name}` has no form in C++ for type `{one.type}`"
-        draft.fault(codes.DEFAULT_FORM, message, argument_span(draft.node, one.text))
+    wrong = [argument for argument in arguments.all if not is_argument_type(argument.type)]
+    for argument in wrong:
+        message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
+        draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, argument.text))
+    odd = [
+        argument
+        for argument in arguments.all
+        if argument.default is not None and not has_cpp_form(argument.type, argument.default)
+    ]
+    for argument in odd:
+        default = f"default `{argument.default}` of argument `{argument.name}`"
+        message = f"the {default} has no form in C++ for type `{argument.type}`"
+        draft.fault(codes.DEFAULT_FORM, message, argument_span(draft.node, argument.text))
     if not wrong and not odd:
         _SOUND.add(arguments)
 
 
 def _check_returns(draft: Draft, returns: tuple[Return, ...]) -> None:
     """The same for returns."""
-    wrong = [place for place, one in enumerate(returns) if not is_return_type(one.type)]
+    wrong = [place for place, result in enumerate(returns) if not is_return_type(result.type)]
     for place in wrong:
-        at = return_span(draft.node, [one.text for one in returns], place)
+        at = return_span(draft.node, [result.text for result in returns], place)
         draft.fault(codes.RETURN_TYPE, f"`{returns[place].type}` cannot be returned in C++", at)
     if not wrong:
         _SOUND_RETURNS.add(returns)

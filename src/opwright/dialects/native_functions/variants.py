@@ -78,12 +78,14 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
 def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
     """Whether an operation needs no other forms: it is bound by hand, a view, or made of other operations."""
     functions = members.values()
-    for one in functions:
-        if one.is_view and one.name.name != "set_":
+    for function in functions:
+        if function.is_view and function.name.name != "set_":
             return True
-    if all(one.manual_cpp_binding for one in functions):
+    if all(native_function.manual_cpp_binding for native_function in functions):
         return True
-    return all(one.has_composite_implicit for one in functions) and not any("core" in one.tags for one in functions)
+    return all(native_function.has_composite_implicit for native_function in functions) and not any(
+        "core" in native_function.tags for native_function in functions
+    )
 
 
 def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> bool:
@@ -96,7 +98,7 @@ def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> 
         return False
     if out.name.text not in _LONE_OUTS and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
-        near = nearest_overload(out, (one for one in report.functions if one.kind is not SchemaKind.out))
+        near = nearest_overload(out, (function for function in report.functions if function.kind is not SchemaKind.out))
         renamed = renamed_overload(out, report.functions)
         if near is not None:
             report.difference(cross_codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
@@ -123,7 +125,7 @@ def _report_misfit(base: NativeFunction, reason: str, report: CrossReport) -> No
 
 
 def _can_have_out(base: NativeFunction) -> bool:
-    return base.kind is SchemaKind.inplace or any(one.type.is_tensor_like for one in base.schema.returns)
+    return base.kind is SchemaKind.inplace or any(result.type.is_tensor_like for result in base.schema.returns)
 
 
 def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> list[NativeFunction]:
@@ -131,7 +133,7 @@ def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> l
     schema = base.schema
     if base.kind is SchemaKind.inplace:
         return [_synthesized(base, _inplace_to_out(schema), tag_by_kind)]
-    if not all(one.type.is_tensor_like for one in schema.returns):
+    if not all(result.type.is_tensor_like for result in schema.returns):
         _report_misfit(base, "it returns tensors and other values", report)
         return []
     letters = _free_letters(schema)
@@ -153,7 +155,9 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     arguments = schema.arguments
     self_arg = arguments.self_arg
     assert self_arg is not None, "an in-place schema has self"
-    positional = tuple(plain_argument(one) if one is self_arg else one for one in arguments.positional)
+    positional = tuple(
+        plain_argument(parameter) if parameter is self_arg else parameter for parameter in arguments.positional
+    )
     out = argument("out", self_arg.type, None, self_arg.annotation)
     return FunctionSchema(
         out_name(schema.name), argument_list(positional, arguments.keyword_only, (out,)), schema.returns
@@ -165,8 +169,8 @@ def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annota
     arguments = schema.arguments
     positional, keyword_only = arguments.positional, arguments.keyword_only
     if not keep_annotations:
-        positional = tuple(plain_argument(one) for one in positional)
-        keyword_only = tuple(plain_argument(one) for one in arguments.pre_options + arguments.post_options)
+        positional = tuple(plain_argument(argument) for argument in positional)
+        keyword_only = tuple(plain_argument(option) for option in arguments.pre_options + arguments.post_options)
     outs, returns = _outs(schema, letters)
     return FunctionSchema(out_name(schema.name), argument_list(positional, keyword_only, outs), returns)
 
@@ -176,14 +180,14 @@ def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, .
 
     They are returned again only where all of them are tensors, and none is a list.
     """
-    all_tensors = all(one.type is TENSOR for one in schema.returns)
+    all_tensors = all(result.type is TENSOR for result in schema.returns)
     outs: list[Argument] = []
     returns: list[Return] = []
-    for index, one in enumerate(schema.returns):
+    for index, result in enumerate(schema.returns):
         alias = annotation((letters[index],), True)
-        outs.append(argument("out" if len(schema.returns) == 1 else f"out{index}", one.type, None, alias))
+        outs.append(argument("out" if len(schema.returns) == 1 else f"out{index}", result.type, None, alias))
         if all_tensors:
-            returns.append(returned(None, one.type, alias))
+            returns.append(returned(None, result.type, alias))
     return tuple(outs), tuple(returns)
 
 
@@ -193,7 +197,12 @@ def _free_letters(schema: FunctionSchema) -> list[str]:
     Names in use are passed over only as far as they stand in alphabetical order in the schema. That is what PyTorch
     does, so that its registered schemas are met to the letter.
     """
-    used = [name for one in schema.arguments.all if one.annotation is not None for name in one.annotation.before]
+    used = [
+        name
+        for argument in schema.arguments.all
+        if argument.annotation is not None
+        for name in argument.annotation.before
+    ]
     free: list[str] = []
     position = 0
     for letter in _LETTERS:

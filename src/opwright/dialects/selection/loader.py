@@ -83,8 +83,8 @@ def _check_fields(mapping: Mapping, known: tuple[str, ...], what: str, sink: Dia
 
 def _flag(mapping: Mapping, field: str, default: bool, sink: Diagnostics) -> bool:
     node = mapping.get(field)
-    found = None if node is None else expect_boolean(node, f"`{field}`", sink)
-    return default if found is None else found
+    value = None if node is None else expect_boolean(node, f"`{field}`", sink)
+    return default if value is None else value
 
 
 def _operators(node: Node | None, sink: Diagnostics) -> dict[str, SelectedOperator]:
@@ -201,10 +201,10 @@ def load_backends(
 ) -> tuple[DispatchKey, ...]:
     """The dispatch keys of those names; those that are not `known` are errors, or warnings where `tolerant`."""
     report = sink.warning if tolerant else sink.error
-    found = []
+    keys = []
     for name in names:
         if name in known:
-            found.append(key_named(name))
+            keys.append(key_named(name))
         else:
             report(codes.UNKNOWN_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, known))
-    return tuple(found)
+    return tuple(keys)
