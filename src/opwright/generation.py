@@ -148,7 +148,7 @@ def _loaded_derivatives(request: Request, catalog: Catalog, rules: Rules, sink: 
     # Functions or derivatives that are missing because of a fault would be matched wrongly.
     if not own.has_errors and catalog.is_sound:
         selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
-        matched = match_derivatives(derivatives, sorted(selected, key=lambda one: cpp.name(one.schema)), own)
+        matched = match_derivatives(derivatives, sorted(selected, key=lambda function: cpp.name(function.schema)), own)
     sink.extend(own)
     own.raise_if_errors()
     return matched
@@ -442,13 +442,13 @@ class Generation:
         Where all is to be made, and it is much, so many processes share the work. The journal gets the staging folders.
         """
         self._engine.journal = journal
-        found = earlier or Earlier({}, {})
-        maker = Maker(self.job, self._engine.renderer, found.emitters, found.intact.__contains__)
+        previous = earlier or Earlier({}, {})
+        maker = Maker(self.job, self._engine.renderer, previous.emitters, previous.intact.__contains__)
         statuses: dict[str, Status] = {}
         chosen = list(emitters(self.job, self.request.families))
         tasks = [partial(self._done, task) for task in maker.tasks(chosen)]
-        if found.emitters or processes < 2 or len(chosen) * len(self.job.catalog) < _WORTH_SHARING:
-            summary = self._engine.write((task() for task in tasks), report, statuses, found.intact)
+        if previous.emitters or processes < 2 or len(chosen) * len(self.job.catalog) < _WORTH_SHARING:
+            summary = self._engine.write((task() for task in tasks), report, statuses, previous.intact)
             return Outcome(summary, statuses, maker.present)
         known = len(self.sink)
         summary, parts = self._engine.write_shared(

@@ -26,12 +26,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         for code in all_codes():
             print(f"{code.code}  {code.title}")
         return console.SUCCESS
-    found = find_code(arguments.code)
-    if found is None:
+    match = find_code(arguments.code)
+    if match is None:
         hint = did_you_mean(arguments.code.upper(), [code.code for code in all_codes()])
         say(f"opwright explain: no code `{arguments.code}`{'; ' + hint if hint else ''}\n")
         return console.USAGE
-    print(found.page)
+    print(match.page)
     return console.SUCCESS
 
 

@@ -74,8 +74,8 @@ def _provenance_text(origins: Mapping[str, FileOrigin]) -> str:
         target: [
             origin.emitter,
             [
-                [one.first, one.last, entries.setdefault((one.path, one.line, one.operator), len(entries))]
-                for one in origin.lines
+                [line.first, line.last, entries.setdefault((line.path, line.line, line.operator), len(entries))]
+                for line in origin.lines
             ],
         ]
         for target, origin in origins.items()

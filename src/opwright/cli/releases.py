@@ -131,5 +131,5 @@ def _shims(rules: Rules) -> set[str]:
         name if version is None else f"{name} ({version})"
         for family in _SHIMS
         for name, operator in rules.shim_operators(family).items()
-        for version in (None, *(one.name for one in operator.versions))
+        for version in (None, *(shim_version.name for shim_version in operator.versions))
     }

@@ -55,7 +55,7 @@ def _run_once(
 ) -> tuple[dict[str, bytes], Watched]:
     """One run, with what it found: the token of each operator, and the inputs. After faults, what there was before."""
     sink = Diagnostics()
-    found = before, watched
+    state = before, watched
     try:
         generation, _, read = generate(arguments, sink)
         tokens = UnitTokens()
@@ -63,7 +63,7 @@ def _run_once(
         if before:
             for line in changed_operators(before, now):
                 print(f"  {line}")
-        found = now, read or watched
+        state = now, read or watched
     except (Fault, FaultsFound) as raised:
         sink.take(raised)
     except OSError as error:
@@ -71,7 +71,7 @@ def _run_once(
         say(f"opwright: {error}\n")
     console.report(sink, arguments.color)
     sys.stdout.flush()
-    return found
+    return state
 
 
 def changed_operators(before: dict[str, bytes], now: dict[str, bytes]) -> Iterable[str]:

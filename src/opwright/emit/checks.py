@@ -46,7 +46,7 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
     """What is written to is a tensor, not an optional one, and has an alias set of its own."""
     reported: set[Span] = set()
     for function in catalog.functions:
-        written = [one for one in function.arguments.all if one.is_write]
+        written = [argument for argument in function.arguments.all if argument.is_write]
         # Forms that are synthesized from an entry write to the same arguments, which is told once.
         if not written or function.entry in reported:
             continue
@@ -57,12 +57,12 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> str | None:
-    for place, one in enumerate(written):
-        if one.type is OPTIONAL_TENSOR and not function.const_ref_mutables:
-            return f"`{function.name}` writes to the optional tensor `{one.name}`"
+    for place, argument in enumerate(written):
+        if argument.type is OPTIONAL_TENSOR and not function.const_ref_mutables:
+            return f"`{function.name}` writes to the optional tensor `{argument.name}`"
         for other in written[:place]:
-            if other.annotation is one.annotation:
-                return f"`{other.name}` and `{one.name}` of `{function.name}` are written to as one alias set"
+            if other.annotation is argument.annotation:
+                return f"`{other.name}` and `{argument.name}` of `{function.name}` are written to as one alias set"
     return None
 
 
@@ -72,12 +72,16 @@ def _check_options(catalog: Catalog, sink: Diagnostics) -> None:
         options = function.arguments.options
         if options is None or function.is_synthesized:
             continue
-        packed = [one for one in function.arguments.all if one in options.all or one.name == "memory_format"]
-        for one in packed:
-            if one.type.text not in _PACKED:
-                message = f"`{one.name}` of `{function.name}` is of type `{one.type}`, not `{one.type}?`"
-                if one.name == "memory_format":
-                    message = f"`memory_format` of `{function.name}` is of type `{one.type}`, not `MemoryFormat?`"
+        packed = [
+            argument
+            for argument in function.arguments.all
+            if argument in options.all or argument.name == "memory_format"
+        ]
+        for argument in packed:
+            if argument.type.text not in _PACKED:
+                message = f"`{argument.name}` of `{function.name}` is of type `{argument.type}`, not `{argument.type}?`"
+                if argument.name == "memory_format":
+                    message = f"`memory_format` of `{function.name}` is of type `{argument.type}`, not `MemoryFormat?`"
                 sink.error(codes.OPTIONS_TYPE, message, function.entry)
 
 
@@ -91,9 +95,11 @@ def _check_groups(catalog: Catalog, sink: Diagnostics) -> None:
         if not isinstance(group, NativeFunctionsGroup):
             continue
         functional = group.functional
-        for one in functional.arguments.all:
-            if one.is_write:
-                message = f"`{functional.name}` is the functional form of its operation, and writes to `{one.name}`"
+        for argument in functional.arguments.all:
+            if argument.is_write:
+                message = (
+                    f"`{functional.name}` is the functional form of its operation, and writes to `{argument.name}`"
+                )
                 help = f"call it `{functional.name.name}_` if it works in place"
                 sink.error(codes.UNCLEAR_WRITE, message, functional.entry, help=help)
         if functional.arguments.options is None:
@@ -108,7 +114,7 @@ def _check_groups(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def _has_tensor_out(function: NativeFunction) -> bool:
-    return any(one.name == "out" and one.type is TENSOR for one in function.arguments.out)
+    return any(argument.name == "out" and argument.type is TENSOR for argument in function.arguments.out)
 
 
 def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
@@ -152,8 +158,10 @@ def _check_functionalization(catalog: Catalog, sink: Diagnostics) -> None:
 def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Diagnostics) -> None:
     """Reports a function that writes and has no group, with what keeps others of its name from being in it."""
     key = signature_key(function.schema)
-    operation = [one for one in catalog.functions if one.name.base == function.name.base]
-    operation = [one for one in operation if one is not function and signature_key(one.schema) == key]
+    operation = [
+        native_function for native_function in catalog.functions if native_function.name.base == function.name.base
+    ]
+    operation = [member for member in operation if member is not function and signature_key(member.schema) == key]
     message = f"`{function.name}` writes to its arguments, and has neither out nor functional form"
     near = nearest_overload(function, catalog.functions)
     renamed = renamed_overload(function, catalog.functions)
@@ -174,11 +182,11 @@ def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Dia
 def _is_plain_view(view: NativeFunction) -> bool:
     arguments = view.arguments.non_out
     first = bool(arguments) and arguments[0].type is TENSOR and arguments[0].annotation is not None
-    return first and all(one.annotation is None for one in arguments[1:])
+    return first and all(argument.annotation is None for argument in arguments[1:])
 
 
 def _is_left_alone(function: NativeFunction) -> bool:
     """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
-    if function.has_composite_implicit or not any(one.is_write for one in function.arguments.all):
+    if function.has_composite_implicit or not any(argument.is_write for argument in function.arguments.all):
         return False
     return function.name.text not in NOT_FUNCTIONALIZED and function.name.name not in NOT_FUNCTIONALIZED

@@ -223,7 +223,7 @@ def members(unit: Unit) -> Iterable[NativeFunction]:
 @per_job
 def units_by_root(job: Job) -> Mapping[str, Sequence[Unit]]:
     """The units of each root name, in the catalog's order."""
-    found: dict[str, list[Unit]] = {name: [] for name in job.by_root}
+    units: dict[str, list[Unit]] = {name: [] for name in job.by_root}
     for unit in job.catalog.groups:
-        found[unit.root_name].append(unit)
-    return found
+        units[unit.root_name].append(unit)
+    return units

@@ -25,7 +25,7 @@ def definition(function: NativeFunction) -> str:
     """The kernel that works out the dispatch keys and goes on from them; keys of tensor arguments take part."""
     signature = dispatcher.signature(function)
     options = "c10::DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))"
-    tensors = ", ".join([one.name for one in function.arguments.all if one.type.is_tensor_like])
+    tensors = ", ".join([argument.name for argument in function.arguments.all if argument.type.is_tensor_like])
     if tensors:
         keys = f"""\
 DispatchKeySet _dk_set = {options} | c10::detail::multi_dispatch_key_set({tensors});

@@ -159,7 +159,7 @@ def _shim_function(
 def _chosen(job: Job, target: Target) -> list[tuple[NativeFunction, ShimOperator]]:
     """The operators of a target's table that the catalog has, ordered by the names they have there."""
     table = job.shim_tables.aten if target.key is None else job.shim_tables.device
-    known = {operator_key(one): one for one in job.catalog.functions}
+    known = {operator_key(function): function for function in job.catalog.functions}
     return [(known[name], table[name]) for name in sorted(table) if name in known]
 
 
@@ -170,8 +170,8 @@ def _made(job: Job) -> dict[Target, list[tuple[NativeFunction, Shim]]]:
     for target in targets(job):
         shims = made[target] = []
         for function, row in _chosen(job, target):
-            found = shim(function, row, target, own_only=job.options.extend_c_shim)
-            shims += [] if found is None else [(function, found)]
+            shim_text = shim(function, row, target, own_only=job.options.extend_c_shim)
+            shims += [] if shim_text is None else [(function, shim_text)]
     return made
 
 
@@ -256,7 +256,7 @@ def _opening(target: Target) -> str:
 def header_text(target: Target, job: Job) -> str:
     """The text of a target's header."""
     shims = _made(job)[target]
-    body = "\n".join([declaration(one) for _, made in shims for one in made.functions])
+    body = "\n".join([declaration(function) for _, made in shims for function in made.functions])
     return f"""{_opening(target)}
 
 #pragma once
@@ -278,7 +278,7 @@ extern "C" {{
 def source_text(target: Target, job: Job) -> str:
     """The text of a target's source file."""
     shims = _made(job)[target]
-    body = "\n".join([definition(one) for _, made in shims for one in made.functions])
+    body = "\n".join([definition(function) for _, made in shims for function in made.functions])
     includes = "\n".join(sorted({made.include for _, made in shims}))
     devices, functions = "", "Functions.h"
     if target.key is not None:

@@ -73,16 +73,18 @@ def functional_kernel(group: NativeFunctionsGroup) -> str | None:
     functional = group.functional
     if not functional.is_synthesized:
         return None
-    written = next(one for one in (group.inplace, group.mutable) if one is not None and not one.is_synthesized)
+    written = next(
+        function for function in (group.inplace, group.mutable) if function is not None and not function.is_synthesized
+    )
     signature = dispatcher.signature(functional)
     given: list[Given] = []
     clones = []
-    for one, there in zip(signature.bindings, written.arguments.all, strict=False):
-        name = one.name
+    for binding, there in zip(signature.bindings, written.arguments.all, strict=False):
+        name = binding.name
         if there.is_write:
             name += "_clone"
-            clones.append((name, f"auto {name} = clone_arg({one.name});"))
-        given.append(Given(name, one.role, one.type))
+            clones.append((name, f"auto {name} = clone_arg({binding.name});"))
+        given.append(Given(name, binding.role, binding.type))
     arguments = translate(tuple(given), dispatcher.arguments(written.schema, style=functional.style))
     kept = "auto output = " if written.schema.returns else ""
     fresh = dispatcher.fresh_results(dispatcher.returned_arguments(written.schema), "output")
@@ -109,8 +111,8 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
     results = ["tmp_output"] if count == 1 else [f"std::get<{index}>(tmp_output)" for index in range(count)]
     copies = "\n".join(
         [
-            f"  resize_out_helper({one.name}, {result});\n  copy_arg({one.name}, {result});"
-            for one, result in zip(schema.arguments.out, results, strict=False)
+            f"  resize_out_helper({argument.name}, {result});\n  copy_arg({argument.name}, {result});"
+            for argument, result in zip(schema.arguments.out, results, strict=False)
         ]
     )
     returned = dispatcher.returned_arguments(schema)
@@ -135,9 +137,9 @@ def _includes(*functions: NativeFunction | None) -> str:
     # The declarations in the native headers give the definitions here the right visibility.
     return "\n".join(
         [
-            f"#include <ATen/ops/{one.root_name}_ops.h>\n#include <ATen/ops/{one.root_name}_native.h>"
-            for one in functions
-            if one is not None
+            f"#include <ATen/ops/{function.root_name}_ops.h>\n#include <ATen/ops/{function.root_name}_native.h>"
+            for function in functions
+            if function is not None
         ]
     )
 
@@ -146,8 +148,8 @@ def _units(job: Job) -> list[ViewGroup | NativeFunctionsGroup]:
     """The view groups, then the groups."""
     catalog = job.catalog
     return [
-        *[one for one in catalog.view_groups if isinstance(one, ViewGroup)],
-        *[one for one in catalog.groups if isinstance(one, NativeFunctionsGroup)],
+        *[group for group in catalog.view_groups if isinstance(group, ViewGroup)],
+        *[group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)],
     ]
 
 
@@ -156,9 +158,9 @@ def _fragment(unit: ViewGroup | NativeFunctionsGroup, context: FragmentContext) 
         kernel = view_copy_kernel(unit)
         copies = NO_SLOTS if kernel is None else {_VIEW_COPIES: [kernel]}
         return {"ops_headers": [_includes(unit.view, unit.view_copy)], **copies}
-    written = [one for one in (unit.inplace, unit.mutable, unit.functional) if one is not None]
+    written = [function for function in (unit.inplace, unit.mutable, unit.functional) if function is not None]
     made = {slot: kernel for slot, make in _KERNELS.items() if (kernel := make(unit)) is not None}
-    includes = _includes(*[one for one in written if not one.is_synthesized])
+    includes = _includes(*[function for function in written if not function.is_synthesized])
     return {"ops_headers": [includes], **{slot: [kernel] for slot, kernel in made.items()}}
 
 

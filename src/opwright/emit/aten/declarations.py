@@ -60,25 +60,25 @@ _ARGUMENTS: Final[dict[ArgumentKey, str]] = {}
 
 def _argument(key: ArgumentKey) -> str:
     """The item of an argument: keyword-only or not, an out or not, with the name of the return that it becomes."""
-    found = _ARGUMENTS.get(key)
-    if found is None:
-        found = _ARGUMENTS[key] = _item(_argument_fields(*key))
-    return found
+    item = _ARGUMENTS.get(key)
+    if item is None:
+        item = _ARGUMENTS[key] = _item(_argument_fields(*key))
+    return item
 
 
 def _argument_fields(
-    one: Argument, style: TypeStyle, is_keyword: bool, is_out: bool, field: str | None
+    argument: Argument, style: TypeStyle, is_keyword: bool, is_out: bool, field: str | None
 ) -> dict[str, Value]:
-    type = one.type
+    type = argument.type
     fields: dict[str, Value] = {
-        "annotation": None if one.annotation is None else one.annotation.text,
+        "annotation": None if argument.annotation is None else argument.annotation.text,
         "dynamic_type": _dynamic_type(type, style),
         "is_nullable": type.is_nullable,
-        "name": one.name,
-        "type": cpp.argument_type(one, symint=False, style=style).text,
+        "name": argument.name,
+        "type": cpp.argument_type(argument, symint=False, style=style).text,
     }
-    if one.default is not None:
-        fields["default"] = default_value(default_expression(one.default, type, symint=False))
+    if argument.default is not None:
+        fields["default"] = default_value(default_expression(argument.default, type, symint=False))
     if is_keyword:
         fields["kwarg_only"] = True
     if is_out:
@@ -97,8 +97,8 @@ _OPTIONS: Final[dict[Binding, str]] = {}
 
 def _options(binding: Binding) -> str:
     """The item of the packed tensor options."""
-    found = _OPTIONS.get(binding)
-    if found is None:
+    item = _OPTIONS.get(binding)
+    if item is None:
         fields: dict[str, Value] = {
             "annotation": None,
             "dynamic_type": binding.type.text,
@@ -109,19 +109,20 @@ def _options(binding: Binding) -> str:
         }
         if binding.default is not None:
             fields["default"] = binding.default
-        found = _OPTIONS[binding] = _item(fields)
-    return found
+        item = _OPTIONS[binding] = _item(fields)
+    return item
 
 
 def _arguments(function: NativeFunction) -> tuple[str, str]:
     """The arguments as the public C++ API has them, outs first and options packed, and in the order of the schema."""
     arguments, style = function.arguments, function.style
-    positional = [_argument((one, style, False, False, None)) for one in arguments.positional]
-    keywords = [_argument((one, style, True, False, None)) for one in arguments.keyword_only]
-    fields = [one.name for one in function.schema.returns] if arguments.out else []
+    positional = [_argument((argument, style, False, False, None)) for argument in arguments.positional]
+    keywords = [_argument((argument, style, True, False, None)) for argument in arguments.keyword_only]
+    fields = [result.name for result in function.schema.returns] if arguments.out else []
     fields += [None] * (len(arguments.out) - len(fields))
     outs = [
-        _argument((one, style, False, True, field or None)) for one, field in zip(arguments.out, fields, strict=False)
+        _argument((argument, style, False, True, field or None))
+        for argument, field in zip(arguments.out, fields, strict=False)
     ]
     packed = keywords
     if arguments.options is not None:
@@ -133,19 +134,19 @@ def _arguments(function: NativeFunction) -> tuple[str, str]:
 _RETURNS: Final[dict[tuple[Return, str, TypeStyle], str]] = {}
 
 
-def _returned(one: Return, name: str, style: TypeStyle) -> str:
-    key = (one, name, style)
-    found = _RETURNS.get(key)
-    if found is None:
+def _returned(result: Return, name: str, style: TypeStyle) -> str:
+    key = (result, name, style)
+    item = _RETURNS.get(key)
+    if item is None:
         fields: dict[str, Value] = {
-            "dynamic_type": _dynamic_type(one.type, style),
+            "dynamic_type": _dynamic_type(result.type, style),
             "name": name,
-            "type": types.return_type(one, style).text,
+            "type": types.return_type(result, style).text,
         }
-        if one.name:
-            fields["field_name"] = one.name
-        found = _RETURNS[key] = _item(fields)
-    return found
+        if result.name:
+            fields["field_name"] = result.name
+        item = _RETURNS[key] = _item(fields)
+    return item
 
 
 #: Whether the overload is a method and a function -> where it can be called from.
@@ -165,7 +166,7 @@ def entry(function: NativeFunction) -> str:
     packed, in_order = _arguments(function)
     convention = dispatcher.concrete_signature if schema.has_symint else dispatcher.signature
     names = cpp.return_names(function)
-    returns = [_returned(one, shown, style) for one, shown in zip(schema.returns, names, strict=True)]
+    returns = [_returned(result, shown, style) for result, shown in zip(schema.returns, names, strict=True)]
     is_factory = function.arguments.options is not None and not function.method
     return f"""\
 - name: {name_scalar(cpp.name(schema))}

@@ -13,11 +13,14 @@ from opwright.model.native_function import NativeFunction
 
 def signatures(function: NativeFunction, *, symint: bool = True) -> list[tuple[str, CppSignature]]:
     """The names and signatures of the direct functions of an overload."""
-    found = cpp.function_signatures(function).all(symint=symint)
+    cpp_signatures = cpp.function_signatures(function).all(symint=symint)
     if not function.manual_cpp_binding:
-        return [(one.name, one) for one in found]
+        return [(signature.name, signature) for signature in cpp_signatures]
     schema = function.schema
-    return [(cpp.name(schema, faithful=one.faithful, symint=one.symint), one) for one in found]
+    return [
+        (cpp.name(schema, faithful=signature.faithful, symint=signature.symint), signature)
+        for signature in cpp_signatures
+    ]
 
 
 @per_function

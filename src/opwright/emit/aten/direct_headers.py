@@ -25,10 +25,10 @@ def declarations(wrapped: Iterable[Wrapped], backend: Backend, context: Fragment
 
 def _roots(backend: Backend, job: Job) -> list[Root]:
     """The root names for which the backend has wrappers."""
-    found: dict[str, list[Wrapped]] = {}
+    roots: dict[str, list[Wrapped]] = {}
     for unit, ways in wrapped_units(job)[backend.key]:
-        found.setdefault(unit.root_name, []).append((unit, ways))
-    return list(found.items())
+        roots.setdefault(unit.root_name, []).append((unit, ways))
+    return list(roots.items())
 
 
 def _header(backend: Backend, root: Root, context: FragmentContext) -> Slots:

@@ -56,10 +56,10 @@ _PASSING: Final[dict[Binding, Passing]] = {}
 
 def passing(argument: Binding) -> Passing:
     """How a kernel passes the argument on."""
-    found = _PASSING.get(argument)
-    if found is None:
-        found = _PASSING[argument] = _passing(argument)
-    return found
+    passing = _PASSING.get(argument)
+    if passing is None:
+        passing = _PASSING[argument] = _passing(argument)
+    return passing
 
 
 def _passing(argument: Binding) -> Passing:
@@ -95,7 +95,7 @@ def _unwrapping(name: str, type: CType, sync: str) -> str:
 
 
 def _joined(statements: Sequence[str], indent: int) -> str:
-    return f"\n{' ' * indent}".join([one for one in statements if one])
+    return f"\n{' ' * indent}".join([statement for statement in statements if statement])
 
 
 _SYMBOLIC: Final = {
@@ -120,7 +120,9 @@ def is_symbolic(text: str, type: CType) -> str:
 def _symbolic_inputs(arguments: Sequence[Binding]) -> str:
     flag = "has_symbolic_inputs"
     checks = [
-        f"{flag} = {flag} | ({is_symbolic(one.name, one.type)});" for one in arguments if dispatcher.is_symint_like(one)
+        f"{flag} = {flag} | ({is_symbolic(argument.name, argument.type)});"
+        for argument in arguments
+        if dispatcher.is_symint_like(argument)
     ]
     return f"\n      bool {flag} = false;\n      {_joined(checks, 6)}"
 
@@ -146,7 +148,7 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
     copy = group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
     signature = dispatcher.signature(function)
-    passed = [passing(one) for one in signature.bindings]
+    passed = [passing(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(copy.schema, style=function.style)
     return ViewKernel(
         head=signature.definition(native.name(function.schema), first=_KEY_SET),
@@ -154,10 +156,10 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         returned=signature.returns.value.text,
         called=function.name.unambiguous,
         copy=copy.name.unambiguous,
-        unwrap=_joined([one.unwrap for one in passed], 6),
-        inner_arguments=", ".join(translate(tuple([one.inner for one in passed]), wanted)),
-        to_meta=_joined([one.to_meta for one in passed], 8),
-        meta_arguments=", ".join(translate(tuple([one.meta for one in passed]), wanted)),
+        unwrap=_joined([plan.unwrap for plan in passed], 6),
+        inner_arguments=", ".join(translate(tuple([plan.inner for plan in passed]), wanted)),
+        to_meta=_joined([plan.to_meta for plan in passed], 8),
+        meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
         remembered=creation(view_meta(function, group, rules)),
     )
@@ -273,15 +275,15 @@ def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: R
     """What the kernel of an in-place, out or mutable overload does."""
     functional = group.functional
     signature = dispatcher.signature(function)
-    passed = [passing(one) for one in signature.bindings]
+    passed = [passing(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(functional.schema, style=function.style)
-    arguments: Sequence[str] = translate(tuple([one.inner for one in passed]), wanted)
+    arguments: Sequence[str] = translate(tuple([plan.inner for plan in passed]), wanted)
     if rules.cumulative_out_keeps_out_dtype and function.name.text in _CUMULATIVE:
         arguments = _with_dtype_of_out(arguments, wanted, function.arguments.out[0].name)
     results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), _OUTPUT)
     returned = dispatcher.returned_arguments(function.schema)
     fresh = returned.count(None)
-    names = [one.name for one in function.arguments.all if one.is_write]
+    names = [argument.name for argument in function.arguments.all if argument.is_write]
     written = list(zip(names, results[fresh:], strict=True))
     return WriteKernel(function, functional, signature, passed, arguments, returned, results[:fresh], written)
 
@@ -290,9 +292,9 @@ def _with_dtype_of_out(arguments: Sequence[str], wanted: Sequence[Binding], out:
     """The same arguments, where the dtype, unless given, is that of the out tensor."""
     return [
         f"{text}.has_value() ? {text} : std::optional<at::ScalarType>({out}_.scalar_type())"
-        if one.name == "dtype"
+        if binding.name == "dtype"
         else text
-        for text, one in zip(arguments, wanted, strict=True)
+        for text, binding in zip(arguments, wanted, strict=True)
     ]
 
 
@@ -304,7 +306,7 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
     """The statements that call the operator itself, and return its fresh results and the arguments as they came."""
     function = kernel.function
     schema = function.schema
-    inner = ", ".join([one.inner.text for one in kernel.passed])
+    inner = ", ".join([plan.inner.text for plan in kernel.passed])
     kept = f"{kernel.signature.returns.value.text} {_OUTPUT} = " if schema.returns else ""
     values = _values(kernel, dispatcher.fresh_results(kernel.returned, _OUTPUT))
     return f"""\
@@ -343,16 +345,23 @@ def _updates(kernel: WriteKernel) -> str:
 def write_definition(kernel: WriteKernel) -> str:
     """The kernel of an operator that writes."""
     function, functional = kernel.function, kernel.functional
-    tensors = [one for one in function.arguments.all if one.type.is_tensor_like]
-    all_written = " && ".join(["true"] + [_is_functional(one.name) for one in tensors if one.annotation is not None])
-    read = [one for one in tensors if one.annotation is None]
-    any_read = " || ".join(["false"] + [_is_functional(one.name) for one in read])
-    any_xla = " || ".join(
-        ["false"] + [f"{one.name}.device().type() == c10::DeviceType::XLA" for one in read if one.type.text == "Tensor"]
+    tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]
+    all_written = " && ".join(
+        ["true"] + [_is_functional(tensor.name) for tensor in tensors if tensor.annotation is not None]
     )
-    takes_storage = any(one.type.text == "Storage" for one in function.arguments.all)
+    read = [tensor for tensor in tensors if tensor.annotation is None]
+    any_read = " || ".join(["false"] + [_is_functional(argument.name) for argument in read])
+    any_xla = " || ".join(
+        ["false"]
+        + [
+            f"{argument.name}.device().type() == c10::DeviceType::XLA"
+            for argument in read
+            if argument.type.text == "Tensor"
+        ]
+    )
+    takes_storage = any(argument.type.text == "Storage" for argument in function.arguments.all)
     checked = "true" if function.kind is SchemaKind.inplace and not takes_storage else "false"
-    meta = ", ".join([one.meta.text for one in kernel.passed])
+    meta = ", ".join([plan.meta.text for plan in kernel.passed])
     result = types.returns_type(functional.schema.returns, function.style).value
     return f"""
     {kernel.signature.definition(native.name(function.schema), first=_KEY_SET)} {{
@@ -361,12 +370,12 @@ def write_definition(kernel: WriteKernel) -> str:
         // This will help us catch shape errors that apply to inplace ops that wouldn't apply to their functional \
 variants.
         // (We can only do this for inplace ops today though, because they technically all support meta tensors).
-        {_joined([one.to_meta for one in kernel.passed], 8)}
+        {_joined([plan.to_meta for plan in kernel.passed], 8)}
         at::AutoDispatchSkipFunctionalize func_guard;
         c10::impl::ExcludeDispatchKeyGuard guard(exclude_keys_for_meta_dispatch);
         at::_ops::{function.name.unambiguous}::call({meta});
       }}
-      {_joined([one.unwrap_synced for one in kernel.passed], 6)}
+      {_joined([plan.unwrap_synced for plan in kernel.passed], 6)}
       if (!({all_written})) {{
         // We want to disable this check if there are any XLA tensors.
         // cpu_tensor.copy_(xla_tensor) is valid code.
@@ -404,7 +413,7 @@ def registration(function: NativeFunction) -> str:
 
 
 def _writes(function: NativeFunction) -> bool:
-    return any(one.is_write for one in function.arguments.all)
+    return any(argument.is_write for argument in function.arguments.all)
 
 
 def registered(unit: Unit, rules: Rules) -> list[NativeFunction]:
@@ -412,15 +421,15 @@ def registered(unit: Unit, rules: Rules) -> list[NativeFunction]:
     if isinstance(unit, ViewGroup):
         if unit.view.name.text == "lift_fresh":
             return []
-        views = [one for one in (unit.view, unit.view_inplace) if one is not None]
+        views = [function for function in (unit.view, unit.view_inplace) if function is not None]
         if rules.composite_views_registered_to_functionalize:
             return views
-        return [one for one in views if not one.has_composite_implicit]
+        return [function for function in views if not function.has_composite_implicit]
     if isinstance(unit, NativeFunctionsGroup):
         if unit.inplace is not None and unit.inplace.name.text == "set_.source_Tensor":
             return []
-        functions = [one for one in unit.functions() if not one.has_composite_implicit]
-        return [] if any(one.name.text in _BY_HAND for one in functions) else list(filter(_writes, functions))
+        functions = [function for function in unit.functions() if not function.has_composite_implicit]
+        return [] if any(function.name.text in _BY_HAND for function in functions) else list(filter(_writes, functions))
     left_out = unit.name.text in NOT_FUNCTIONALIZED or unit.has_composite_implicit
     return [unit] if not left_out and _writes(unit) else []
 
@@ -436,7 +445,7 @@ def definitions(unit: Unit, rules: Rules) -> list[str]:
         return made
     if isinstance(unit, NativeFunctionsGroup):
         written = (unit.out, unit.inplace, unit.mutable)
-        return [write_definition(write_kernel(one, unit, rules)) for one in written if one is not None]
+        return [write_definition(write_kernel(function, unit, rules)) for function in written if function is not None]
     return []
 
 
@@ -448,9 +457,13 @@ def _view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -
 def _units(job: Job) -> list[Unit]:
     """The groups, the view groups, then the functions that stand in neither."""
     catalog = job.catalog
-    groups: list[Unit] = [one for one in catalog.groups if isinstance(one, NativeFunctionsGroup)]
-    views: list[Unit] = [one for one in catalog.view_groups if isinstance(one, ViewGroup)]
-    return groups + views + [one for one in catalog.functions if one.group is None and one.view_group is None]
+    groups: list[Unit] = [group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)]
+    views: list[Unit] = [group for group in catalog.view_groups if isinstance(group, ViewGroup)]
+    return (
+        groups
+        + views
+        + [function for function in catalog.functions if function.group is None and function.view_group is None]
+    )
 
 
 def _includes(unit: Unit) -> list[str]:
@@ -465,7 +478,7 @@ def _fragment(unit: Unit, context: FragmentContext) -> Slots:
     return {
         "ops_headers": _includes(unit),
         "func_definitions": definitions(unit, context.rules),
-        "func_registrations": [registration(one) for one in registered(unit, context.rules)],
+        "func_registrations": [registration(function) for function in registered(unit, context.rules)],
     }
 
 

@@ -19,7 +19,9 @@ from opwright.model.native_function import NativeFunction
 def call_arguments(function: NativeFunction) -> tuple[str, ...]:
     """For each signature of the function, the expressions that make the operator's arguments from its parameters."""
     wanted = dispatcher.signature(function).bindings
-    return tuple([", ".join(translate(one.bindings, wanted)) for one in cpp.function_signatures(function).all()])
+    return tuple(
+        [", ".join(translate(signature.bindings, wanted)) for signature in cpp.function_signatures(function).all()]
+    )
 
 
 @per_function
@@ -54,11 +56,11 @@ def _root_header(root: Root, context: FragmentContext) -> Slots:
     name, functions = root
     backends = context.read(STATIC_BACKENDS)
     return {
-        "static_dispatch_ops_headers": [line for one in functions for line in operator_headers(one, backends)]
+        "static_dispatch_ops_headers": [line for function in functions for line in operator_headers(function, backends)]
         if backends
         else (),
         "operator_includes": f"#include <ATen/ops/{name}_ops.h>",
-        "function_definitions": [definition(one) for one in functions],
+        "function_definitions": [definition(function) for function in functions],
     }
 
 

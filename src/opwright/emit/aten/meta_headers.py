@@ -36,8 +36,8 @@ _NOTHING = "\n"
 
 def _precomputed(values: Precomputed) -> str:
     """A class template with a flag for each value: its type tells which values are set."""
-    bindings = [structured.binding(one) for ones in values.replace.values() for one in ones]
-    bindings += [structured.binding(one) for one in values.add]
+    bindings = [structured.binding(argument) for ones in values.replace.values() for argument in ones]
+    bindings += [structured.binding(argument) for argument in values.add]
     fields = [(binding.type.bare, binding.name) for binding in bindings]
     flags = [name.upper() for _, name in fields]
     setters = "\n\n".join([_setter(place, fields, flags) for place in range(len(fields))])
@@ -67,12 +67,12 @@ return ret;
 
 
 def _roots(job: Job) -> list[Root]:
-    found: list[Root] = []
+    roots: list[Root] = []
     for name, units in units_by_root(job).items():
         groups = [unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured]
         if groups:
-            found.append((name, groups))
-    return found
+            roots.append((name, groups))
+    return roots
 
 
 def _header(root: Root, context: FragmentContext) -> Slots:

@@ -22,7 +22,7 @@ def interned_strings(job: Job) -> Slots:
     for function in job.catalog.functions:
         names.add(function.name.name)
         names.add(function.root_name)
-        attributes.update([one.name for one in function.arguments.all])
+        attributes.update([argument.name for argument in function.arguments.all])
     return {
         "aten_symbols": _symbols("aten", names - _CPP_WORDS),
         "attr_symbols": _symbols("attr", attributes),

@@ -20,8 +20,8 @@ STUBS: Final = "#include <ATen/NativeAotStubs.h>"
 @per_job
 def _kernels(job: Job) -> Mapping[tuple[DispatchKey, NativeFunction], NativeAotKernel]:
     """The kernels by key and functional overload; one that is declared with its overload goes before others."""
-    ordered = sorted(job.native_aot, key=lambda one: one.operator == one.group.functional.name.text)
-    return {(one.key, one.group.functional): one for one in ordered}
+    ordered = sorted(job.native_aot, key=lambda kernel: kernel.operator == kernel.group.functional.name.text)
+    return {(kernel.key, kernel.group.functional): kernel for kernel in ordered}
 
 
 #: The kernels compiled ahead of time that structured wrappers try first.
@@ -45,7 +45,7 @@ def kernel_for(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentC
 
 def has_kernels(key: DispatchKey, job: Job) -> bool:
     """Whether a kernel is declared for a key."""
-    return any(one.key is key for one in job.native_aot)
+    return any(kernel.key is key for kernel in job.native_aot)
 
 
 _SWITCHED: Final = """\
@@ -80,7 +80,7 @@ if (!({"!" if kernel.unconditional else ""}at::globalContext().{gate} && \
 
 
 def _declaration(kernel: NativeAotKernel, context: FragmentContext) -> Slots:
-    parameters = ", ".join([one.declaration for one in structured.impl_arguments(kernel.group)])
+    parameters = ", ".join([argument.declaration for argument in structured.impl_arguments(kernel.group)])
     function = f"{kernel.identifier}_aot_fn"
     text = f"using {function} = bool (*)({parameters});\nDECLARE_DISPATCH({function}, {kernel.stub})\n"
     return {"native_aot_stub_declarations": [text]}

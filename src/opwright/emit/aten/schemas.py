@@ -18,13 +18,13 @@ _OPENED_ELSEWHERE: Final = ("quantized", "quantized_decomposed")
 
 def namespaces(job: Job) -> list[Namespace]:
     """The namespaces with those of their overloads whose schemas are wanted."""
-    found: dict[str, list[NativeFunction]] = {}
+    namespaces: dict[str, list[NativeFunction]] = {}
     everything = job.options.force_schema_registration
     for function in job.catalog.functions:
-        chosen = found.setdefault(function.namespace, [])
+        chosen = namespaces.setdefault(function.namespace, [])
         if everything or job.selection.selects(function):
             chosen.append(function)
-    return list(found.items())
+    return list(namespaces.items())
 
 
 def registrations(functions: Sequence[NativeFunction]) -> list[str]:

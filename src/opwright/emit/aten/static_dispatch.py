@@ -54,14 +54,14 @@ def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
     """The includes of the headers that declare what the operator's static calls name, one for each backend."""
     if function.manual_kernel_registration:
         return []
-    found = []
+    headers = []
     for backend in backends:
         # A delegate's kernels are made from its structured overload, whose entry names them.
         own = function.structured_delegate is not None or backend in function.kernels
         key = backend if own else _fallback(function)
         if key is not None:
-            found.append(f"#include <ATen/ops/{function.root_name}_{key.lower}_dispatch.h>")
-    return found
+            headers.append(f"#include <ATen/ops/{function.root_name}_{key.lower}_dispatch.h>")
+    return headers
 
 
 def static_call(function: NativeFunction, backends: Backends) -> str:
@@ -105,8 +105,8 @@ def _call(function: NativeFunction) -> tuple[str, str]:
     signatures = cpp.function_signatures(function)
     wanted = (signatures.friendly_symint or signatures.friendly).bindings
     given = dispatcher.signature(function).bindings
-    redundant = any(one.role == POSSIBLY_REDUNDANT_MEMORY_FORMAT for one in wanted)
-    sources = tuple([_as_redundant(one) for one in given]) if redundant else given
+    redundant = any(binding.role == POSSIBLY_REDUNDANT_MEMORY_FORMAT for binding in wanted)
+    sources = tuple([_as_redundant(binding) for binding in given]) if redundant else given
     return cpp.name(function.schema, symint=symint), ", ".join(translate(sources, wanted))
 
 
@@ -130,7 +130,7 @@ def _key_sets(function: NativeFunction) -> list[str]:
     sets = []
     if function.arguments.options is not None:
         sets.append("DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))")
-    tensors = [one.name for one in function.arguments.all if one.type.is_tensor_like]
+    tensors = [argument.name for argument in function.arguments.all if argument.type.is_tensor_like]
     if tensors:
         sets.append(f"c10::detail::multi_dispatch_key_set({', '.join(tensors)})")
     return sets

@@ -39,9 +39,10 @@ def check_ufunc(group: NativeFunctionsGroup) -> None:
 
 
 def _check_arguments(group: NativeFunctionsGroup) -> None:
-    for one in group.functional.arguments.non_out:
-        if one.type not in (TENSOR, SCALAR):
-            message = f"argument `{one.name}` of `{group.out.name}` is of type `{one.type}`, which loops cannot pass on"
+    for argument in group.functional.arguments.non_out:
+        if argument.type not in (TENSOR, SCALAR):
+            subject = f"argument `{argument.name}` of `{group.out.name}`"
+            message = f"{subject} is of type `{argument.type}`, which loops cannot pass on"
             raise Fault.at(codes.UFUNC_ARGUMENT, message, group.out.entry)
 
 
@@ -122,12 +123,12 @@ _VECTOR: Final = ctypes.vectorized(ctypes.SCALAR_T)
 
 def _by_dtype(loops: Loops, choices: Iterable[UfuncKey]) -> dict[str, str]:
     """The scalar function for each dtype; the first choice that has the dtype holds."""
-    found: dict[str, str] = {}
+    functors: dict[str, str] = {}
     for choice in choices:
         if choice in loops:
             for dtype in loops[choice].dtypes:
-                found.setdefault(dtype, loops[choice].name)
-    return found
+                functors.setdefault(dtype, loops[choice].name)
+    return functors
 
 
 def cpu_kernel(group: NativeFunctionsGroup) -> str:
@@ -187,7 +188,7 @@ def _functors(group: NativeFunctionsGroup) -> dict[str, dict[UfuncKey, str]]:
     shared = _by_dtype(loops, _SHARED_LOOPS)
     for key in _functor_keys(group):
         # A loop named for this very place is a functor that is written by hand.
-        names = _by_dtype(loops, [key]) if key in loops else {one: f"{key.value}_{shared[one]}" for one in shared}
+        names = _by_dtype(loops, [key]) if key in loops else {dtype: f"{key.value}_{shared[dtype]}" for dtype in shared}
         for dtype, functor in names.items():
             by_dtype.setdefault(dtype, {})[key] = functor
     return by_dtype
@@ -213,9 +214,9 @@ def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
     """A class template that holds what all elements share, and computes one element when it is called."""
     name = f"{key.value}_{function}"
     held, passed = ufunc.functor_arguments(group, key)
-    fields = tuple([Binding(f"{one.name}_", one.role, one.type, one.argument) for one in held])
+    fields = tuple([Binding(f"{binding.name}_", binding.role, binding.type, binding.argument) for binding in held])
     members = "\n".join([f"{field.definition};" for field in fields])
-    initial = ", ".join([f"{one.name}_({one.name})" for one in held])
+    initial = ", ".join([f"{binding.name}_({binding.name})" for binding in held])
     call = translated_call(f"ufunc::{function}", fields + passed, ufunc.scalar_arguments(group, ctypes.OPMATH_T))
     return (
         "\ntemplate <typename scalar_t>\n"

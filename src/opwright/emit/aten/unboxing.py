@@ -38,20 +38,22 @@ TORCH_API void {function.name.unambiguous}(Stack & stack);
 
 def _arguments(parameters: tuple[Binding, ...]) -> list[Argument]:
     """The arguments behind the parameters of a most faithful signature, which are one for one."""
-    return [one.argument for one in parameters if isinstance(one.argument, Argument)]
+    return [parameter.argument for parameter in parameters if isinstance(parameter.argument, Argument)]
 
 
 def definition(function: NativeFunction) -> str:
     """The boxed function: it takes values from the stack, calls the function or method, and puts the results back."""
     taken = cpp.function_signatures(function).most_faithful.bindings
-    values = [unboxed(one, function.style) for one in _arguments(taken)]
+    values = [unboxed(argument, function.style) for argument in _arguments(taken)]
     count = len(taken)
-    lines = [f"c10::IValue {one.name} = std::move(peek(stack, {place}, {count}));" for place, one in enumerate(taken)]
+    lines = [
+        f"c10::IValue {binding.name} = std::move(peek(stack, {place}, {count}));" for place, binding in enumerate(taken)
+    ]
     lines.append("")
     for value in values:
         lines += value.vectors
         lines += value.statements
-    given = tuple([Given(value.name, one.role, one.type) for value, one in zip(values, taken, strict=True)])
+    given = tuple([Given(value.name, binding.role, binding.type) for value, binding in zip(values, taken, strict=True)])
     if function.method:
         signature = cpp.method_signatures(function).most_faithful
         called = "self_base."
@@ -94,8 +96,8 @@ def _escaped(text: str) -> str:
 def registration(function: NativeFunction) -> str:
     """The registration of a boxed function with TorchScript."""
     signature = cpp.function_signatures(function).most_faithful
-    arguments = [_registered_argument(one.name, one) for one in _arguments(signature.bindings)]
-    returns = [f'c10::Argument("{one.name or ""}")' for one in function.schema.returns]
+    arguments = [_registered_argument(argument.name, argument) for argument in _arguments(signature.bindings)]
+    returns = [f'c10::Argument("{result.name or ""}")' for result in function.schema.returns]
     joined = ",\n\t\t".join
     name = function.name
     return f"""

@@ -67,7 +67,7 @@ def view_metas(group: ViewGroup, context: FragmentContext) -> list[ViewMeta]:
 
 
 def _names(bindings: Iterable[Binding]) -> str:
-    return ", ".join([one.name for one in bindings])
+    return ", ".join([binding.name for binding in bindings])
 
 
 def _initial(parameter: Binding, field: Binding) -> str:
@@ -83,11 +83,13 @@ def declaration(meta: ViewMeta) -> str:
     name = meta.name
     base_parameters, parameters, fields = meta.members
     kept = base_parameters + fields
-    tuple_types = ",\n".join([f"      {one.type.text} /* {one.name} */" for one in kept])
+    tuple_types = ",\n".join([f"      {binding.type.text} /* {binding.name} */" for binding in kept])
     taken = ", ".join([f"std::get<{index}>(tpl)" for index in range(len(kept))])
-    taking = ", ".join([one.definition for one in base_parameters + parameters])
-    initial = ",\n".join([f"        {_initial(one, field)}" for one, field in zip(parameters, fields, strict=True)])
-    held = "\n".join([f"  {one.definition};" for one in fields])
+    taking = ", ".join([parameter.definition for parameter in base_parameters + parameters])
+    initial = ",\n".join(
+        [f"        {_initial(parameter, field)}" for parameter, field in zip(parameters, fields, strict=True)]
+    )
+    held = "\n".join([f"  {field.definition};" for field in fields])
     as_strided = "true" if meta.function.name.text == "as_strided" else "false"
     many = "false"
     to_out_index = ""
@@ -124,7 +126,7 @@ struct TORCH_API {name} : public ViewMeta {{
 def creation(meta: ViewMeta, out_index: str = "0") -> str:
     """The expression that makes an object of the class from what the view's kernel has at hand."""
     made_from = meta.members.base_parameters + meta.members.parameters
-    arguments = [out_index if one is OUT_INDEX else one.name for one in made_from]
+    arguments = [out_index if binding is OUT_INDEX else binding.name for binding in made_from]
     return f"std::make_shared<{_NAMESPACE}{meta.name}>({', '.join(arguments)})"
 
 

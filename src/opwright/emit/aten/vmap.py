@@ -33,11 +33,11 @@ def plumbing_kind(function: NativeFunction) -> Plumbing | None:
     anything but their first argument.
     """
     schema = function.schema
-    if not any(one.type.is_tensor_like for one in schema.arguments.all):
+    if not any(argument.type.is_tensor_like for argument in schema.arguments.all):
         return None
     if not schema.returns:
         return Plumbing.RETURNS_NOTHING
-    tensors_only = all(one.type.is_tensor_like for one in schema.returns)
+    tensors_only = all(result.type.is_tensor_like for result in schema.returns)
     if not tensors_only and schema.name.unambiguous not in MIXED_RETURNS.in_any_release:
         return None
     if "inplace_view" in function.tags:
@@ -51,11 +51,13 @@ def plumbing_kind(function: NativeFunction) -> Plumbing | None:
 
 
 def _writes_first_only(arguments: Sequence[Argument]) -> bool:
-    return [one.is_write for one in arguments].index(True) == 0 and sum(one.is_write for one in arguments) == 1
+    return [argument.is_write for argument in arguments].index(True) == 0 and sum(
+        argument.is_write for argument in arguments
+    ) == 1
 
 
 def _are_tensors(returns: Sequence[Return]) -> bool:
-    return all(one.type.text == "Tensor" or _is_tensor_list(one.type) for one in returns)
+    return all(result.type.text == "Tensor" or _is_tensor_list(result.type) for result in returns)
 
 
 def _is_tensor_list(type: Type) -> bool:
@@ -67,8 +69,8 @@ def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
     plain = []
     optional = []
     passed = []
-    for one in arguments:
-        name, type = one.name, one.type.text
+    for argument in arguments:
+        name, type = argument.name, argument.type.text
         if type == "Tensor":
             plain.append(f"  auto [{name}_value, {name}_bdim] = unwrapTensorAtLevel({name}, cur_level);")
         elif type == "Tensor?":
@@ -90,9 +92,9 @@ def wrapped_results(returns: Sequence[Return]) -> str:
     """The expression of what is returned: the rule gives each tensor together with the place of its batch."""
     wrapped = []
     place = 0
-    for one in returns:
-        if one.type.text == "Tensor" or _is_tensor_list(one.type):
-            wrap = "makeBatched" if one.type.text == "Tensor" else "makeBatchedVector"
+    for result in returns:
+        if result.type.text == "Tensor" or _is_tensor_list(result.type):
+            wrap = "makeBatched" if result.type.text == "Tensor" else "makeBatchedVector"
             wrapped.append(f"{wrap}(std::get<{place}>(results), std::get<{place + 1}>(results), cur_level)")
             place += 2
         else:
@@ -107,7 +109,7 @@ def plumbing(function: NativeFunction, kind: Plumbing) -> str:
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
     no_batch = " && ".join(
-        [f"!isBatchedAtLevel({one.name}, cur_level)" for one in arguments if one.type.is_tensor_like]
+        [f"!isBatchedAtLevel({argument.name}, cur_level)" for argument in arguments if argument.type.is_tensor_like]
     )
     unwrapped, passed = unwrapping(arguments)
     match kind:

@@ -38,10 +38,10 @@ def text_scalar(text: str) -> str:
 
 def name_scalar(text: str) -> str:
     """The same, remembered, for texts that occur often."""
-    found = _TEXTS.get(text)
-    if found is None:
-        found = _TEXTS[text] = text_scalar(text)
-    return found
+    scalar = _TEXTS.get(text)
+    if scalar is None:
+        scalar = _TEXTS[text] = text_scalar(text)
+    return scalar
 
 
 def scalar(value: str | bool | int | float | None) -> str:

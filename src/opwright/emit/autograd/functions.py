@@ -25,26 +25,26 @@ def _block(lines: Iterable[str], indent: str) -> str:
     return indent + text if text else ""
 
 
-def declaration(one: Node) -> str:
+def declaration(node: Node) -> str:
     """The class of a node."""
-    released = [statement for field in one.saved for statement in field.released]
-    fields = [declared for field in one.saved for declared in field.fields]
-    sizes = [f"size_t {argument.name}_size_;" for argument in one.inputs if argument.is_list]
+    released = [statement for field in node.saved for statement in field.released]
+    fields = [declared for field in node.saved for declared in field.fields]
+    sizes = [f"size_t {argument.name}_size_;" for argument in node.inputs if argument.is_list]
     return f"""\
 #ifdef _WIN32
-struct {one.name} : public {one.superclass} {{
-  TORCH_API {one.name}() = default;
+struct {node.name} : public {node.superclass} {{
+  TORCH_API {node.name}() = default;
 #else
-struct TORCH_API {one.name} : public {one.superclass} {{
+struct TORCH_API {node.name} : public {node.superclass} {{
 #endif
-  using {one.superclass}::{one.superclass};
+  using {node.superclass}::{node.superclass};
   variable_list apply(variable_list&& grads) override;
-  std::string name() const override {{ return "{one.name}"; }}
+  std::string name() const override {{ return "{node.name}"; }}
   void release_variables() override {{
-{"    " + _LOCK if one.locks else ""}
+{"    " + _LOCK if node.locks else ""}
 {_block(released, "    ")}
   }}
-{_WILL_RELEASE if one.keeps_variables else ""}
+{_WILL_RELEASE if node.keeps_variables else ""}
   void compiled_args(CompiledNodeArgs& args) const override;
   variable_list apply_with_saved(const variable_list& inputs, SwapSavedVariables& saved) override;
 {_block(fields, "  ")}
@@ -53,11 +53,11 @@ struct TORCH_API {one.name} : public {one.superclass} {{
 """
 
 
-def _ranges(one: Node) -> list[str]:
+def _ranges(node: Node) -> list[str]:
     """The statements that give each input its range among the outgoing gradients."""
     return [
         f"auto {argument.name}_ix = gen.range({f'{argument.name}_size_' if argument.is_list else 1});"
-        for argument in one.inputs
+        for argument in node.inputs
     ]
 
 
@@ -114,25 +114,25 @@ def _several(step: Step) -> str:
   }}"""
 
 
-def _body(one: Node) -> str:
+def _body(node: Node) -> str:
     """The statements that work out the gradients."""
-    lines = [f"  const auto& {name} = grads[{number}];" for name, number in one.gradients]
-    if any(step.needs_defined for step in one.steps):
+    lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
+    if any(step.needs_defined for step in node.steps):
         lines.append("  bool any_grad_defined = any_variable_defined(grads);")
-    lines += [_single(step, one.over_lists) if len(step.arguments) == 1 else _several(step) for step in one.steps]
+    lines += [_single(step, node.over_lists) if len(step.arguments) == 1 else _several(step) for step in node.steps]
     return "\n".join(lines)
 
 
-def _schema(one: Node) -> str:
+def _schema(node: Node) -> str:
     """The statement that names the types of what is packed."""
-    types = [f"std::array<bool, {len(one.inputs)}>", *[type.removesuffix("&") for type, _ in one.parameters]]
+    types = [f"std::array<bool, {len(node.inputs)}>", *[type.removesuffix("&") for type, _ in node.parameters]]
     packers = "".join([f"      torch::dynamo::autograd::IValuePacker<{type}>::packed_type(),\n" for type in types])
     return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
 
 
-def _pure_function(one: Node) -> str:
+def _pure_function(node: Node) -> str:
     """The functions that work out gradients from values alone, given as they are and packed."""
-    op, count, parameters = one.name, len(one.inputs), one.parameters
+    op, count, parameters = node.name, len(node.inputs), node.parameters
     signature = "".join([f", {type} {name}" for type, name in parameters])
     types = [(type.removesuffix("&"), name) for type, name in parameters]
     unpacked = _block([f"auto {name} = packed_args.unpack<{type}>();" for type, name in types], "  ")
@@ -142,9 +142,9 @@ static variable_list {op}_apply_functional(
   std::array<bool,{count}> needs_input_grad{signature})
 {{
   IndexRangeGenerator gen;
-{_block(_ranges(one), "  ")}
+{_block(_ranges(node), "  ")}
   variable_list grad_inputs(gen.size());
-{_body(one)}
+{_body(node)}
   return grad_inputs;
 }}
 inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, const ivalue_list& args)
@@ -155,69 +155,69 @@ inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, co
   auto packed_args = PackedArgs(args);
   auto needs_input_grad = packed_args.unpack<std::array<bool, {count}>>();
 {unpacked}
-  return {op}_apply_functional(variable_list(grads), needs_input_grad{_passed(one)});
+  return {op}_apply_functional(variable_list(grads), needs_input_grad{_passed(node)});
 #endif
 }}
 """
 
 
-def _passed(one: Node) -> str:
+def _passed(node: Node) -> str:
     """What the backward function is called with after the gradients and the mask."""
-    return "".join([f", {name}" for _, name in one.parameters])
+    return "".join([f", {name}" for _, name in node.parameters])
 
 
-def _unpacked(one: Node) -> str:
+def _unpacked(node: Node) -> str:
     """The statements that read what is kept, and find out which gradients are wanted."""
-    checks = _block([field.checked for field in one.saved if field.checked], "  ")
-    values = _block([field.unpacked for field in one.saved if field.unpacked], "  ")
-    masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in one.inputs])
+    checks = _block([field.checked for field in node.saved if field.checked], "  ")
+    values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
+    masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in node.inputs])
     return f"""\
 {checks}
 {values}
   IndexRangeGenerator gen;
-{_block(_ranges(one), "  ")}
-  auto needs_input_grad = std::array<bool, {len(one.inputs)}>{{
+{_block(_ranges(node), "  ")}
+  auto needs_input_grad = std::array<bool, {len(node.inputs)}>{{
 {masks}  }};"""
 
 
-def _collected(one: Node) -> str:
+def _collected(node: Node) -> str:
     """The statements that tell compiled autograd what is kept."""
     return _block(
         [
             f"args.collect({field.visited});"
             if field.is_output is None
             else f"args.collect({field.visited}, {'true' if field.is_output else 'false'});"
-            for field in one.saved
+            for field in node.saved
         ],
         "    ",
     )
 
 
-def definition(one: Node) -> str:
+def definition(node: Node) -> str:
     """The functions of a node's class."""
-    op = one.name
-    unpacked = _unpacked(one)
+    op = node.name
+    unpacked = _unpacked(node)
     return f"""\
-{_pure_function(one)}
+{_pure_function(node)}
 variable_list {op}::apply(variable_list&& grads) {{
-{"  " + _LOCK if one.locks else ""}
+{"  " + _LOCK if node.locks else ""}
 {unpacked}
-  return {op}_apply_functional(std::move(grads), needs_input_grad{_passed(one)});
+  return {op}_apply_functional(std::move(grads), needs_input_grad{_passed(node)});
 }}
 
 void {op}::compiled_args(CompiledNodeArgs& args) const {{
-{_collected(one)}
+{_collected(node)}
 }}
 variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) {{
 #ifdef C10_MOBILE
   TORCH_INTERNAL_ASSERT(false, "compiled autograd doesn't work on mobile");
 #else
-{_block([f"saved.before({field.visited});" for field in one.saved], "  ")}
+{_block([f"saved.before({field.visited});" for field in node.saved], "  ")}
 
   static bool called = false;
   if (!called) {{
     called = true;
-{_schema(one)}
+{_schema(node)}
     const auto& pyinterface = torch::dynamo::autograd::getPyCompilerInterface();
     pyinterface->bind_function(saved.get_py_compiler(), name(), {op}_apply_functional_ivalue, schema);
   }}
@@ -227,11 +227,11 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
   PackedArgs packed_args;
 {unpacked}
   packed_args.pack(needs_input_grad);
-{_block([f"packed_args.pack({name});" for _, name in one.parameters], "  ")}
+{_block([f"packed_args.pack({name});" for _, name in node.parameters], "  ")}
 
   output_result = compiled_autograd_apply_functional(packed_args, next_edges(), saved, grads, name());
 
-{_block([f"saved.after({field.visited});" for field in one.saved], "  ")}
+{_block([f"saved.after({field.visited});" for field in node.saved], "  ")}
   return output_result;
 #endif
 }}

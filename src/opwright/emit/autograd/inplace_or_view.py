@@ -112,16 +112,16 @@ def _marked(base: str, output: str, meta: str) -> str:
     )
 
 
-def _view_statements(one: DifferentiableFunction, base: str) -> list[str]:
+def _view_statements(differentiable_function: DifferentiableFunction, base: str) -> list[str]:
     """The body of a view's kernel."""
-    function = one.function
+    function = differentiable_function.function
     lines = [
         "auto _tmp = ([&]() {",
         "  at::AutoDispatchBelowADInplaceOrView guard;",
         f"  return {redispatch(function, _KEYS)};",
         "})();",
     ]
-    if not is_differentiable_view(one):
+    if not is_differentiable_view(differentiable_function):
         result = f"as_view({base}, _tmp, /* is_bw_differentiable */ false, /* is_fw_differentiable */ false)"
     elif gives_list(function):
         lines.append("for (auto view_idx : c10::irange(_tmp.size())) {")
@@ -145,9 +145,9 @@ def _writing_statements(function: NativeFunction) -> list[str]:
     ]
 
 
-def kernel(one: DifferentiableFunction) -> str | None:
+def kernel(differentiable_function: DifferentiableFunction) -> str | None:
     """The function's kernel, None where it neither returns what it writes to nor gives a view."""
-    function = one.function
+    function = differentiable_function.function
     base = view_base(function)
     writes = changes_arguments(function)
     if base is None and not (writes and function.schema.returns):
@@ -156,7 +156,7 @@ def kernel(one: DifferentiableFunction) -> str | None:
         lines = _writing_statements(function)
     else:
         assert base is not None, "a kernel that does not write is that of a view"
-        lines = _view_statements(one, base)
+        lines = _view_statements(differentiable_function, base)
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
     body = "\n".join([f"  {line}" for line in lines])
@@ -164,14 +164,14 @@ def kernel(one: DifferentiableFunction) -> str | None:
 
 
 def _units(job: Job) -> Sequence[DifferentiableFunction]:
-    return [one for one in differentiable_functions(job) if has_kernel(one)]
+    return [function for function in differentiable_functions(job) if has_kernel(function)]
 
 
-def _fragment(one: DifferentiableFunction, context: FragmentContext) -> Slots:
-    text = kernel(one)
+def _fragment(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
+    text = kernel(differentiable_function)
     if text is None:
         return NO_SLOTS
-    function = one.function
+    function = differentiable_function.function
     return {
         "ops_headers": (operator_header(function),),
         "inplace_or_view_method_definitions": (text,),
@@ -201,7 +201,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_units,
             fragment=_fragment,
             layout=Sharded(
-                "ADInplaceOrViewType.cpp", job.rules.inplace_or_view_shards, lambda one: one.function.root_name
+                "ADInplaceOrViewType.cpp", job.rules.inplace_or_view_shards, lambda unit: unit.function.root_name
             ),
             frame=_frame,
         )

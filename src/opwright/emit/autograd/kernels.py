@@ -74,7 +74,7 @@ def redispatch(function: NativeFunction, keys: str) -> str:
 @cache
 def _passed(arguments: Arguments) -> str:
     """The names of arguments, to be passed on after another; many overloads have the same."""
-    return "".join([f", {one.name}" for one in arguments.all])
+    return "".join([f", {argument.name}" for argument in arguments.all])
 
 
 def declared_results(function: NativeFunction) -> str:

@@ -62,7 +62,7 @@ class Node(NamedTuple):
     @property
     def locks(self) -> bool:
         """Whether releasing what is saved needs a lock."""
-        return any(one.released for one in self.saved)
+        return any(field.released for field in self.saved)
 
 
 _name: Final = attrgetter("name")
@@ -73,15 +73,15 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
     assert info.node_name is not None, "an info with a backward formula has a node"
     inputs = tuple(
         [
-            NodeInput(one.name, isinstance(one.type, ListType) and one.type.is_tensor_like)
-            for one in info.differentiable_arguments
+            NodeInput(argument.name, isinstance(argument.type, ListType) and argument.type.is_tensor_like)
+            for argument in info.differentiable_arguments
         ]
     )
-    saved = [saved_field(one, False, info, rules) for one in sorted(info.saved_inputs, key=_name)]
-    saved += [saved_field(one, True, info, rules) for one in sorted(info.saved_outputs, key=_name)]
+    saved = [saved_field(attribute, False, info, rules) for attribute in sorted(info.saved_inputs, key=_name)]
+    saved += [saved_field(output, True, info, rules) for output in sorted(info.saved_outputs, key=_name)]
     keeps_variables = info.uses_retain_variables
-    parameters = [("size_t", f"{one.name}_size_") for one in inputs if one.is_list]
-    parameters += [(one.parameter, one.name) for one in saved]
+    parameters = [("size_t", f"{node_input.name}_size_") for node_input in inputs if node_input.is_list]
+    parameters += [(field.parameter, field.name) for field in saved]
     if keeps_variables:
         parameters.append(("bool", "retain_variables"))
     return Node(
@@ -106,9 +106,11 @@ def _gradients(info: DifferentiabilityInfo) -> tuple[tuple[str, int], ...]:
 
 
 def _steps(info: DifferentiabilityInfo) -> tuple[Step, ...]:
-    numbers = {one.name: number for number, one in enumerate(info.differentiable_arguments)}
-    tensors = {one.name for one in info.differentiable_arguments if one.type.text in ("Tensor", "Tensor?")}
-    return tuple([_step(one, numbers, tensors) for one in info.derivatives])
+    numbers = {argument.name: number for number, argument in enumerate(info.differentiable_arguments)}
+    tensors = {
+        argument.name for argument in info.differentiable_arguments if argument.type.text in ("Tensor", "Tensor?")
+    }
+    return tuple([_step(derivative, numbers, tensors) for derivative in info.derivatives])
 
 
 def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) -> Step:

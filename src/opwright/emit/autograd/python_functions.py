@@ -162,30 +162,30 @@ static PyObject* THP{op}_{name}_{"raw_" if raw else ""}getter(THPCppFunction *se
 
 def _getters(op: str, field: SavedField) -> list[str]:
     """The functions behind the properties of one attribute; saved variables can be had as they are, too."""
-    found = [_getter(op, field.name, field.getter, field.body)] if field.getter else []
+    getters = [_getter(op, field.name, field.getter, field.body)] if field.getter else []
     if field.is_output is not None:
-        found.append(_getter(op, field.name, field.getter, f"raw_{field.body}", raw=True))
-    return found
+        getters.append(_getter(op, field.name, field.getter, f"raw_{field.body}", raw=True))
+    return getters
 
 
 def _properties(op: str, field: SavedField) -> list[str]:
     """The entries of one attribute in the table of properties; each attribute without a function has none."""
     name = field.name
-    found: list[str] = []
+    properties: list[str] = []
     if field.getter:
-        found.append(f'  {{(char*)"_saved_{name}", (getter)THP{op}_{name}_getter, nullptr, nullptr, nullptr}},\n')
+        properties.append(f'  {{(char*)"_saved_{name}", (getter)THP{op}_{name}_getter, nullptr, nullptr, nullptr}},\n')
     if field.is_output is not None:
-        found.append(
+        properties.append(
             f'  {{(char*)"_raw_saved_{name}", (getter)THP{op}_{name}_raw_getter, nullptr, nullptr, nullptr}},\n'
         )
-    return found
+    return properties
 
 
-def properties(one: Node) -> str:
+def properties(node: Node) -> str:
     """The properties of a node's Python type, with the functions behind them."""
-    op = one.name
-    getters = "\n".join([getter for field in one.saved for getter in _getters(op, field)]).rstrip()
-    entries = "".join([entry for field in one.saved for entry in _properties(op, field)]) or "\n"
+    op = node.name
+    getters = "\n".join([getter for field in node.saved for getter in _getters(op, field)]).rstrip()
+    entries = "".join([entry for field in node.saved for entry in _properties(op, field)]) or "\n"
     return f"""\
 {getters}
 
@@ -197,15 +197,15 @@ static struct PyGetSetDef {op}_properties[] = {{
 """
 
 
-def initializer(one: Node) -> str:
+def initializer(node: Node) -> str:
     """The statements that make a node's Python type."""
-    op = one.name
+    op = node.name
     return f'static PyTypeObject {op}Class;\naddClass<{op}>(module, {op}Class, "{op}", {op}_properties);\n'
 
 
 def _fragment(unit: NodeUnit, context: FragmentContext) -> Slots:
-    one = unit.node
-    return {"py_function_initializers": (initializer(one),), "py_function_props_and_getters": (properties(one),)}
+    node = unit.node
+    return {"py_function_initializers": (initializer(node),), "py_function_props_and_getters": (properties(node),)}
 
 
 def _header_frame(job: Job) -> Slots:

@@ -183,6 +183,10 @@ def _list_of_variables(name: str, is_output: bool, is_optional: bool, rules: Rul
 
 
 def _unsavable(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo) -> Fault:
-    place = next(one.place for one in info.derivatives if saved in one.saved_inputs + one.saved_outputs)
+    place = next(
+        derivative.place
+        for derivative in info.derivatives
+        if saved in derivative.saved_inputs + derivative.saved_outputs
+    )
     message = f"`{saved.name}` of `{info.name}`, of type `{type.text}`, cannot be saved for the backward call"
     return Fault.at(UNSAVABLE, message, place, label=f"uses `{saved.name}`")

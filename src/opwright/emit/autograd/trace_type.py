@@ -62,8 +62,8 @@ def is_traced(function: NativeFunction) -> bool:
     """Whether calls are recorded: there is a tensor among the results, and the graph can hold all arguments."""
     return (
         function.root_name not in TRACED_BY_CALLEES.in_any_release
-        and any(one.type.is_tensor_like for one in function.schema.returns)
-        and not any(one.type.text in _UNTRACEABLE for one in function.arguments.all)
+        and any(result.type.is_tensor_like for result in function.schema.returns)
+        and not any(argument.type.text in _UNTRACEABLE for argument in function.arguments.all)
     )
 
 
@@ -97,7 +97,7 @@ def _input(name: str) -> str:
 @cache
 def _inputs(arguments: Arguments) -> str:
     """The lines that record all arguments but outs; many overloads have the same."""
-    return "\n".join([_input(one.name) for one in arguments.non_out])
+    return "\n".join([_input(argument.name) for argument in arguments.non_out])
 
 
 def _is_factory(function: NativeFunction) -> bool:
@@ -105,7 +105,7 @@ def _is_factory(function: NativeFunction) -> bool:
     # Of all overloads named `normal` some are factories; the others are recorded like them.
     if function.category_override == "factory" or function.root_name == "normal":
         return True
-    return not any(one.type.is_tensor_like for one in function.arguments.non_out)
+    return not any(argument.type.is_tensor_like for argument in function.arguments.non_out)
 
 
 def _input_lines(function: NativeFunction) -> list[str]:
@@ -115,7 +115,9 @@ def _input_lines(function: NativeFunction) -> list[str]:
     if arguments.out:
         functional = _OPTIONS_OF_OUT if _is_factory(function) else ()
         lines.append("")
-        lines += _choice("tracer_state->force_outplace", functional, ["  " + _input(one.name) for one in arguments.out])
+        lines += _choice(
+            "tracer_state->force_outplace", functional, ["  " + _input(argument.name) for argument in arguments.out]
+        )
     if function.root_name in RECORDED_AS.in_any_release and _changes_argument(function):
         if arguments.out:
             lines.append("")
@@ -157,7 +159,7 @@ def _outputs(names: Iterable[str], indent: str = "    ") -> list[str]:
 
 def _recorded_results(out: tuple[Argument, ...], names: tuple[str, ...]) -> str:
     """The part after the call: gives the node its results, and goes on tracing."""
-    written = tuple(one.name for one in out)
+    written = tuple(argument.name for argument in out)
     if not out or written == names:
         lines = _outputs(names)
     else:

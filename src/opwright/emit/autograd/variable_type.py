@@ -75,66 +75,68 @@ def _pointer(node: str, context: FragmentContext) -> str:
     return f"c10::intrusive_ptr<{node}>" if context.rules.nodes_are_intrusive else f"std::shared_ptr<{node}>"
 
 
-def _made_node(one: Wrapper, context: FragmentContext) -> str:
+def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
     """The expression that makes a node."""
-    parameters = "" if one.has_formulas else f'"{public.name(one.function.schema)}"'
+    parameters = "" if wrapper.has_formulas else f'"{public.name(wrapper.function.schema)}"'
     if context.rules.nodes_are_intrusive:
-        return f"c10::make_intrusive<{one.node}>({parameters})"
-    return f"std::shared_ptr<{one.node}>(new {one.node}({parameters}), deleteNode)"
+        return f"c10::make_intrusive<{wrapper.node}>({parameters})"
+    return f"std::shared_ptr<{wrapper.node}>(new {wrapper.node}({parameters}), deleteNode)"
 
 
-def _refused_outs(one: Wrapper, context: FragmentContext) -> list[str]:
+def _refused_outs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements of an out function, which is never differentiated."""
-    name = one.function.root_name
+    name = wrapper.function.root_name
     refused = [
         f'if (compute_requires_grad( {_names(names)} )) {{\n  throw_error_out_requires_grad("{name}");\n}}'
-        for names in ([inp.variable for inp in one.inputs], [output.name for output in one.outputs])
+        for names in ([inp.variable for inp in wrapper.inputs], [output.name for output in wrapper.outputs])
     ]
-    return [f"{_pointer(one.node, context)} grad_fn;", *refused]
+    return [f"{_pointer(wrapper.node, context)} grad_fn;", *refused]
 
 
-def _node_statements(one: Wrapper, context: FragmentContext) -> list[str]:
+def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that make the node, tie it to the inputs, and save inputs in it."""
-    if one.function.kind is SchemaKind.out:
-        return _refused_outs(one, context)
-    name = public.name(one.function.schema)
-    not_differentiated = one.info.non_differentiable if one.info is not None else ()
+    if wrapper.function.kind is SchemaKind.out:
+        return _refused_outs(wrapper, context)
+    name = public.name(wrapper.function.schema)
+    not_differentiated = wrapper.info.non_differentiable if wrapper.info is not None else ()
     refused = [
         f'check_no_requires_grad({inp.name}, "{inp.name}", "{name}");'
-        for inp in one.inputs
-        if inp not in one.differentiated and inp.name not in not_differentiated and inp.name != "output"
+        for inp in wrapper.inputs
+        if inp not in wrapper.differentiated and inp.name not in not_differentiated and inp.name != "output"
     ]
-    saved = input_statements(one)
-    if one.loops:
-        declared = f"std::vector<{_pointer(one.node, context)}> grad_fns;"
-        setup = [_nodes_of_items(one, context)]
+    saved = input_statements(wrapper)
+    if wrapper.loops:
+        declared = f"std::vector<{_pointer(wrapper.node, context)}> grad_fns;"
+        setup = [_nodes_of_items(wrapper, context)]
         setup += [_for_each_node(saved, context)] if saved else []
     else:
-        declared = f"{_pointer(one.node, context)} grad_fn;"
-        edges = _names([inp.name for inp in one.differentiated])
+        declared = f"{_pointer(wrapper.node, context)} grad_fn;"
+        edges = _names([inp.name for inp in wrapper.differentiated])
         setup = [
-            f"grad_fn = {_made_node(one, context)};",
+            f"grad_fn = {_made_node(wrapper, context)};",
             f"grad_fn->set_next_edges(collect_next_edges( {edges} ));",
             *saved,
         ]
-        if one.has_formulas:
-            setup += [f"grad_fn->{inp.name}_size_ = {inp.name}.size();" for inp in one.differentiated if inp.is_list]
+        if wrapper.has_formulas:
+            setup += [
+                f"grad_fn->{inp.name}_size_ = {inp.name}.size();" for inp in wrapper.differentiated if inp.is_list
+            ]
     statements = "\n".join(setup)
     return [*refused, declared, f"if (_any_requires_grad) {{\n{indented(statements)}\n}}"]
 
 
-def _nodes_of_items(one: Wrapper, context: FragmentContext) -> str:
+def _nodes_of_items(wrapper: Wrapper, context: FragmentContext) -> str:
     """The loop that makes a node for each item of a list."""
-    items = _names([_looped(inp.name, one) for inp in one.differentiated])
+    items = _names([_looped(inp.name, wrapper) for inp in wrapper.differentiated])
     return f"""\
 for (const auto& i : c10::irange( self.size() )) {{
   const auto ith_requires_grad = compute_requires_grad({items});
   check_inplace(self[i], ith_requires_grad);
-  grad_fns.push_back([&]() -> {_pointer(one.node, context)} {{
+  grad_fns.push_back([&]() -> {_pointer(wrapper.node, context)} {{
       if (!ith_requires_grad) {{
           return nullptr;
       }} else {{
-          auto grad_fn = {_made_node(one, context)};
+          auto grad_fn = {_made_node(wrapper, context)};
           grad_fn->set_next_edges(collect_next_edges( {items} ));
           return grad_fn;
       }}
@@ -142,19 +144,19 @@ for (const auto& i : c10::irange( self.size() )) {{
 }}"""
 
 
-def _looped(name: str, one: Wrapper) -> str:
+def _looped(name: str, wrapper: Wrapper) -> str:
     """The item that stands for a formula's argument in a loop over lists."""
-    argument = one.repeated.get(name)
+    argument = wrapper.repeated.get(name)
     if argument is not None:
         return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
-    return f"{name}[i]" if one.info is None and name == "self" else name
+    return f"{name}[i]" if wrapper.info is None and name == "self" else name
 
 
-def _history_statements(one: Wrapper, context: FragmentContext) -> list[str]:
+def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that give the outputs their history."""
-    function = "rebase_history" if one.rebases else "set_history"
-    captures = one.rebases and context.rules.node_creation_hooks
-    if one.loops:
+    function = "rebase_history" if wrapper.rebases else "set_history"
+    captures = wrapper.rebases and context.rules.node_creation_hooks
+    if wrapper.loops:
         before = (
             "    auto differentiable_outputs = flatten_tensor_args( self );\n"
             "    TORCH_INTERNAL_ASSERT(differentiable_outputs.size() == grad_fns.size());"
@@ -164,79 +166,79 @@ def _history_statements(one: Wrapper, context: FragmentContext) -> list[str]:
             return [_for_each_node([statement], context, before)]
         declared = "c10::SmallVector<c10::intrusive_ptr<Node>, 8> _rebased_fns(grad_fns.size());"
         return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], context, before)]
-    outputs = _names([output.name for output in one.outputs])
+    outputs = _names([output.name for output in wrapper.outputs])
     statement = f"{function}(flatten_tensor_args( {outputs} ), grad_fn);"
     if not captures:
         return [f"if (grad_fn) {{\n    {statement}\n}}"]
     return ["c10::intrusive_ptr<Node> _rebased_fn;", f"if (grad_fn) {{\n    _rebased_fn = {statement}\n}}"]
 
 
-def _hook_statements(one: Wrapper, context: FragmentContext) -> list[str]:
+def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that tell of the node once it is whole."""
     if not context.rules.node_creation_hooks:
         return []
-    if not one.loops:
-        node = "_rebased_fn" if one.rebases else "grad_fn"
+    if not wrapper.loops:
+        node = "_rebased_fn" if wrapper.rebases else "grad_fn"
         return [f"if ({node}) {{\n    fire_node_creation_hooks({node});\n}}"]
-    node = "_rebased_fns[i]" if one.rebases else "grad_fns[i]"
+    node = "_rebased_fns[i]" if wrapper.rebases else "grad_fns[i]"
     return [
         "for (const auto& i : c10::irange(grad_fns.size())) {\n"
         f"    if ({node}) {{\n        fire_node_creation_hooks({node});\n    }}\n}}"
     ]
 
 
-def _complex_statements(one: Wrapper, context: FragmentContext) -> list[str]:
+def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that refuse complex outputs, where the formulas do not hold for them."""
-    name = one.function.root_name
+    name = wrapper.function.root_name
     if name in context.rules.complex_gradients:
         return []
-    style = one.function.style
+    style = wrapper.function.style
     return [
         f'throw_error_for_complex_autograd({output.name}, "{name}");'
-        for output in one.outputs
+        for output in wrapper.outputs
         if types.return_type(output.result, style) is cpp.TENSOR
     ]
 
 
-def _before_statements(one: Wrapper, context: FragmentContext) -> list[str]:
+def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements before the call that have to do with gradients."""
-    needed = _names([inp.variable for inp in one.differentiated])
-    condition = f"_any_requires_grad &= ({one.condition});" if one.condition else ""
+    needed = _names([inp.variable for inp in wrapper.differentiated])
+    condition = f"_any_requires_grad &= ({wrapper.condition});" if wrapper.condition else ""
     lines = [f"[[maybe_unused]] auto _any_requires_grad = compute_requires_grad( {needed} );\n{condition}"]
-    lines += flag_statements(one)
-    if one.inplace:
-        lines += [f"check_inplace({output.name}, _any_requires_grad);" for output in one.outputs]
-    lines += original_statements(one)
-    return lines + _node_statements(one, context)
+    lines += flag_statements(wrapper)
+    if wrapper.inplace:
+        lines += [f"check_inplace({output.name}, _any_requires_grad);" for output in wrapper.outputs]
+    lines += original_statements(wrapper)
+    return lines + _node_statements(wrapper, context)
 
 
-def _saved_outputs(one: Wrapper, context: FragmentContext) -> list[str]:
+def _saved_outputs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that save outputs."""
-    if one.function.kind is SchemaKind.out:
+    if wrapper.function.kind is SchemaKind.out:
         return []
-    saved = output_statements(one)
+    saved = output_statements(wrapper)
     if not saved:
         return []
-    if one.loops:
+    if wrapper.loops:
         return [_for_each_node(saved, context)]
     statements = "\n".join(saved)
     return [f"if (grad_fn) {{\n{indented(statements)}\n}}"]
 
 
-def _after_statements(one: Wrapper, context: FragmentContext) -> list[str]:
+def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements after the call."""
-    function = one.function
+    function = wrapper.function
     lines: list[str] = []
-    if one.records:
-        lines += _history_statements(one, context)
-        lines += _complex_statements(one, context)
-    if one.forward is Forward.FORMULAS:
-        lines += tangent_statements(one, context)
-    elif one.forward is Forward.REFUSED:
-        lines.append(refusal(one))
-    if one.records:
-        lines += _saved_outputs(one, context)
-        lines += _hook_statements(one, context)
+    if wrapper.records:
+        lines += _history_statements(wrapper, context)
+        lines += _complex_statements(wrapper, context)
+    if wrapper.forward is Forward.FORMULAS:
+        lines += tangent_statements(wrapper, context)
+    elif wrapper.forward is Forward.REFUSED:
+        lines.append(refusal(wrapper))
+    if wrapper.records:
+        lines += _saved_outputs(wrapper, context)
+        lines += _hook_statements(wrapper, context)
     if function.name.name in _RESET:
         lines.append("reset_grad_accumulator(self);")
     if function.schema.returns:
@@ -244,29 +246,29 @@ def _after_statements(one: Wrapper, context: FragmentContext) -> list[str]:
     return lines
 
 
-def definition(one: Wrapper, context: FragmentContext) -> str:
+def definition(wrapper: Wrapper, context: FragmentContext) -> str:
     """The wrapper of one function under one dispatch key."""
-    if one.key == DEFAULT_KEY:
-        head = kernel_head(one.function)
+    if wrapper.key == DEFAULT_KEY:
+        head = kernel_head(wrapper.function)
     else:
-        head = dispatcher.signature(one.function).definition(one.name, first="c10::DispatchKeySet ks")
-    passed = [unpacked(argument, position) for position, argument in enumerate(one.function.arguments.all)]
+        head = dispatcher.signature(wrapper.function).definition(wrapper.name, first="c10::DispatchKeySet ks")
+    passed = [unpacked(argument, position) for position, argument in enumerate(wrapper.function.arguments.all)]
     before = [statement for _, statement in passed if statement]
-    if one.records:
-        before += _before_statements(one, context)
-    after = _after_statements(one, context)
+    if wrapper.records:
+        before += _before_statements(wrapper, context)
+    after = _after_statements(wrapper, context)
     parts = [indented("\n".join(before))] if before else []
-    parts.append(call_text(one, tuple([parameter for parameter, _ in passed]), context))
+    parts.append(call_text(wrapper, tuple([parameter for parameter, _ in passed]), context))
     if after:
         parts.append(indented("\n".join(after)))
     body = "\n".join(parts)
     return f"{head} {{\n{body}\n}}\n"
 
 
-def _falls_back(one: DifferentiableFunction) -> bool:
+def _falls_back(differentiable_function: DifferentiableFunction) -> bool:
     """Whether the function is served by the boxed kernel for all functions whose derivative is not implemented."""
-    function = one.function
-    if one.infos or function.name.name in _RESET or function.root_name in NEVER_DIFFERENTIATED:
+    function = differentiable_function.function
+    if differentiable_function.infos or function.name.name in _RESET or function.root_name in NEVER_DIFFERENTIATED:
         return False
     name = kernel_name(function)
     if name in SHARED_STORAGES or name in SHARED_RESULTS or public.name(function.schema) in UNCHECKED:
@@ -282,18 +284,18 @@ def _registrations(key: str) -> str:
     return f"wrapper_registrations_{key}"
 
 
-def _fragment(one: DifferentiableFunction, context: FragmentContext) -> Slots:
-    function = one.function
+def _fragment(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
+    function = differentiable_function.function
     operator = function.name.text
-    if _falls_back(one):
+    if _falls_back(differentiable_function):
         fallback = f'm.impl("{operator}", torch::autograd::autogradNotImplementedFallback());\n'
         return {_registrations(DEFAULT_KEY): (fallback,)}
     if not function.needs_derivative:
         message = f"`{function.name}` has derivatives, but is made of differentiable functions"
         raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
     slots: dict[str, tuple[str, ...]] = {}
-    for key in one.infos or (DEFAULT_KEY,):
-        made = wrapper(one, key)
+    for key in differentiable_function.infos or (DEFAULT_KEY,):
+        made = wrapper(differentiable_function, key)
         slots[_definitions(key)] = (definition(made, context),)
         registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{made.name})\n);\n'
         slots[_registrations(key)] = (registered,)
@@ -336,7 +338,7 @@ def _frame(job: Job) -> Slots:
 
 
 def _units(job: Job) -> Sequence[DifferentiableFunction]:
-    return [one for one in differentiable_functions(job) if has_kernel(one)]
+    return [function for function in differentiable_functions(job) if has_kernel(function)]
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -368,7 +370,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_units,
             fragment=_fragment,
             layout=Sharded(
-                "VariableType.cpp", job.rules.variable_type_shards, lambda one: public.name(one.function.schema)
+                "VariableType.cpp", job.rules.variable_type_shards, lambda unit: public.name(unit.function.schema)
             ),
             frame=_frame,
         ),

@@ -42,7 +42,7 @@ class ViewFunc(NamedTuple):
     @property
     def passed(self) -> str:
         """The names of all parameters."""
-        names = [one.name for one in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         return ", ".join([*names, self.view_index] if self.view_index else names)
 
 
@@ -52,16 +52,16 @@ def view_func(function: NativeFunction) -> ViewFunc:
     return ViewFunc(
         class_name(function),
         function,
-        tuple([dispatcher.binding(one, style=function.style) for one in kept if one.name != "self"]),
-        tuple([_held(one, function) for one in kept]),
+        tuple([dispatcher.binding(argument, style=function.style) for argument in kept if argument.name != "self"]),
+        tuple([_held(argument, function) for argument in kept]),
         _INDEX if gives_list(function) else "",
     )
 
 
-def _held(one: Argument, function: NativeFunction) -> Binding:
+def _held(argument: Argument, function: NativeFunction) -> Binding:
     """An argument as the object holds it, before references are taken off."""
-    type = types.argument_type(one.type, mutable=one.is_write, symint=True, style=function.style, owning=True)
-    return Binding(one.name, one.name, type, one)
+    type = types.argument_type(argument.type, mutable=argument.is_write, symint=True, style=function.style, owning=True)
+    return Binding(argument.name, argument.name, type, argument)
 
 
 def _by_value(type: CType) -> CType:
@@ -72,10 +72,10 @@ def declaration(func: ViewFunc) -> str:
     """The class."""
     name = func.name
     macro = f"{func.function.name.unambiguous}_view_func".upper()
-    parameters = [one.definition for one in func.parameters]
+    parameters = [parameter.definition for parameter in func.parameters]
     values = translate(func.parameters, func.fields, copies=True)
-    initial = [f"{one.name}({value})" for one, value in zip(func.parameters, values, strict=True)]
-    fields = [f"  {_by_value(one.type).text} {one.name};" for one in func.fields]
+    initial = [f"{parameter.name}({value})" for parameter, value in zip(func.parameters, values, strict=True)]
+    fields = [f"  {_by_value(field.type).text} {field.name};" for field in func.fields]
     if func.view_index:
         parameters.append(f"int64_t {func.view_index}")
         initial.append(f"{func.view_index}({func.view_index})")
@@ -115,9 +115,9 @@ class _Access(NamedTuple):
     total: str
 
 
-def _item(one: Binding, vector: str) -> _Access:
+def _item(binding: Binding, vector: str) -> _Access:
     """The same for one field, which may be a list, or absent."""
-    name, argument = one.name, one.argument
+    name, argument = binding.name, binding.argument
     assert isinstance(argument, Argument), "a view's parameters are arguments of its schema"
     if argument.type.list_like is not None:
         count = f"{name}.size()"
@@ -131,26 +131,30 @@ def _item(one: Binding, vector: str) -> _Access:
 
 
 def _access(parameters: Sequence[Binding], vector: str, type: CType) -> _Access:
-    items = [_item(one, vector) for one in parameters]
+    items = [_item(parameter, vector) for parameter in parameters]
     declared, returned = f"{type.text} {vector};", f"return {vector};"
     if not items:
         return _Access(f"  {declared}\n  {returned}", "", "0")
-    count = " + ".join([one.total for one in items])
-    reading = [declared, f"{vector}.reserve({count});", *[one.reading for one in items], returned]
+    count = " + ".join([access.total for access in items])
+    reading = [declared, f"{vector}.reserve({count});", *[access.reading for access in items], returned]
     setting = ["auto i = 0;"]
-    for one in items:
-        setting += [one.setting, f"i += {one.total};"]
+    for access in items:
+        setting += [access.setting, f"i += {access.total};"]
     # Nothing follows the last item.
     setting.pop()
     return _Access("\n".join([f"  {line}" for line in reading]), "\n".join([f"  {line}" for line in setting]), count)
 
 
 def _chosen(func: ViewFunc, trait: Callable[[Type], bool]) -> list[Binding]:
-    return [one for one in func.parameters if isinstance(one.argument, Argument) and trait(one.argument.type)]
+    return [
+        parameter
+        for parameter in func.parameters
+        if isinstance(parameter.argument, Argument) and trait(parameter.argument.type)
+    ]
 
 
 def _call(func: ViewFunc) -> str:
-    names = ["input_base", *[one.name for one in func.parameters]]
+    names = ["input_base", *[parameter.name for parameter in func.parameters]]
     call = f"at::_ops::{func.function.name.unambiguous}::call({', '.join(names)})"
     return f"{call}[{func.view_index}]" if func.view_index else call
 
@@ -210,9 +214,11 @@ std::unique_ptr<ViewFunc> {name}::clone_and_set(
 def _views(job: Job) -> list[NativeFunction]:
     """The views that have a generated kernel, in-place forms left out."""
     return [
-        one.function
-        for one in differentiable_functions(job)
-        if view_base(one.function) is not None and not changes_arguments(one.function) and has_kernel(one)
+        function.function
+        for function in differentiable_functions(job)
+        if view_base(function.function) is not None
+        and not changes_arguments(function.function)
+        and has_kernel(function)
     ]
 
 

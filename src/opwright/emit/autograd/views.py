@@ -60,12 +60,12 @@ def changes_arguments(function: NativeFunction) -> bool:
     return function.kind in (SchemaKind.inplace, SchemaKind.out)
 
 
-def has_kernel(one: DifferentiableFunction) -> bool:
+def has_kernel(function: DifferentiableFunction) -> bool:
     """Whether the function has a generated kernel: where it needs a derivative or has one.
 
     All others are made of functions that have one.
     """
-    return (one.function.needs_derivative or one.has_derivatives) and not is_hand_written(one.function)
+    return (function.function.needs_derivative or function.has_derivatives) and not is_hand_written(function.function)
 
 
 def gives_list(function: NativeFunction) -> bool:
@@ -81,9 +81,9 @@ def class_name(function: NativeFunction) -> str:
     return private + "".join([part.title() for part in name.split("_")])
 
 
-def is_differentiable_view(one: DifferentiableFunction) -> bool:
+def is_differentiable_view(differentiable_function: DifferentiableFunction) -> bool:
     """Whether the result of a view carries gradients; raises Fault where there are several that do."""
-    function, info = one.function, one.infos.get(DEFAULT_KEY)
+    function, info = differentiable_function.function, differentiable_function.infos.get(DEFAULT_KEY)
     returns = function.schema.returns
     if info is not None and info.output_differentiability is not None:
         count = sum(info.output_differentiability)

@@ -75,13 +75,13 @@ def indented(text: str, indent: str = INDENT) -> str:
     return deeper.replace(f"{indent}\n", "\n") if "\n\n" in text else deeper
 
 
-def call_text(one: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
+def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
     """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
-    call = indented(_call(one, parameters))
-    if public.name(one.function.schema) in UNCHECKED:
+    call = indented(_call(wrapper, parameters))
+    if public.name(wrapper.function.schema) in UNCHECKED:
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
-    results = _result_checks(one.function, context)
+    results = _result_checks(wrapper.function, context)
     if not before:
         return call
     if results:
@@ -105,8 +105,8 @@ def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[str, str]
     return indented(before), indented(after)
 
 
-def _call(one: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
-    function = one.function
+def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
+    function = wrapper.function
     schema = function.schema
     writes = changes_arguments(function)
     # Kernels for views and writes follow for their own key, so that is not to be passed over.
@@ -118,11 +118,11 @@ def _call(one: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
         return f"{{\n  at::{scope} guard;\n  {call};\n}}"
     moved = "std::move(_tmp)" if any(result.type.is_tensor_like for result in schema.returns) else "_tmp"
     assigned = f"{declared_results(function)} = {moved};"
-    if one.forward is not Forward.DECOMPOSED:
+    if wrapper.forward is not Forward.DECOMPOSED:
         return f"auto _tmp = ([&]() {{\n  at::{scope} guard;\n  return {call};\n}})();\n{assigned}"
     return f"""\
 auto _tmp = ([&]() {{
-  if ({any_tangent(one)}) {{
+  if ({any_tangent(wrapper)}) {{
     static c10::OperatorName full_name("aten::{public.name(schema)}", "{function.name.overload}");
     static ::std::optional<c10::OperatorHandle> opt_op = c10::Dispatcher::singleton().findSchema(full_name);
     return impl::{_decomposed(function)};
@@ -143,10 +143,10 @@ def _decomposed(function: NativeFunction) -> str:
     return f'run_jit_decomposition_with_args_for_jvp<{returned}>("{name}", *opt_op, ks, {names})'
 
 
-def _remembered(one: Unpacked, reserves: bool) -> tuple[str, str]:
+def _remembered(unpacked: Unpacked, reserves: bool) -> tuple[str, str]:
     """The statements that take down the storage and the implementation of a parameter."""
-    name = one.name
-    if one.kind == "tensor":
+    name = unpacked.name
+    if unpacked.kind == "tensor":
         return (
             f"auto {name}_storage_saved =\n"
             f"  {name}.has_storage() ? ::std::optional<Storage>({name}.storage()) : ::std::nullopt;",
@@ -162,7 +162,7 @@ def _remembered(one: Unpacked, reserves: bool) -> tuple[str, str]:
         f"std::vector<c10::intrusive_ptr<TensorImpl>> {name}_impl_saved({name}.size());\n"
         f"for (size_t i=0; i<{name}.size(); i++)"
     )
-    if one.kind == "list":
+    if unpacked.kind == "list":
         item, has, storage = "const Tensor& tensor", "tensor.has_storage()", "tensor.storage()"
         impls = f"{impls}\n  if ({name}[i].defined()) {name}_impl_saved[i] = {name}[i].getIntrusivePtr();"
     else:
@@ -189,10 +189,10 @@ def _same_storage(name: str, other: str) -> str:
     )
 
 
-def _compared(one: Unpacked) -> tuple[str, str]:
+def _compared(unpacked: Unpacked) -> tuple[str, str]:
     """The statements that compare a parameter with what was taken down of it."""
-    name = one.name
-    if one.kind == "tensor":
+    name = unpacked.name
+    if unpacked.kind == "tensor":
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({name})"
         return (
             _same_storage(name, name),
@@ -202,7 +202,7 @@ def _compared(one: Unpacked) -> tuple[str, str]:
     loop = f"for (size_t i=0; i<{name}.size() && !at::impl::dispatch_mode_enabled(); i++) {{\n"
     no_dispatch = f"!at::impl::tensorlist_has_dispatch({name})"
     alias = f"TORCH_INTERNAL_ASSERT({name}_storage_saved[i].value().is_alias_of("
-    if one.kind == "list":
+    if unpacked.kind == "list":
         storage = f"{alias}{name}[i].storage()));"
         impl = f" && {no_dispatch})\n    TORCH_INTERNAL_ASSERT({name}_impl_saved[i] == {name}[i].getIntrusivePtr());"
     else:
@@ -224,19 +224,19 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
     expected = "{0}.use_count() == expected_fresh_use_count({0})"
     if not context.rules.tensor_use_count_asked_of_tensor:
         expected = "{0}.use_count() <= 1"
-    found: list[str] = []
+    checks: list[str] = []
     for result_name, result in zip(public.return_names(function), function.schema.returns, strict=True):
         if types.return_type(result, function.style).value is not cpp.TENSOR:
             continue
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({result_name})"
         if base is not None:
-            found.append(_same_storage(f"{base}_", result_name))
+            checks.append(_same_storage(f"{base}_", result_name))
         elif name not in SHARED_STORAGES:
-            found.append(
+            checks.append(
                 f"if ({result_name}.has_storage() && {no_dispatch}) {{\n"
                 f'  TORCH_INTERNAL_ASSERT({result_name}.storage().use_count() == 1, "function: {name}");\n}}'
             )
         if name not in SHARED_RESULTS:
             count = expected.format(result_name)
-            found.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
-    return found
+            checks.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
+    return checks

@@ -32,44 +32,44 @@ def _has_tangent(variable: str, is_list: bool) -> str:
     return f"isFwGradDefinedTensorList({variable})" if is_list else f"isFwGradDefined({variable})"
 
 
-def any_tangent(one: Wrapper) -> str:
+def any_tangent(wrapper: Wrapper) -> str:
     """The condition that any input, an out included, has a tangent."""
-    arguments = one.function.arguments
+    arguments = wrapper.function.arguments
     checks = [
         _has_tangent(argument.name, argument.type.list_like is not None)
         for argument in arguments.positional + arguments.pre_options + arguments.post_options + arguments.out
-        if is_differentiable(argument.name, argument.type, one.info)
+        if is_differentiable(argument.name, argument.type, wrapper.info)
     ]
     return f"({' || '.join(checks)})"
 
 
-def refusal(one: Wrapper) -> str:
+def refusal(wrapper: Wrapper) -> str:
     """The statement that refuses inputs with tangents."""
-    reason = "because it is an out= function" if one.function.kind is SchemaKind.out else _NOT_YET
+    reason = "because it is an out= function" if wrapper.function.kind is SchemaKind.out else _NOT_YET
     return (
-        f"TORCH_CHECK_NOT_IMPLEMENTED(!({any_tangent(one)}), "
-        f'"Trying to use forward AD with {public.name(one.function.schema)} that does not support it {reason}");'
+        f"TORCH_CHECK_NOT_IMPLEMENTED(!({any_tangent(wrapper)}), "
+        f'"Trying to use forward AD with {public.name(wrapper.function.schema)} that does not support it {reason}");'
     )
 
 
-def flag_statements(one: Wrapper) -> list[str]:
+def flag_statements(wrapper: Wrapper) -> list[str]:
     """The statements that find out for each formula whether any tangent comes in."""
-    if one.over_lists:
-        return [text for derivative in one.forward_derivatives for text in _flags_of_items(one, derivative)]
+    if wrapper.over_lists:
+        return [text for derivative in wrapper.forward_derivatives for text in _flags_of_items(wrapper, derivative)]
     lines: list[str] = []
-    for derivative in one.forward_derivatives:
-        check_tangents(one, derivative)
-        checks = [_has_tangent(inp.name, inp.is_list) for inp in one.inputs if inp.name in derivative.tangents]
+    for derivative in wrapper.forward_derivatives:
+        check_tangents(wrapper, derivative)
+        checks = [_has_tangent(inp.name, inp.is_list) for inp in wrapper.inputs if inp.name in derivative.tangents]
         condition = f"({' || '.join(checks)})" if derivative.tangents else "true"
-        if one.condition:
-            condition = f"({one.condition}) && {condition}"
+        if wrapper.condition:
+            condition = f"({wrapper.condition}) && {condition}"
         lines.append(f"[[maybe_unused]] auto {_flag(derivative)} = {condition};")
     return lines
 
 
-def _flags_of_items(one: Wrapper, derivative: ForwardDerivative) -> list[str]:
+def _flags_of_items(wrapper: Wrapper, derivative: ForwardDerivative) -> list[str]:
     """The same for functions over lists, with a flag for each item."""
-    used = [inp for inp in one.inputs if inp.name in derivative.tangents]
+    used = [inp for inp in wrapper.inputs if inp.name in derivative.tangents]
     lines = [
         "TORCH_CHECK(\n"
         f"    self.size() == {inp.variable}.size(),\n"
@@ -91,12 +91,12 @@ def _flags_of_items(one: Wrapper, derivative: ForwardDerivative) -> list[str]:
     ]
 
 
-def original_statements(one: Wrapper) -> list[str]:
+def original_statements(wrapper: Wrapper) -> list[str]:
     """The statements that keep what an in-place function overwrites, where a formula reads it."""
-    if not one.inplace:
+    if not wrapper.inplace:
         return []
-    flags = [_flag(derivative) for derivative in one.forward_derivatives if derivative.needs_original_self]
-    if one.loops:
+    flags = [_flag(derivative) for derivative in wrapper.forward_derivatives if derivative.needs_original_self]
+    if wrapper.loops:
         lines = [f"std::vector<{_OPTIONAL_TENSOR}> original_selfs(self.size());"]
         if flags:
             lines += [
@@ -123,13 +123,13 @@ def _tangent(name: str, item: str, zeros: str) -> list[str]:
     ]
 
 
-def _unpacked(one: Wrapper, derivative: ForwardDerivative, context: FragmentContext) -> list[str]:
+def _unpacked(wrapper: Wrapper, derivative: ForwardDerivative, context: FragmentContext) -> list[str]:
     """The statements that take the tangents and values that a formula reads."""
     lines: list[str] = []
     zeros = ""
-    for inp in one.inputs:
+    for inp in wrapper.inputs:
         # The tangent of what is written in place is written too, so it has to be a tensor of its own.
-        is_written = one.inplace and inp.name == "self"
+        is_written = wrapper.inplace and inp.name == "self"
         zeros = "zeros_symint" if is_written else "_efficientzerotensor_symint"
         if inp.name in derivative.tangents:
             lines += _tangent(inp.name, inp.item, zeros)
@@ -138,26 +138,26 @@ def _unpacked(one: Wrapper, derivative: ForwardDerivative, context: FragmentCont
         if inp.name in derivative.primals:
             lines.append(f"auto {inp.name}_p = toNonOptPrimal({inp.item});")
     if derivative.needs_original_self:
-        original = "original_selfs[i]" if one.loops else "original_self"
+        original = "original_selfs[i]" if wrapper.loops else "original_self"
         lines += _tangent("original_self", original, zeros)
         lines.append(f"auto original_self_p = toNonOptPrimal({original});")
-    elif one.inplace and derivative.from_functional:
+    elif wrapper.inplace and derivative.from_functional:
         lines.append("self_t = GradMode::is_enabled() ? self_t.clone() : self_t;")
     return lines
 
 
-def tangent_statements(one: Wrapper, context: FragmentContext) -> list[str]:
+def tangent_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that work out the tangents of the results, then those that set them."""
     computed: list[str] = []
     setters: list[str] = []
-    for derivative in one.forward_derivatives:
-        results = ("self",) if one.inplace else derivative.var_names
-        unpacked = _unpacked(one, derivative, context)
-        if one.over_lists:
-            computed.append(_computed_items(one, derivative, results[0], unpacked))
-            setters.append(_set_items(results[0], one.inplace))
+    for derivative in wrapper.forward_derivatives:
+        results = ("self",) if wrapper.inplace else derivative.var_names
+        unpacked = _unpacked(wrapper, derivative, context)
+        if wrapper.over_lists:
+            computed.append(_computed_items(wrapper, derivative, results[0], unpacked))
+            setters.append(_set_items(results[0], wrapper.inplace))
             continue
-        type, more, made = _setters(derivative, results, one.inplace)
+        type, more, made = _setters(derivative, results, wrapper.inplace)
         setters += made
         variable = f"{'_'.join(results)}_new_fw_grad_opt"
         lines = "\n".join([f"    {line}" for line in unpacked])
@@ -223,24 +223,24 @@ def _set_items(name: str, inplace: bool) -> str:
     )
 
 
-def _computed_items(one: Wrapper, derivative: ForwardDerivative, result: str, unpacked: list[str]) -> str:
+def _computed_items(wrapper: Wrapper, derivative: ForwardDerivative, result: str, unpacked: list[str]) -> str:
     """The loop that works out the tangent of each item."""
     values = f"{result}_new_fw_grad_opts"
-    flags = " || ".join([f"{_flag(each)}[i]" for each in one.forward_derivatives])
+    flags = " || ".join([f"{_flag(each)}[i]" for each in wrapper.forward_derivatives])
     lines = "\n".join([f"      {line}" for line in unpacked])
     return (
         f"std::vector<{_OPTIONAL_TENSOR}> {values}(self.size(), ::std::nullopt);\n"
         f"for (const auto& i : c10::irange({values}.size())) {{\n"
         f"  if ({flags}) {{\n{lines}\n"
-        f"      {values}[i] = {_formula_of_item(one, derivative)};\n  }}\n}}"
+        f"      {values}[i] = {_formula_of_item(wrapper, derivative)};\n  }}\n}}"
     )
 
 
-def _formula_of_item(one: Wrapper, derivative: ForwardDerivative) -> str:
+def _formula_of_item(wrapper: Wrapper, derivative: ForwardDerivative) -> str:
     formula = derivative.formula
-    if not one.inplace:
+    if not wrapper.inplace:
         return formula if "result[i]" in formula else formula.replace("result", "result[i]")
-    for name, argument in one.repeated.items():
+    for name, argument in wrapper.repeated.items():
         if not argument.type.is_tensor_like:
             item = f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
             formula = formula.replace(name, item)

@@ -35,27 +35,27 @@ class Assignment(NamedTuple):
     before: str
 
 
-def input_statements(one: Wrapper) -> list[str]:
+def input_statements(wrapper: Wrapper) -> list[str]:
     """The statements that save inputs."""
-    if one.info is None or not one.info.has_derivatives:
+    if wrapper.info is None or not wrapper.info.has_derivatives:
         return []
-    return _statements(one, one.info.saved_inputs, is_output=False)
+    return _statements(wrapper, wrapper.info.saved_inputs, is_output=False)
 
 
-def output_statements(one: Wrapper) -> list[str]:
+def output_statements(wrapper: Wrapper) -> list[str]:
     """The statements that save outputs."""
-    if one.info is None or not one.info.has_derivatives:
+    if wrapper.info is None or not wrapper.info.has_derivatives:
         return []
-    return _statements(one, one.info.saved_outputs, is_output=True)
+    return _statements(wrapper, wrapper.info.saved_outputs, is_output=True)
 
 
-def _statements(one: Wrapper, attributes: Sequence[SavedAttribute], *, is_output: bool) -> list[str]:
+def _statements(wrapper: Wrapper, attributes: Sequence[SavedAttribute], *, is_output: bool) -> list[str]:
     lines: list[str] = []
     for saved in sorted(attributes, key=lambda saved: saved.name):
-        assert one.info is not None, "what has no info saves nothing"
-        type = saved_type(saved, one.info)
-        field, value, before = _assignment(one, saved, type, is_output)
-        guard = "" if is_output else _guard(one, saved, type)
+        assert wrapper.info is not None, "what has no info saves nothing"
+        type = saved_type(saved, wrapper.info)
+        field, value, before = _assignment(wrapper, saved, type, is_output)
+        guard = "" if is_output else _guard(wrapper, saved, type)
         statements = [f"{before};"] if before else []
         statements.append(f"grad_fn->{field} = {value};")
         if guard:
@@ -65,16 +65,16 @@ def _statements(one: Wrapper, attributes: Sequence[SavedAttribute], *, is_output
     return lines
 
 
-def _assignment(one: Wrapper, saved: SavedAttribute, type: CType, is_output: bool) -> Assignment:
+def _assignment(wrapper: Wrapper, saved: SavedAttribute, type: CType, is_output: bool) -> Assignment:
     name = saved.name
-    item = _item_of(one, name)
+    item = _item_of(wrapper, name)
     value = saved.expression
     if item is not None:
         value = value.replace(name.partition(_SCALAR_TYPE)[0], item)
     if type in _TENSORS or (is_output and type is cpp.SCALAR):
-        return _variable(one, name, item, is_output)
+        return _variable(wrapper, name, item, is_output)
     if type in _LISTS:
-        of_results = "true" if one.over_lists and is_output else "false"
+        of_results = "true" if wrapper.over_lists and is_output else "false"
         return Assignment(f"{name}_", f"make_saved_variable_list({name}, {of_results})", "")
     if type in _COPIED:
         return Assignment(name, f"{value}.vec()", "")
@@ -86,36 +86,36 @@ def _assignment(one: Wrapper, saved: SavedAttribute, type: CType, is_output: boo
     return Assignment(name, value, "")
 
 
-def _variable(one: Wrapper, name: str, item: str | None, is_output: bool) -> Assignment:
+def _variable(wrapper: Wrapper, name: str, item: str | None, is_output: bool) -> Assignment:
     """A `SavedVariable`; of what an in-place function overwrites a copy is made first."""
     flag = "true" if is_output else "false"
-    if one.inplace and is_output:
-        self = "self[i]" if one.loops else "self"
+    if wrapper.inplace and is_output:
+        self = "self[i]" if wrapper.loops else "self"
         return Assignment(f"{name}_", f"SavedVariable({self}, {flag}, {self}.is_view())", "")
-    if one.inplace and name == "self":
-        original, self = ("original_selfs[i]", "self[i]") if one.loops else ("original_self", "self")
+    if wrapper.inplace and name == "self":
+        original, self = ("original_selfs[i]", "self[i]") if wrapper.loops else ("original_self", "self")
         before = f"if (!{original}.has_value()) {original} = {self}.clone()"
         return Assignment(f"{name}_", f"SavedVariable({original}.value(), {flag})", before)
     return Assignment(f"{name}_", f"SavedVariable({name if item is None else item}, {flag})", "")
 
 
-def _item_of(one: Wrapper, name: str) -> str | None:
+def _item_of(wrapper: Wrapper, name: str) -> str | None:
     """The item that an attribute is saved of, where the wrapper loops over lists."""
-    argument = one.repeated.get(name.partition(_SCALAR_TYPE)[0])
+    argument = wrapper.repeated.get(name.partition(_SCALAR_TYPE)[0])
     if argument is None:
         return None
     return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
 
 
-def _guard(one: Wrapper, saved: SavedAttribute, type: CType) -> str:
+def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
     """The condition under which a tensor is needed: that the one gradient which reads it is wanted; else empty."""
-    info = one.info
-    if info is None or type is not cpp.TENSOR or saved.kind is not SavedKind.VALUE or len(one.differentiated) <= 1:
+    info = wrapper.info
+    if info is None or type is not cpp.TENSOR or saved.kind is not SavedKind.VALUE or len(wrapper.differentiated) <= 1:
         return ""
     if "backward" in info.name:
         # The formulas of double backward read more than they say.
         return ""
-    if not one.loops and any(argument.is_list for argument in one.differentiated):
+    if not wrapper.loops and any(argument.is_list for argument in wrapper.differentiated):
         return ""
     used = [derivative for derivative in info.derivatives if saved in derivative.saved_inputs]
     if len(used) != 1:
@@ -123,7 +123,7 @@ def _guard(one: Wrapper, saved: SavedAttribute, type: CType) -> str:
     names = used[0].var_names
     if len(names) != 1:
         return _stated_condition(saved.name, used[0].formula)
-    edge = next(number for number, argument in enumerate(one.differentiated) if argument.name == names[0])
+    edge = next(number for number, argument in enumerate(wrapper.differentiated) if argument.name == names[0])
     return f"grad_fn->should_compute_output({edge})"
 
 

@@ -146,10 +146,10 @@ class Wrapper(NamedTuple):
         return (self.info.output_condition if self.info is not None else None) or ""
 
 
-def wrapper(one: DifferentiableFunction, key: str) -> Wrapper:
+def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrapper:
     """The decisions for a function under a dispatch key. Raises Fault where its derivatives do not fit it."""
-    function = one.function
-    info = one.infos.get(key)
+    function = differentiable_function.function
+    info = differentiable_function.infos.get(key)
     inplace = function.kind is SchemaKind.inplace
     over_lists = function.root_name.startswith(FOREACH)
     repeated = _repeated(function, info) if inplace and over_lists else {}
@@ -158,7 +158,7 @@ def wrapper(one: DifferentiableFunction, key: str) -> Wrapper:
     public_name = cpp.name(function.schema)
     undifferentiated = function.root_name in NEVER_DIFFERENTIATED or public_name in NEVER_DIFFERENTIATED
     records = bool(inputs) and not undifferentiated and (bool(outputs) or (inplace and over_lists))
-    forward_derivatives = one.forward.get(key, ())
+    forward_derivatives = differentiable_function.forward.get(key, ())
     if info is not None:
         _check_fit(function, info, records, forward_derivatives, outputs, repeated)
     return Wrapper(
@@ -194,8 +194,8 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
             message = f"`output_differentiability` of `{info.name}` does not fit `{function.name}`, which takes it over"
             raise Fault.at(OUTPUTS_DIFFER, message, _place(info, function))
         return tuple([output for output, is_said in zip(outputs, said, strict=True) if is_said])
-    found = [output for output in outputs if is_differentiable(output.name, output.result.type, info)]
-    return tuple(found[:1] if info is not None and info.uses_single_grad else found)
+    differentiable_outputs = [output for output in outputs if is_differentiable(output.name, output.result.type, info)]
+    return tuple(differentiable_outputs[:1] if info is not None and info.uses_single_grad else differentiable_outputs)
 
 
 def _repeated(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
@@ -221,7 +221,9 @@ def _inputs(
     if repeated and info is not None:
         pairs = list(zip(arguments.non_out, info.function.arguments.non_out, strict=False))
     else:
-        pairs = [(one, one) for one in arguments.positional + arguments.pre_options + arguments.post_options]
+        pairs = [
+            (argument, argument) for argument in arguments.positional + arguments.pre_options + arguments.post_options
+        ]
     return tuple(
         [
             Input(
@@ -240,14 +242,14 @@ def _inputs(
 def _differentiated(inputs: tuple[Input, ...], info: DifferentiabilityInfo | None) -> tuple[Input, ...]:
     if info is None or not info.has_derivatives:
         return inputs
-    names = {name for one in info.derivatives for name in one.var_names}
-    found = tuple([one for one in inputs if one.name in names])
-    if len(found) != len(names):
-        missing = min(names - {one.name for one in found})
-        place = next(one.place for one in info.derivatives if missing in one.var_names)
+    names = {name for derivative in info.derivatives for name in derivative.var_names}
+    differentiated = tuple([argument for argument in inputs if argument.name in names])
+    if len(differentiated) != len(names):
+        missing = min(names - {argument.name for argument in differentiated})
+        place = next(derivative.place for derivative in info.derivatives if missing in derivative.var_names)
         message = f"`{missing}` of `{info.name}` has a formula, but is no tensor that carries gradients"
         raise Fault.at(UNDIFFERENTIABLE_ARGUMENT, message, place)
-    return found
+    return differentiated
 
 
 def _forward(function: NativeFunction, records: bool, derivatives: Sequence[ForwardDerivative]) -> Forward:
@@ -273,19 +275,21 @@ def _check_fit(
     place = _place(info, function)
     if info.has_derivatives and not records and function.schema.returns:
         raise Fault.at(FORMULA_IGNORED, f"the derivatives of `{function.name}` would be ignored", place)
-    named = sum([len(one.var_names) for one in forward_derivatives])
+    named = sum([len(derivative.var_names) for derivative in forward_derivatives])
     if records and forward_derivatives and not repeated and named != len(outputs):
         message = f"`{function.name}` has {len(outputs)} differentiable outputs, but forward formulas for {named}"
         raise Fault.at(TANGENTS_DIFFER, message, forward_derivatives[0].place)
 
 
-def check_tangents(one: Wrapper, derivative: ForwardDerivative) -> None:
+def check_tangents(wrapper: Wrapper, derivative: ForwardDerivative) -> None:
     """Raises Fault for a forward formula without tangents, save for a function of a single list, which looks itself."""
-    if not derivative.tangents and not (len(one.inputs) == 1 and one.inputs[0].is_list):
-        message = f"the forward formula of `{one.function.name}` uses no tangent of an input"
+    if not derivative.tangents and not (len(wrapper.inputs) == 1 and wrapper.inputs[0].is_list):
+        message = f"the forward formula of `{wrapper.function.name}` uses no tangent of an input"
         raise Fault.at(NO_TANGENTS, message, derivative.place)
 
 
 def _place(info: DifferentiabilityInfo, function: NativeFunction) -> Span:
-    formulas = [one.place for one in info.derivatives] + [one.place for one in info.forward_derivatives]
+    formulas = [derivative.place for derivative in info.derivatives] + [
+        derivative.place for derivative in info.forward_derivatives
+    ]
     return formulas[0] if formulas else function.entry

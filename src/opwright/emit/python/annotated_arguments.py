@@ -29,18 +29,18 @@ _POSITIONAL_ONLY: Final = frozenset(("diagonal", "round", "round_", "scatter_"))
 
 
 @cache
-def _described(one: Argument, is_keyword: bool) -> str:
+def _described(argument: Argument, is_keyword: bool) -> str:
     """An argument as the dictionary that the file has for it."""
-    listed = one.type.list_like
+    listed = argument.type.list_like
     size = ""
     if listed is not None and listed.size and listed.elem.text != "bool":
         size = f", 'size': {listed.size}"
-    spelled = type_name(one.type, sized=False)
-    return f"{{'is_kwarg_only': '{is_keyword}', 'name': '{one.name}', 'simple_type': '{spelled}'{size}}}"
+    spelled = type_name(argument.type, sized=False)
+    return f"{{'is_kwarg_only': '{is_keyword}', 'name': '{argument.name}', 'simple_type': '{spelled}'{size}}}"
 
 
 def _required(arguments: Sequence[Argument], is_keyword: bool) -> list[str]:
-    return [_described(one, is_keyword) for one in arguments if one.default is None]
+    return [_described(argument, is_keyword) for argument in arguments if argument.default is None]
 
 
 def entry(function: NativeFunction) -> str:

@@ -32,7 +32,7 @@ def module_declarations(job: Job, module: PythonModule) -> Mapping[str, list[str
     pairs: list[Pair] = []
     for binding in bindings(job, module):
         # Methods are declared without their deprecated signatures, functions with them.
-        pairs += [one for one in binding.pairs if module is not TENSOR_METHODS or not one.signature.deprecated]
+        pairs += [pair for pair in binding.pairs if module is not TENSOR_METHODS or not pair.signature.deprecated]
     made: dict[str, list[str]] = {}
     for pair in ordered(pairs):
         made.setdefault(pair.signature.name, []).extend(pair_declarations(pair))

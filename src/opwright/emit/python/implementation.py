@@ -103,8 +103,8 @@ def _torch_function_check(binding: Binding, rules: Rules) -> str:
 def _parsing(binding: Binding) -> str:
     """The statements that parse the arguments."""
     overloads = binding.overloads
-    traceable = "true" if all(is_traced(one.function) for one in overloads) else "false"
-    most = max([len(one.signature.parameters) for one in overloads])
+    traceable = "true" if all(is_traced(overload.function) for overload in overloads) else "false"
+    most = max([len(overload.signature.parameters) for overload in overloads])
     signatures = "".join([f"    {string_literal(pair.signature.text)},\n" for pair in binding.pairs])
     return f"""  static PythonArgParser parser({{
 {signatures}  }}, /*traceable=*/{traceable});
@@ -116,9 +116,9 @@ def _parsing(binding: Binding) -> str:
 
 def implementation(binding: Binding, rules: Rules) -> str:
     """The C++ function of a binding."""
-    types = structs([one.function for one in binding.overloads])
+    types = structs([overload.function for overload in binding.overloads])
     opening = "".join(
-        [f"  static PyTypeObject* {one.variable} = generated::{one.getter}();\n" for one in types.values()]
+        [f"  static PyTypeObject* {type.variable} = generated::{type.getter}();\n" for type in types.values()]
     )
     if binding.is_method:
         opening += "  const Tensor& self = THPVariable_Unpack(self_);\n"

@@ -33,9 +33,9 @@ REFUSALS: Final = (Repeated, OutAlone, NoTensorOptions, NoPythonType, NoFieldNam
 def check_overload(overload: Overload) -> None:
     """Raises one of the refusals where Python cannot pass an argument, get the result, or give tensor options."""
     signature, function = overload
-    for one in signature.inputs + signature.keywords:
-        one.check_readable()
-        if one.name == "requires_grad":
+    for parameter in signature.inputs + signature.keywords:
+        parameter.check_readable()
+        if parameter.name == "requires_grad":
             raise ReservedName
     field_names(function)
     type = result_type(function)
@@ -87,7 +87,7 @@ def _repeated(refusal: Repeated) -> Fault:
 
 def _out_alone(refusal: OutAlone) -> Fault:
     out = refusal.out
-    notes = [f"{_name(one)} differs: {difference(out, one)}" for one in refusal.candidates]
+    notes = [f"{_name(candidate)} differs: {difference(out, candidate)}" for candidate in refusal.candidates]
     message = f"{_name(out)} has no counterpart without `out`"
     if not notes:
         notes = [f"no overload of `{out.function.name.name}` is without `out`"]
@@ -97,9 +97,9 @@ def _out_alone(refusal: OutAlone) -> Fault:
 def difference(overload: Overload, other: Overload) -> str:
     """In what the parameters of two overloads differ first, in words."""
     own, others = overload.signature.without_out, other.signature.without_out
-    for one, against in zip(own, others, strict=False):
-        if one.method_text != against.method_text:
-            return f"it has `{against.method_text}` in place of `{one.method_text}`"
+    for parameter, against in zip(own, others, strict=False):
+        if parameter.method_text != against.method_text:
+            return f"it has `{against.method_text}` in place of `{parameter.method_text}`"
     if len(others) > len(own):
         return f"it has `{others[len(own)].method_text}` besides"
     if len(own) > len(others):

@@ -20,8 +20,8 @@ def _structs(job: Job) -> list[list[Struct]]:
     for function in bound_functions(job):
         if len(function.schema.returns) > 1:
             groups.setdefault(function.name.name, []).append(function)
-    found = [list(structs(group).values()) for _, group in sorted(groups.items())]
-    return [one for one in found if one]
+    struct_groups = [list(structs(group).values()) for _, group in sorted(groups.items())]
+    return [group for group in struct_groups if group]
 
 
 def definition(struct: Struct) -> str:
@@ -51,15 +51,17 @@ def registration(struct: Struct) -> str:
 
 def _header(job: Job) -> Slots:
     return {
-        "py_return_types_declarations": [f"PyTypeObject* {one.getter}();" for group in _structs(job) for one in group]
+        "py_return_types_declarations": [
+            f"PyTypeObject* {struct.getter}();" for group in _structs(job) for struct in group
+        ]
     }
 
 
 def _source(job: Job) -> Slots:
-    found = _structs(job)
+    groups = _structs(job)
     return {
-        "py_return_types": ["\n".join(map(definition, group)) for group in found],
-        "py_return_types_registrations": [registration(one) for group in found for one in group],
+        "py_return_types": ["\n".join(map(definition, group)) for group in groups],
+        "py_return_types_registrations": [registration(struct) for group in groups for struct in group],
     }
 
 

@@ -39,11 +39,11 @@ class Struct(NamedTuple):
 
 def structs(functions: Iterable[NativeFunction]) -> dict[str, Struct]:
     """The types of the overloads of one Python function, by their keys."""
-    found: dict[str, Struct] = {}
+    by_field: dict[str, Struct] = {}
     for function in functions:
         fields = field_names(function)
         if fields:
             key = struct_key(function)
-            if key not in found:
-                found[key] = Struct(key, cpp.name(function.schema), fields, len(found))
-    return found
+            if key not in by_field:
+                by_field[key] = Struct(key, cpp.name(function.schema), fields, len(by_field))
+    return by_field

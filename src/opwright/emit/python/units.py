@@ -39,9 +39,11 @@ class Binding(Said):
     def said(self) -> tuple[object, ...]:
         """The module and the functions, from which the signatures follow, and the deprecated signatures."""
         deprecated = [
-            f"{one.signature.schema} as {one.signature.passed}" for one in self.overloads if one.signature.deprecated
+            f"{overload.signature.schema} as {overload.signature.passed}"
+            for overload in self.overloads
+            if overload.signature.deprecated
         ]
-        return (self.module.name, *[one.function for one in self.overloads], *deprecated)
+        return (self.module.name, *[overload.function for overload in self.overloads], *deprecated)
 
     @property
     def is_method(self) -> bool:
@@ -80,11 +82,11 @@ def _modules(function: NativeFunction) -> list[PythonModule]:
 @per_job
 def _functions_by_module(job: Job) -> dict[PythonModule, list[NativeFunction]]:
     """The overloads of each module."""
-    found: dict[PythonModule, list[NativeFunction]] = {module: [] for module in MODULES}
+    functions: dict[PythonModule, list[NativeFunction]] = {module: [] for module in MODULES}
     for function in bound_functions(job):
         for module in _modules(function):
-            found[module].append(function)
-    return found
+            functions[module].append(function)
+    return functions
 
 
 class _Collector:
@@ -108,21 +110,25 @@ class _Collector:
         else:
             self._groups.setdefault(name, []).append(overload)
 
-    def add_deprecated(self, one: DeprecatedSignature) -> None:
+    def add_deprecated(self, deprecated_signature: DeprecatedSignature) -> None:
         """Adds a deprecated signature if its function has a binding in the module."""
-        name = one.function.name.name
+        name = deprecated_signature.function.name.name
         group = self._groups.get(name)
-        if group is None or self._module not in _modules(one.function):
+        if group is None or self._module not in _modules(deprecated_signature.function):
             return
-        category = one.function.category_override
+        category = deprecated_signature.function.category_override
         try:
             signature = python_signature(
-                one.schema, category=category, method=self._method, passed=one.passed, place=one.place
+                deprecated_signature.schema,
+                category=category,
+                method=self._method,
+                passed=deprecated_signature.passed,
+                place=deprecated_signature.place,
             )
-            overload = Overload(signature, one.function)
+            overload = Overload(signature, deprecated_signature.function)
             check_overload(overload)
         except REFUSALS as refusal:
-            self._refuse(name, refused(one.function, refusal, one.place))
+            self._refuse(name, refused(deprecated_signature.function, refusal, deprecated_signature.place))
         else:
             group.append(overload)
 
@@ -158,8 +164,8 @@ def _bindings(job: Job, module: PythonModule) -> list[Binding]:
     collector = _Collector(module)
     for function in _functions_by_module(job)[module]:
         collector.add(function)
-    for one in job.deprecated:
-        collector.add_deprecated(one)
+    for signature in job.deprecated:
+        collector.add_deprecated(signature)
     return collector.bindings()
 
 
@@ -177,8 +183,8 @@ def check_bindings(job: Job, sink: Diagnostics) -> None:
     for module in MODULES:
         try:
             bindings(job, module)
-        except FaultsFound as found:
-            sink.take(found)
+        except FaultsFound as faults:
+            sink.take(faults)
 
 
 def bindings(job: Job, module: PythonModule) -> list[Binding]:
@@ -192,6 +198,6 @@ def bindings(job: Job, module: PythonModule) -> list[Binding]:
     return known[module]
 
 
-def by_name(found: Iterable[Binding]) -> Sequence[Binding]:
+def by_name(bindings: Iterable[Binding]) -> Sequence[Binding]:
     """The bindings sorted by their names."""
-    return sorted(found, key=lambda one: one.name.name)
+    return sorted(bindings, key=lambda binding: binding.name.name)

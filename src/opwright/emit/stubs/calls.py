@@ -23,7 +23,7 @@ def call(function: NativeFunction, receiver: str = "") -> str:
     """
     arguments = function.arguments
     numbers = function.root_name in NUMBERS_AS_TENSORS
-    shown = [parameter(one, numbers) for one in arguments.positional]
+    shown = [parameter(argument, numbers) for argument in arguments.positional]
     closed = _unnameable(arguments.positional)
     if closed:
         # A word that Python keeps for itself cannot be named in a call, and so nothing that stands before it can.
@@ -32,26 +32,26 @@ def call(function: NativeFunction, receiver: str = "") -> str:
         shown[:0] = [receiver] if closed else [receiver, "/"]
     rest = arguments.keyword_only + arguments.out
     if rest:
-        shown += ["*", *[parameter(one, numbers) for one in rest]]
+        shown += ["*", *[parameter(argument, numbers) for argument in rest]]
     return f"({', '.join(shown)}) -> {return_type(function.schema.returns)}"
 
 
 def _unnameable(positional: tuple[Argument, ...]) -> int:
     """How many parameters there are up to and with the last whose name is a keyword of Python."""
-    return max([index for index, one in enumerate(positional, 1) if one.name in _KEYWORDS], default=0)
+    return max([index for index, argument in enumerate(positional, 1) if argument.name in _KEYWORDS], default=0)
 
 
 def parameter(argument: Argument, numbers: bool) -> str:
     """One parameter with its type and default; with `numbers`, one that takes a number in place of a tensor."""
-    found = _PARAMETERS.get((argument, numbers))
-    if found is None:
+    text = _PARAMETERS.get((argument, numbers))
+    if text is None:
         name = f"{argument.name}_" if argument.name in _KEYWORDS else argument.name
         type = argument_type(argument.type)
         if numbers and type == "_Tensor" and not argument.is_write:
             type = "_Tensor | _Number"
         ending = "" if argument.default is None else f" = {default_text(argument)}"
-        found = _PARAMETERS[argument, numbers] = f"{name}: {type}{ending}"
-    return found
+        text = _PARAMETERS[argument, numbers] = f"{name}: {type}{ending}"
+    return text
 
 
 def docstring(function: NativeFunction) -> str:

@@ -27,11 +27,13 @@ class Namespace(NamedTuple):
 @per_job
 def namespaces(job: Job) -> tuple[Namespace, ...]:
     """The namespaces of a job whose names can stand behind `torch.ops`, in the order in which they occur."""
-    found: dict[str, dict[str, list[NativeFunction]]] = {}
+    namespaces: dict[str, dict[str, list[NativeFunction]]] = {}
     for function in job.catalog.functions:
-        found.setdefault(function.namespace, {}).setdefault(function.name.name, []).append(function)
+        namespaces.setdefault(function.namespace, {}).setdefault(function.name.name, []).append(function)
     return tuple(
-        Namespace(name, operators) for name, operators in found.items() if is_attribute(name) and name not in _OF_OPS
+        Namespace(name, operators)
+        for name, operators in namespaces.items()
+        if is_attribute(name) and name not in _OF_OPS
     )
 
 
@@ -115,7 +117,7 @@ def _operator_lines(class_name: str, overloads: Sequence[NativeFunction]) -> lis
                 f"    @_overload\n    @staticmethod\n    def {name}{call(function)}:\n        {docstring(function)}"
             )
     # An out overload takes what the functional one takes and more, so the order among the others is the schemas' own.
-    ordered = sorted(overloads, key=lambda one: bool(one.arguments.out))
+    ordered = sorted(overloads, key=lambda overload: bool(overload.arguments.out))
     choice = "    @_overloads\n" if len(ordered) > 1 else ""
     lines += [
         f"{choice}    def __call__{call(function, _RECEIVER)}:\n        {docstring(function)}" for function in ordered

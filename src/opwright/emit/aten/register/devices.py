@@ -24,9 +24,9 @@ def device_check(function: NativeFunction, wrapper: str) -> str:
         return _NO_CHECK
     lines = [_COMMON_DEVICE]
     arguments = function.arguments
-    for one in arguments.out + arguments.positional:
-        if one.type.is_tensor_like:
-            checked = f'common_device, {one.name}, "{wrapper}", "{one.name}"'
+    for argument in arguments.out + arguments.positional:
+        if argument.type.is_tensor_like:
+            checked = f'common_device, {argument.name}, "{wrapper}", "{argument.name}"'
             lines.append(f"  c10::impl::check_and_update_common_device({checked});")
     return "\n".join(lines)
 
@@ -56,7 +56,7 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
 
 
 def _first_tensor(arguments: Iterable[Argument]) -> Argument | None:
-    return next((one for one in arguments if one.type.is_tensor_like), None)
+    return next((argument for argument in arguments if argument.type.is_tensor_like), None)
 
 
 #: The keys whose structured kernels hold a guard of the device of their outputs.

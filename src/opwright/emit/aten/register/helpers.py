@@ -152,19 +152,19 @@ def _mismatch(what: str, *lines: str) -> str:
 
 
 def _expected(property: str) -> str:
-    wanted, found = f"options.{property}()", f"out.{property}()"
+    wanted, actual = f"options.{property}()", f"out.{property}()"
     return _mismatch(
-        f"{wanted} == {found}",
-        f'"Expected out tensor to have {property} ", {wanted}, ", but got ", {found}, " instead"',
+        f"{wanted} == {actual}",
+        f'"Expected out tensor to have {property} ", {wanted}, ", but got ", {actual}, " instead"',
     )
 
 
 def _bad_call(property: str, what: str, wanted: str) -> str:
-    found = f"self.{what}()"
+    actual = f"self.{what}()"
     return _mismatch(
-        f"{wanted} == {found}",
+        f"{wanted} == {actual}",
         '"Bad in-place call: "',
-        f'"input tensor {property} ", {found}, " and output tensor {property} ", {wanted}, " should match"',
+        f'"input tensor {property} ", {actual}, " and output tensor {property} ", {wanted}, " should match"',
     )
 
 

@@ -214,7 +214,7 @@ def _constructed_from(function: NativeFunction) -> str:
 
 
 def _names(arguments: Sequence[Argument]) -> str:
-    return ", ".join([one.name for one in arguments])
+    return ", ".join([argument.name for argument in arguments])
 
 
 class _Calls(NamedTuple):
@@ -254,8 +254,8 @@ def _precomputed(group: NativeFunctionsGroup) -> tuple[Given, ...]:
     precomputed = group.out.precomputed
     if precomputed is None:
         return ()
-    ones = [one for replacements in precomputed.replace.values() for one in replacements]
-    bindings = [convention.binding(one) for one in (*ones, *precomputed.add)]
+    ones = [replacement for replacements in precomputed.replace.values() for replacement in replacements]
+    bindings = [convention.binding(argument) for argument in (*ones, *precomputed.add)]
     return tuple([Given(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
 
 
@@ -270,9 +270,11 @@ def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Giv
 
 def check_tensor_outputs(group: NativeFunctionsGroup) -> None:
     """Raises Fault where an out argument of a structured group is no tensor, which `meta` could not set."""
-    for one in group.out.arguments.out:
-        if one.type is not TENSOR:
-            message = f"out argument `{one.name}` of structured `{group.out.name}` is no tensor but `{one.type}`"
+    for argument in group.out.arguments.out:
+        if argument.type is not TENSOR:
+            message = (
+                f"out argument `{argument.name}` of structured `{group.out.name}` is no tensor but `{argument.type}`"
+            )
             raise Fault.at(codes.STRUCTURED_OUTPUT, message, group.out.entry)
 
 
