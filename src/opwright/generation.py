@@ -398,10 +398,10 @@ class Generation:
     def _emitted(self) -> Iterable[Emitted]:
         return map(self._chosen, emitted(emitters(self.job, self.request.families), self.job))
 
-    def _chosen(self, made: Emitted) -> Emitted:
+    def _chosen(self, output: Emitted) -> Emitted:
         """The same without the outputs of other shards."""
         shard = self.request.shard
-        return made if shard is None else (made[0], filter(shard.has, made[1]))
+        return output if shard is None else (output[0], filter(shard.has, output[1]))
 
     def check_shims(self, *, note_missing: bool = False) -> None:
         """Compare the headers of C shims with those that are kept in their output folder, where they are not updated.
@@ -450,9 +450,9 @@ class Generation:
         if previous.emitters or processes < 2 or len(chosen) * len(self.job.catalog) < _WORTH_SHARING:
             summary = self._engine.write((task() for task in tasks), report, statuses, previous.intact)
             return Outcome(summary, statuses, maker.present)
-        known = len(self.sink)
+        diagnostics_before = len(self.sink)
         summary, parts = self._engine.write_shared(
-            processes, tasks, statuses, lambda: (maker.present, self.sink.since(known)), report
+            processes, tasks, statuses, lambda: (maker.present, self.sink.since(diagnostics_before)), report
         )
         # What another process warned of while it loaded more; the first part is of this one.
         for _, warnings in parts[1:]:
@@ -469,8 +469,10 @@ class Generation:
 
     def kept_outputs(self) -> list[str]:
         """The paths of the outputs that belong to the user's sources, which no later run removes."""
-        kept = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
-        return [planned.target for planned in self._engine.plan(emitted(kept, self.job)).outputs]
+        source_emitters = [
+            emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources
+        ]
+        return [planned.target for planned in self._engine.plan(emitted(source_emitters, self.job)).outputs]
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
         """Where the lines of each output come from, by its path; after a run."""

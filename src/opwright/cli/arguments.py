@@ -161,7 +161,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
         rocm=arguments.rocm,
         skip_dispatcher_registration=arguments.skip_dispatcher_op_registration,
         force_schema_registration=arguments.force_schema_registration,
-        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, known=KEY_NAMES),
+        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, backends=KEY_NAMES),
         backends=frozenset(load_backends(backends, sink, tolerant=tolerant)) if backends else None,
         update_c_shim=arguments.update_aoti_c_shim,
         extend_c_shim=arguments.extend_aoti_c_shim,

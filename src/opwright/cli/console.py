@@ -99,9 +99,9 @@ def _stopped_in_order() -> Iterator[list[signal.Signals]]:
     Gives the list that they are put into. Only the first raises: what cleans up is not interrupted.
     """
     stops: list[signal.Signals] = []
-    known = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+    signals = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
     # A signal that the user wants ignored (`nohup`) stays so, and only the main thread hears of signals at all.
-    ending = [number for number in known if number is not None and signal.getsignal(number) is signal.SIG_DFL]
+    ending = [number for number in signals if number is not None and signal.getsignal(number) is signal.SIG_DFL]
     if not _is_main_thread():
         ending = []
 

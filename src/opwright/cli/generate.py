@@ -202,8 +202,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         extras.print_outputs(generation.plan(), arguments.list_outputs or "lines")
         return console.SUCCESS
     plan = generation.plan()
-    made = {planned.target for planned in plan.outputs}
-    stale = session.stale_outputs(_run(arguments), made)
+    targets = {planned.target for planned in plan.outputs}
+    stale = session.stale_outputs(_run(arguments), targets)
     sound = extras.check_outputs(generation, stale, sink)
     return console.SUCCESS if sound else console.FAULTS
 

@@ -77,9 +77,9 @@ def _shown_name(action: argparse.Action) -> str:
 
 def _columns() -> int:
     """The width of the terminal: what the user says of it, or the system knows, else the usual."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isascii() and said.isdigit() and len(said) < 6 and int(said) > 0:
-        return int(said)
+    setting = os.environ.get("COLUMNS", "")
+    if setting.isascii() and setting.isdigit() and len(setting) < 6 and int(setting) > 0:
+        return int(setting)
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ is not None else _COLUMNS
     except (OSError, ValueError):

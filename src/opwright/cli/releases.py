@@ -59,8 +59,8 @@ def _listing(offline: bool) -> Iterator[str]:
         rules = series_followed(parse_version(version))
         if rules is None:
             continue
-        known = ("offered" if version in offered else "-", "cached" if version in cached else "-")
-        yield f"{version:<12}{rules:<8}{known[0]:<10}{known[1]}"
+        states = ("offered" if version in offered else "-", "cached" if version in cached else "-")
+        yield f"{version:<12}{rules:<8}{states[0]:<10}{states[1]}"
     yield ""
     yield f"Rules are known for {OLDEST.series} to {NEWEST.series}; `opwright releases {NEWEST.series}` lists them."
     yield f"The cache is {cache_folder()}."

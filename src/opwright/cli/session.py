@@ -61,19 +61,19 @@ def run_of(
     With `apart` what it remembers stands outside of its output folder: the drop-in programs leave nothing there but
     what PyTorch's generator would.
     """
-    said = vars(arguments)
+    values = vars(arguments)
     request = {
         "program": program,
         "working folder": os.getcwd(),
-        "arguments": {name: value for name, value in said.items() if name not in _FORGOTTEN},
+        "arguments": {name: value for name, value in values.items() if name not in _FORGOTTEN},
         "installed": _installed_torch() if _asks_for_installed(arguments) else None,
     }
-    return Run(home, folders, families, kind, request, apart=apart, prunes=said["prune"])
+    return Run(home, folders, families, kind, request, apart=apart, prunes=values["prune"])
 
 
 def _asks_for_installed(arguments: argparse.Namespace) -> bool:
-    said = vars(arguments)
-    return "torch" in said and said["torch"] in (None, "auto") and said.get("source_path") is None
+    values = vars(arguments)
+    return "torch" in values and values["torch"] in (None, "auto") and values.get("source_path") is None
 
 
 def _installed_torch() -> str | None:
@@ -96,8 +96,8 @@ def current_record(run: Run, color: str = AUTO) -> Record | None:
     record = load_record(run)
     if record is None or not record.is_current(run):
         return None
-    if said := str(record.facts.get("said", "")):
-        say(said if wants_color(color) else without_color(said))
+    if message := str(record.facts.get("said", "")):
+        say(message if wants_color(color) else without_color(message))
     return record
 
 
@@ -154,12 +154,12 @@ def _readable(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:
     return files
 
 
-def stale_outputs(run: Run, made: Collection[str]) -> set[str]:
+def stale_outputs(run: Run, targets: Collection[str]) -> set[str]:
     """The outputs of the last run of this kind that would be removed, for they are not among those made now."""
     from opwright.build import prune as pruning
 
     record = load_record(run)
-    return set() if record is None else pruning.stale_outputs(run, record, load_records(run), made)
+    return set() if record is None else pruning.stale_outputs(run, record, load_records(run), targets)
 
 
 def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> Watched | None:

@@ -110,10 +110,10 @@ def _chosen(catalog: Catalog, wanted: list[str] | None, sink: Diagnostics) -> Ca
     """The catalog with the functions of the wanted namespaces; FaultsFound where one of these has none."""
     if wanted is None:
         return catalog
-    known = dict.fromkeys([function.namespace for function in catalog.functions])
+    namespaces = dict.fromkeys([function.namespace for function in catalog.functions])
     for name in wanted:
-        if name not in known:
-            help = did_you_mean(name, known) or f"there are: {', '.join(known)}"
+        if name not in namespaces:
+            help = did_you_mean(name, namespaces) or f"there are: {', '.join(namespaces)}"
             sink.error(UNKNOWN_NAMESPACE, f"no operator is in the namespace `{name}`", help=help)
     sink.raise_if_errors()
     functions = tuple([function for function in catalog.functions if function.namespace in wanted])

@@ -73,10 +73,10 @@ def parameters(argument: Argument) -> CParameters:
     """
     c_parameters = _PARAMETERS.get(argument)
     if c_parameters is None:
-        made = _parameters(argument.type, argument.name, argument.is_write)
-        if made is None:
+        fresh_parameters = _parameters(argument.type, argument.name, argument.is_write)
+        if fresh_parameters is None:
             raise NoCForm(f"argument `{argument.name}`", argument.type)
-        c_parameters = _PARAMETERS[argument] = made
+        c_parameters = _PARAMETERS[argument] = fresh_parameters
     return c_parameters
 
 
@@ -92,8 +92,8 @@ def _parameters(type: Type, name: str, writes: bool) -> CParameters | None:
         return None
     if type.name == "Device":
         index = f"{name}_index_"
-        made = f"c10::Device(static_cast<c10::DeviceType>({name}), static_cast<c10::DeviceIndex>({index}))"
-        return CParameters(("int32_t", "int32_t"), (name, index), _DEVICE, made)
+        device = f"c10::Device(static_cast<c10::DeviceType>({name}), static_cast<c10::DeviceIndex>({index}))"
+        return CParameters(("int32_t", "int32_t"), (name, index), _DEVICE, device)
     if type.name not in _BASES:
         return None
     c_type, value, expression = _BASES[type.name]
@@ -177,11 +177,11 @@ def results(schema: FunctionSchema) -> list[CResult]:
     name = schema.name.unambiguous
     may_be_null = any(part in name for part in _NULL_RESULTS)
     single = len(schema.returns) == 1
-    made = []
+    outputs = []
     for index, output in enumerate(schema.returns):
         result = "tmp_result" if single else f"std::get<{index}>(tmp_result)"
-        made.append(_result(output, f"ret{index}", result, may_be_null))
-    return made
+        outputs.append(_result(output, f"ret{index}", result, may_be_null))
+    return outputs
 
 
 def _result(output: Return, pointer: str, result: str, may_be_null: bool) -> CResult:

@@ -103,11 +103,11 @@ def bindings(
         positional = arguments.pre_self + arguments.post_self
     if faithful:
         return tuple([bound[argument] for argument in positional + arguments.keyword_only + arguments.out])
-    made = [bound[option] for option in arguments.out + positional + arguments.pre_options]
+    bindings = [bound[option] for option in arguments.out + positional + arguments.pre_options]
     if options is not None:
-        made.append(options_binding(options))
-        made += [bound[option] for option in arguments.post_options]
-    return tuple(made)
+        bindings.append(options_binding(options))
+        bindings += [bound[option] for option in arguments.post_options]
+    return tuple(bindings)
 
 
 class CppSignature(Signature):
@@ -150,16 +150,16 @@ class CppSignatures(NamedTuple):
 
 
 def _signatures(function: NativeFunction, method: bool) -> CppSignatures:
-    def made(faithful: bool, symint: bool) -> CppSignature:
+    def signature(faithful: bool, symint: bool) -> CppSignature:
         return CppSignature(function, faithful=faithful, symint=symint, method=method)
 
     has_faithful = function.arguments.options is not None or bool(function.arguments.out)
     has_symint = function.schema.has_symint
     return CppSignatures(
-        made(False, False),
-        made(True, False) if has_faithful else None,
-        made(False, True) if has_symint else None,
-        made(True, True) if has_faithful and has_symint else None,
+        signature(False, False),
+        signature(True, False) if has_faithful else None,
+        signature(False, True) if has_symint else None,
+        signature(True, True) if has_faithful and has_symint else None,
     )
 
 

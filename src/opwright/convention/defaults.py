@@ -57,14 +57,14 @@ def _string(text: str) -> str:
     """A string in C++ spelling; schemas quote with either mark, C++ with the double one only."""
     if not text.startswith("'"):
         return text
-    made = []
+    literal = []
     escaped = False
     for character in text[1:-1]:
         if escaped:
-            made.append(character if character == "'" else "\\" + character)
+            literal.append(character if character == "'" else "\\" + character)
             escaped = False
         elif character == "\\":
             escaped = True
         else:
-            made.append('\\"' if character == '"' else character)
-    return '"' + "".join(made) + '"'
+            literal.append('\\"' if character == '"' else character)
+    return '"' + "".join(literal) + '"'

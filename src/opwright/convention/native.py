@@ -66,16 +66,16 @@ def arguments(schema: FunctionSchema, *, symint: bool, style: TypeStyle = TypeSt
     """The parameters for all arguments."""
     parts = schema.arguments
     keep = not parts.out
-    made = [
+    bindings = [
         binding(argument, symint=symint, style=style, keeps_default=keep)
         for argument in parts.positional + parts.pre_options
     ]
     if parts.options is not None:
-        made += _OPTIONS if keep else _OPTIONS_WITHOUT_DEFAULT
-    made += [
+        bindings += _OPTIONS if keep else _OPTIONS_WITHOUT_DEFAULT
+    bindings += [
         binding(option, symint=symint, style=style, keeps_default=keep) for option in parts.post_options + parts.out
     ]
-    return tuple(made)
+    return tuple(bindings)
 
 
 def _signature(function: NativeFunction, symint: bool) -> Signature:

@@ -91,8 +91,8 @@ def impl_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
     plain = group.functional.arguments.non_out
     if precomputed is None:
         return meta_arguments(group) + out_arguments(group)
-    made: list[Argument] = []
+    arguments: list[Argument] = []
     for argument in plain:
-        made += precomputed.replace.get(argument.name, (argument,))
-    made += precomputed.add
-    return tuple([binding(argument) for argument in made]) + out_arguments(group)
+        arguments += precomputed.replace.get(argument.name, (argument,))
+    arguments += precomputed.add
+    return tuple([binding(argument) for argument in arguments]) + out_arguments(group)

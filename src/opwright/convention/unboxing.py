@@ -42,14 +42,14 @@ def unboxed(argument: Argument, style: TypeStyle) -> Unboxed:
 
 
 def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
-    made = types.argument_type(type, mutable=writes, symint=False, style=style)
+    ctype = types.argument_type(type, mutable=writes, symint=False, style=style)
     if isinstance(type, BaseType):
         out = f"{name}_base"
-        return Unboxed(out, made, (), (f"{made.bare} {out} = {name}.to<{made.bare}>();",))
+        return Unboxed(out, ctype, (), (f"{ctype.bare} {out} = {name}.to<{ctype.bare}>();",))
     if isinstance(type, OptionalType):
-        return _optional(made, name, _value(type.elem, f"{name}_opt_in", False, style))
+        return _optional(ctype, name, _value(type.elem, f"{name}_opt_in", False, style))
     if isinstance(type, ListType):
-        return _list(type, made, name, _value(type.elem, f"{name}_elem", False, style))
+        return _list(type, ctype, name, _value(type.elem, f"{name}_elem", False, style))
     raise types.NoCppType(type.text)
 
 
@@ -59,30 +59,30 @@ def _inside(statements: tuple[str, ...]) -> list[str]:
     return [f"    {first}", *[f"\t{statement}" for statement in more]]
 
 
-def _optional(made: CType, name: str, inner: Unboxed) -> Unboxed:
+def _optional(ctype: CType, name: str, inner: Unboxed) -> Unboxed:
     out = f"{name}_opt_out"
     statements = (
         "",
         f"auto {name}_opt = {name}.toOptional<c10::IValue>();",
-        f"{made.bare} {out};",
+        f"{ctype.bare} {out};",
         f"if ({name}_opt.has_value()) {{",
         f"    const c10::IValue {name}_opt_in = {name}_opt.value();",
         *_inside(inner.statements),
-        f"    {out} = {made.bare}({inner.name});",
+        f"    {out} = {ctype.bare}({inner.name});",
         "} else {",
-        f"    {out} = {made.bare}();",
+        f"    {out} = {ctype.bare}();",
         "}",
         "",
     )
-    return Unboxed(out, made, inner.vectors, statements)
+    return Unboxed(out, ctype, inner.vectors, statements)
 
 
-def _list(type: ListType, made: CType, name: str, elem: Unboxed) -> Unboxed:
+def _list(type: ListType, ctype: CType, name: str, elem: Unboxed) -> Unboxed:
     out, items, vector = f"{name}_list_out", f"{name}_list_in", f"{name}_vec"
     taken = f"const c10::List<c10::IValue> {items} = {name}.toList();"
     if type.elem.text == "bool" and type.size:
-        array = f"{made.bare} {out} = as_array<{elem.type.bare}, {type.size}>({items});"
-        return Unboxed(out, made, elem.vectors, (taken, "", array, ""))
+        array = f"{ctype.bare} {out} = as_array<{elem.type.bare}, {type.size}>({items});"
+        return Unboxed(out, ctype, elem.vectors, (taken, "", array, ""))
     is_owned = isinstance(type.elem, OptionalType)
     filled = out if is_owned else vector
     loop = (
@@ -92,7 +92,7 @@ def _list(type: ListType, made: CType, name: str, elem: Unboxed) -> Unboxed:
         "}",
     )
     if is_owned:
-        return Unboxed(out, made, elem.vectors, (taken, "", f"{made.bare} {out};", *loop, ""))
+        return Unboxed(out, ctype, elem.vectors, (taken, "", f"{ctype.bare} {out};", *loop, ""))
     # The list only refers to its items, so the vector that holds them is declared outside of any block.
     vectors = (*elem.vectors, f"std::vector<{elem.type.bare}> {vector};")
-    return Unboxed(out, made, vectors, (taken, "", *loop, f"{made.bare} {out}({vector});", ""))
+    return Unboxed(out, ctype, vectors, (taken, "", *loop, f"{ctype.bare} {out}({vector});", ""))

@@ -54,12 +54,12 @@ def _value_type(type: CType) -> CType:
 
 
 def _interned(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
-    made: dict[CType, CType] = {}
+    ctypes: dict[CType, CType] = {}
 
     def constructor(elem: CType) -> CType:
-        ctype = made.get(elem)
+        ctype = ctypes.get(elem)
         if ctype is None:
-            ctype = made[elem] = CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
+            ctype = ctypes[elem] = CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
         return ctype
 
     constructor.__doc__ = f"The type `{spelling('T')}`."

@@ -128,8 +128,8 @@ def _merged_operators(
 ) -> dict[str, SelectedOperator]:
     operators = dict(first)
     for name, operator in other.items():
-        known = operators.get(name)
-        operators[name] = operator if known is None else _merged_operator(known, operator)
+        present = operators.get(name)
+        operators[name] = operator if present is None else _merged_operator(present, operator)
     return operators
 
 

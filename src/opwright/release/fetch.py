@@ -180,10 +180,10 @@ class CachedStore:
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
         """Members of the wheel; those that are inputs come from the cache."""
         wanted = list(paths)
-        kept = {member_of(name): content for name, content in self._contents.items()}
-        missing = [path for path in wanted if path not in kept]
+        by_member = {member_of(name): content for name, content in self._contents.items()}
+        missing = [path for path in wanted if path not in by_member]
         read = self.wheel.read(missing) if missing else {}
-        return {path: kept[path] if path in kept else read[path] for path in wanted}
+        return {path: by_member[path] if path in by_member else read[path] for path in wanted}
 
     def member_names(self, prefix: str) -> tuple[str, ...]:
         """The wheel's members whose path begins with `prefix`."""

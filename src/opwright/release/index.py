@@ -214,16 +214,16 @@ def _of_version(links: Iterable[WheelLink], wanted: Version, *, builds: bool = F
     """The links of a version; with `builds`, of its builds (`2.13.0+cpu`) too."""
     from packaging.version import InvalidVersion, Version
 
-    known: dict[str, bool] = {}
+    matches: dict[str, bool] = {}
     for link in links:
-        if link.version not in known:
+        if link.version not in matches:
             try:
                 version = Version(link.version)
             except InvalidVersion:
-                known[link.version] = False
+                matches[link.version] = False
                 continue
-            known[link.version] = version == wanted or (builds and Version(version.public) == wanted)
-    return [link for link in links if known[link.version]]
+            matches[link.version] = version == wanted or (builds and Version(version.public) == wanted)
+    return [link for link in links if matches[link.version]]
 
 
 def _cheapest(links: Iterable[WheelLink]) -> WheelLink | None:

@@ -210,12 +210,12 @@ def _credentials(url: str) -> str | None:
         import netrc
 
         try:
-            known = netrc.netrc().authenticators(parts.hostname or "")
+            credentials = netrc.netrc().authenticators(parts.hostname or "")
         except (OSError, netrc.NetrcParseError):
             return None
-        if known is None:
+        if credentials is None:
             return None
-        user, password = known[0], known[2] or ""
+        user, password = credentials[0], credentials[2] or ""
     return "Basic " + b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
 
 

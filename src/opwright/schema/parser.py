@@ -198,11 +198,11 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
     close = text.find(") -> ", start)
     # Whole lists are repeated too: in a release's file every second one.
     listed = text[start:close] if close >= 0 else ""
-    known = _LISTS.get(listed)
-    if known is None and listed and (known := _known_arguments(listed.split(", "))) is not None:
-        _LISTS[listed] = known
-    if known is not None:
-        return known, close + 1
+    arguments = _LISTS.get(listed)
+    if arguments is None and listed and (arguments := _known_arguments(listed.split(", "))) is not None:
+        _LISTS[listed] = arguments
+    if arguments is not None:
+        return arguments, close + 1
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
     out: list[Argument] = []
@@ -289,13 +289,13 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
 def _read_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
     """The returns from `start` on, and where they end."""
     listed = text[start:]
-    known = _RETURN_LISTS.get(listed)
-    if known is None:
-        known, end = _read_new_returns(text, start)
+    results = _RETURN_LISTS.get(listed)
+    if results is None:
+        results, end = _read_new_returns(text, start)
         if end != len(text):
-            return known, end
-        _RETURN_LISTS[listed] = known
-    return known, len(text)
+            return results, end
+        _RETURN_LISTS[listed] = results
+    return results, len(text)
 
 
 def _read_new_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:

@@ -92,7 +92,7 @@ def signature(
 
 def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
     arguments = schema.arguments
-    kept = arguments.pre_options + arguments.post_options
+    options = arguments.pre_options + arguments.post_options
     positional = tuple(plain_argument(parameter, strip_default=strip_default) for parameter in arguments.positional)
     if schema.name.text == "bernoulli.p":
         # The one overload whose default had to be dropped to keep the call unambiguous; its variants still have it.
@@ -101,7 +101,7 @@ def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
             for parameter in positional
         )
     return argument_list(
-        positional, tuple(plain_argument(parameter, strip_default=strip_default) for parameter in kept)
+        positional, tuple(plain_argument(parameter, strip_default=strip_default) for parameter in options)
     )
 
 
@@ -124,9 +124,9 @@ def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_f
 def _arguments_key(arguments: Arguments, strip_default: bool) -> SignatureKey:
     """What a key has of the arguments, which many schemas share."""
     pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
-    kept = arguments.pre_options + arguments.post_options
+    options = arguments.pre_options + arguments.post_options
     return (
         pre_self,
         tuple([plain_argument(argument, strip_default=strip_default) for argument in arguments.positional]),
-        tuple([plain_argument(argument, strip_default=strip_default) for argument in kept]),
+        tuple([plain_argument(argument, strip_default=strip_default) for argument in options]),
     )

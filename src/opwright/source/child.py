@@ -145,8 +145,8 @@ class Child:
 
 def _stops() -> list[signal.Signals]:
     """The signals that stop programs, without those that this one was told to ignore."""
-    known = [getattr(signal, name) for name in _STOPS]
-    return [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    signals = [getattr(signal, name) for name in _STOPS]
+    return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int | signal.Signals]) -> NoReturn:

@@ -59,9 +59,9 @@ def _parts(file: SourceText, next_event: Callable[[], Event], at_once: int) -> I
 
     def taken() -> Flat:
         # The same word is one string in the other process too, and its kind is worked out once.
-        said = [words.setdefault(value, value) for value in values]
-        of = [kinds.get(key) or kinds.setdefault(key, scalar_kind(*key)) for key in zip(said, styles, strict=True)]
-        return starts, ends, said, styles, of, collections
+        strings = [words.setdefault(value, value) for value in values]
+        of = [kinds.get(key) or kinds.setdefault(key, scalar_kind(*key)) for key in zip(strings, styles, strict=True)]
+        return starts, ends, strings, styles, of, collections
 
     for _ in range(YAML_EVENTS):
         event = next_event()

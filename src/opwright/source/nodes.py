@@ -275,15 +275,15 @@ def _tree_value(root: Sequence | Mapping) -> object:
         ) from None
 
 
-def _plain_value(node: Node, made: dict[int, object]) -> object:
+def _plain_value(node: Node, values: dict[int, object]) -> object:
     # A node that aliases share is converted once: nested aliases would otherwise multiply without bound.
     if isinstance(node, Scalar):
         return node.python_value()
-    known = made.get(id(node))
-    if known is None:
+    plain = values.get(id(node))
+    if plain is None:
         if isinstance(node, Sequence):
-            known = [_plain_value(item, made) for item in node.items]
+            plain = [_plain_value(item, values) for item in node.items]
         else:
-            known = {key.python_value(): _plain_value(value, made) for key, value in node.entries}
-        made[id(node)] = known
-    return known
+            plain = {key.python_value(): _plain_value(value, values) for key, value in node.entries}
+        values[id(node)] = plain
+    return plain

@@ -173,9 +173,9 @@ def _read_space(reader: _Reader) -> None:
     character, _, break_end = reader.take_break()
     if character != "\n":
         reader.put(character, start, break_end)
-    kept = _read_blank_lines(reader)
+    blank_lines = _read_blank_lines(reader)
     _, fold_end = reader.take_blanks()
-    if character == "\n" and not kept:
+    if character == "\n" and not blank_lines:
         reader.put(" ", start, fold_end)
 
 

@@ -395,12 +395,12 @@ class _Builder:
     def _alias(self, event: Event) -> Node:
         name = event.anchor or ""
         self.alias_end = event.end_mark.index
-        known = self.anchors.get(name)
-        if known is not None:
+        node = self.anchors.get(name)
+        if node is not None:
             self.repeated += self.sizes.get(name, 1)
             if self.repeated > YAML_EVENTS:
                 raise self._too_much(event, f"the file's aliases repeat more than {YAML_EVENTS:,} values")
-            return known
+            return node
         if name in self.open_anchors:
             start = self.open_anchors[name]
             raise Fault.at(
@@ -425,8 +425,8 @@ class _Builder:
                 label="the second one",
             )
 
-    def _check_tag(self, event: Event, known: frozenset[str | None]) -> None:
-        if event.tag not in known:
+    def _check_tag(self, event: Event, allowed: frozenset[str | None]) -> None:
+        if event.tag not in allowed:
             span = self._property_span(event, "!")
             raise Fault.at(
                 TAG_UNKNOWN,

@@ -125,18 +125,18 @@ def ordered(pairs: Sequence[Pair]) -> list[Pair]:
     waiting = _waiting(by_text)
     if not waiting:
         return by_text
-    made: list[Pair] = []
+    pairs_in_order: list[Pair] = []
     ready = deque(place for place in range(len(by_text)) if place not in waiting)
     while ready:
         place = ready.popleft()
-        made.append(by_text[place])
+        pairs_in_order.append(by_text[place])
         # Whoever waits for this one alone follows, in the order of the texts.
         for number in [number for number, first in waiting.items() if place in first]:
             waiting[number].discard(place)
             if not waiting[number]:
                 del waiting[number]
                 ready.append(number)
-    return made
+    return pairs_in_order
 
 
 def _waiting(by_text: Sequence[Pair]) -> dict[int, set[int]]:

@@ -52,8 +52,8 @@ def load_deprecated(
     by_name: dict[str, list[NativeFunction]] = {}
     for function in functions:
         by_name.setdefault(function.name.name, []).append(function)
-    known = _Known(by_name, may_lack)
-    return tuple(signature for item in root.items for signature in _load_entry(item, known, sink))
+    known_functions = _Known(by_name, may_lack)
+    return tuple(signature for item in root.items for signature in _load_entry(item, known_functions, sink))
 
 
 class _Known(NamedTuple):
@@ -84,7 +84,7 @@ class _Passed(NamedTuple):
         return f"{self.type.text}{'' if self.annotation is None else f'({self.annotation})'} {self.name}"
 
 
-def _load_entry(node: Node, known: _Known, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
+def _load_entry(node: Node, known_functions: _Known, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
     """The signatures of one entry: one for each overload that it may call."""
     if not isinstance(node, Mapping):
         sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {node.described}", node.span)
@@ -102,7 +102,7 @@ def _load_entry(node: Node, known: _Known, sink: Diagnostics) -> Iterator[Deprec
     passed = _passed(call, schema, sink)
     if passed is None:
         return
-    for function in _callable(call, schema, passed, known, sink):
+    for function in _callable(call, schema, passed, known_functions, sink):
         yield DeprecatedSignature(schema, function, call.values, named.span)
 
 
@@ -165,19 +165,19 @@ def _callable(
     call: _Call,
     schema: FunctionSchema,
     passed: list[_Passed],
-    known: _Known,
+    known_functions: _Known,
     sink: Diagnostics,
 ) -> list[NativeFunction]:
     """The overloads that take what is passed and return what the signature promises."""
     at = call.scalar.span_of(0, len(call.name))
-    candidates = known.by_name.get(call.name, [])
-    if not candidates and not known.may_lack(call.name):
-        help = did_you_mean(call.name, known.by_name)
+    candidates = known_functions.by_name.get(call.name, [])
+    if not candidates and not known_functions.may_lack(call.name):
+        help = did_you_mean(call.name, known_functions.by_name)
         sink.error(codes.UNKNOWN_OPERATOR, f"there is no Python function `{call.name}` to call", at, help=help)
         return []
     against = [(function, _objection(function, call, schema, passed)) for function in candidates]
     functions = [function for function, objection in against if objection is None]
-    if not functions and not known.may_lack(call.name):
+    if not functions and not known_functions.may_lack(call.name):
         taken = ", ".join(map(str, passed))
         notes = tuple(f"`{function.name}` {objection}" for function, objection in against)
         sink.error(codes.NO_MATCH, f"no overload of `{call.name}` takes ({taken})", call.scalar.span, notes=notes)

@@ -248,14 +248,14 @@ class _Reader:
         self._report.error(codes.FORWARD_OUTPUT, message, part_span(key, name), help=results and f"write {results}")
 
     def _report_unknown(self, key: Scalar, name: str) -> None:
-        known = [*self._scope.argument_names, *[result.name for result in self._scope.results]]
-        help = did_you_mean(name, known)
+        names = [*self._scope.argument_names, *[result.name for result in self._scope.results]]
+        help = did_you_mean(name, names)
         field = did_you_mean(name, self._fields)
         if field and not help:
             self._report.error(codes.UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field)
             return
         message = f"`{name}` is neither an argument nor a result of `{self._scope.function.name}`"
-        help = help or f"it has {', '.join([f'`{candidate}`' for candidate in known])}"
+        help = help or f"it has {', '.join([f'`{candidate}`' for candidate in names])}"
         self._report.error(codes.UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 
     def finished(self) -> Formulas:

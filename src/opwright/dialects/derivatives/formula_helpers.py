@@ -85,14 +85,14 @@ def _blanks(match: re.Match[str]) -> str:
 def _without_bodies(code: str) -> str:
     """The code with a semicolon and blanks in place of the bodies of functions and classes; offsets stay the same."""
     parts: list[str] = []
-    namespaces = depth = start = kept = 0
+    namespaces = depth = start = copied = 0
     for match in _BRACE.finditer(code):
         if match.group() == "}":
             if depth:
                 depth -= 1
                 if not depth and not code[:start].rstrip().endswith(_BEFORE_VALUE):
-                    parts += [code[kept:start], ";", " " * (match.end() - start - 1)]
-                    kept = match.end()
+                    parts += [code[copied:start], ";", " " * (match.end() - start - 1)]
+                    copied = match.end()
             elif namespaces:
                 namespaces -= 1
         elif not depth and _NAMESPACE.search(code, max(match.start() - _LONGEST_NAME, 0), match.start()):
@@ -101,7 +101,7 @@ def _without_bodies(code: str) -> str:
             if not depth:
                 start = match.start()
             depth += 1
-    return "".join([*parts, code[kept:]])
+    return "".join([*parts, code[copied:]])
 
 
 def _closing(code: str, start: int) -> int:

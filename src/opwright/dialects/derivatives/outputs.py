@@ -31,7 +31,7 @@ def read_differentiability(
         message = f"`output_differentiability` is {node.described}, not a list"
         report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span)
         return NOTHING_SAID
-    said: list[bool] = []
+    flags: list[bool] = []
     condition: str | None = None
     for item in node.items:
         kind = item.kind if isinstance(item, Scalar) else ""
@@ -42,20 +42,20 @@ def read_differentiability(
         if kind == "str":
             condition = item.value
             checker.check_expression(item)
-        said.append(kind == "str" or item.python_value() is True)
-    if condition is not None and len(said) != 1:
+        flags.append(kind == "str" or item.python_value() is True)
+    if condition is not None and len(flags) != 1:
         message = "a condition is supported only for a function with one output"
         report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span)
         return NOTHING_SAID
     outputs = len(function.schema.returns)
-    if said and len(said) != outputs:
-        message = f"{counted(len(said), 'value')} for {counted(outputs, 'output')} of `{function.name}`"
+    if flags and len(flags) != outputs:
+        message = f"{counted(len(flags), 'value')} for {counted(outputs, 'output')} of `{function.name}`"
         report.error(codes.DIFFERENTIABILITY_LENGTH, message, node.span, label=f"expected {outputs}")
         return NOTHING_SAID
-    if False in said and function.name.inplace:
+    if False in flags and function.name.inplace:
         message = f"the output of `{function.name}` is its `self`, which has to count as written"
         report.error(codes.DIFFERENTIABILITY_INPLACE, message, node.span)
-    return Differentiability(tuple(said), condition) if said else NOTHING_SAID
+    return Differentiability(tuple(flags), condition) if flags else NOTHING_SAID
 
 
 def counted(count: int, noun: str) -> str:

@@ -18,12 +18,12 @@ _SETTERS: Final = frozenset(("set_",))
 def without_repetitions(functions: list[NativeFunction], report: CrossReport) -> list[NativeFunction]:
     """The functions, each overload once; a second entry for one is reported and left out."""
     first: dict[str, NativeFunction] = {}
-    kept: list[NativeFunction] = []
+    unique: list[NativeFunction] = []
     for function in functions:
         text = function.name.text
         earlier = first.setdefault(text, function)
         if earlier is function:
-            kept.append(function)
+            unique.append(function)
             continue
         report.repeat(function)
         if earlier.namespace == function.namespace:
@@ -33,7 +33,7 @@ def without_repetitions(functions: list[NativeFunction], report: CrossReport) ->
             message = f"`{text}` stands in the namespaces `{earlier.namespace}` and `{function.namespace}`"
             also = report.other(earlier, "first entry")
             report.error(cross_codes.TWO_NAMESPACES, message, report.name(function), also=also)
-    return kept
+    return unique
 
 
 def check_names(functions: list[NativeFunction], report: CrossReport) -> None:

@@ -45,11 +45,11 @@ def read_dispatch(node: Node, draft: Draft) -> None:
         draft.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels")
         return
     ignored = draft.around.ignored_keys
-    known = draft.around.keys_of
+    keys_by_name = draft.around.keys_of
     structured = draft.structured
     seen: set[DispatchKey] = set()
     for key, value in node.entries:
-        keys = known.get(key.value) or _read_keys(key, draft)
+        keys = keys_by_name.get(key.value) or _read_keys(key, draft)
         if not isinstance(value, Scalar) or value.kind != "str":
             draft.fault(codes.KERNEL_NAME, f"a kernel is a name, not {value.described}", value.span)
             continue

@@ -248,12 +248,12 @@ def _read_autogen(node: Node, draft: Draft) -> None:
 def _read_tags(node: Node, draft: Draft) -> None:
     items = node.items if isinstance(node, Sequence) else [node]
     names: list[str] = []
-    known = draft.around.tags
+    valid_tags = draft.around.tags
     for item in items:
         if not isinstance(item, Scalar) or item.kind != "str":
             draft.fault(codes.TAG_TYPE, f"a tag is a name, not {item.described}", item.span)
-        elif item.value not in known and draft.around.all_tags:
-            help = did_you_mean(item.value, known) if known else "`tags.yaml` defines none"
+        elif item.value not in valid_tags and draft.around.all_tags:
+            help = did_you_mean(item.value, valid_tags) if valid_tags else "`tags.yaml` defines none"
             draft.fault(codes.UNKNOWN_TAG, f"unknown tag `{item.value}`", item.span, help=help)
         else:
             names.append(item.value)

@@ -138,12 +138,12 @@ def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> N
 
 def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
     """`autogen` names the overloads that are made, no more and no fewer."""
-    made = sorted(member.name.text for member in members if _GENERATED in member.tags)
+    generated = sorted(member.name.text for member in members if _GENERATED in member.tags)
     asking = [member for member in members if member.autogen]
     asked = {name.text for native_function in asking for name in native_function.autogen}
-    if asked == set(made):
+    if asked == set(generated):
         return
-    wanted = ", ".join(made)
+    wanted = ", ".join(generated)
     if not asking:
         entries = [member.entry for member in members if member.is_synthesized]
         base = next((member for member in members if not member.is_synthesized and member.entry in entries), members[0])
@@ -157,17 +157,17 @@ def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
             (native_function, name)
             for native_function in asking
             for name in native_function.autogen
-            if name.text not in made
+            if name.text not in generated
         ),
         None,
     )
-    help = f"write `autogen: {wanted}`" if made else "delete `autogen`"
+    help = f"write `autogen: {wanted}`" if generated else "delete `autogen`"
     if wrong is not None:
         function, name = wrong
         message = f"`autogen` names `{name}`, which is not made here"
         report.error(cross_codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
     else:
-        missing = ", ".join(f"`{name}`" for name in made if name not in asked)
+        missing = ", ".join(f"`{name}`" for name in generated if name not in asked)
         message = f"`autogen` does not name {missing}, which is made too"
         report.error(cross_codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
 

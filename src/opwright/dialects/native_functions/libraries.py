@@ -24,13 +24,13 @@ def load_libraries(
     Each file is read by itself, so that two of them may have operators of one name in different namespaces. All faults
     go to `sink`; entries at fault are missing, and of two entries for one overload the first is kept.
     """
-    known = {
+    by_name = {
         (native_function.namespace, native_function.name.text): native_function for native_function in base.functions
     }
     functions = list(base.functions)
     for file in files:
         for function in load_catalog(file, tags, sink, rules).functions:
-            earlier = known.setdefault((function.namespace, function.name.text), function)
+            earlier = by_name.setdefault((function.namespace, function.name.text), function)
             if earlier is function:
                 functions.append(function)
             else:

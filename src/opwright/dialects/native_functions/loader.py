@@ -48,9 +48,9 @@ def load_catalog(
     operations = gathered(keyed, report)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
     for operation in operations:
-        for made in add_variants(operation, tag_by_kind, report):
-            functions.append(made)
-            keyed.append((made, operation.key))
+        for variant in add_variants(operation, tag_by_kind, report):
+            functions.append(variant)
+            keyed.append((variant, operation.key))
     groups, view_groups = grouped(operations, report), grouped_by_view(view_families(keyed, report), report)
     sink.extend(own)
     return Catalog(

@@ -58,21 +58,21 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
     operation.is_left_alone = base is None or _is_left_alone(members)
     if base is None or operation.is_left_alone or _is_lone(members, report):
         return []
-    made: list[NativeFunction] = []
+    variants: list[NativeFunction] = []
     has_out = SchemaKind.out in members
     if not has_out and not _can_have_out(base):
         _check_has_tensor(base, report)
     elif not has_out and any("out" in name.text for name in base.autogen):
-        made += _out_form(base, tag_by_kind, report)
-        has_out = bool(made)
-        operation.is_left_alone = not made
+        variants += _out_form(base, tag_by_kind, report)
+        has_out = bool(variants)
+        operation.is_left_alone = not variants
     if has_out and SchemaKind.functional not in members:
-        made.append(_synthesized(base, _functional_schema(base.schema), False))
-    for function in made:
+        variants.append(_synthesized(base, _functional_schema(base.schema), False))
+    for function in variants:
         members[function.kind] = function
         if signature_key(function.schema) != operation.key:
             _report_misfit(base, f"its signature would be `{function.schema}`", report)
-    return made
+    return variants
 
 
 def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
@@ -140,8 +140,8 @@ def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> l
     if len(letters) < len(schema.returns):
         _report_misfit(base, "it returns more than there are letters for alias sets", report)
         return []
-    made = _returning_to_out(schema, letters, keep_annotations=base.kind is SchemaKind.mutable)
-    return [_synthesized(base, made, tag_by_kind)]
+    out_schema = _returning_to_out(schema, letters, keep_annotations=base.kind is SchemaKind.mutable)
+    return [_synthesized(base, out_schema, tag_by_kind)]
 
 
 def out_name(name: OperatorName) -> OperatorName:
@@ -219,8 +219,8 @@ def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
     plain = signature(schema, keep_return_names=True)
     name = schema.name
     mutable = schema.kind is SchemaKind.mutable
-    made = operator_name(name.base, overload=name.overload, dunder=name.dunder, functional_overload=mutable)
-    return FunctionSchema(made, plain.arguments, plain.returns)
+    functional_name = operator_name(name.base, overload=name.overload, dunder=name.dunder, functional_overload=mutable)
+    return FunctionSchema(functional_name, plain.arguments, plain.returns)
 
 
 def _synthesized(base: NativeFunction, schema: FunctionSchema, tag_by_kind: bool) -> NativeFunction:

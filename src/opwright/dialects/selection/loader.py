@@ -73,12 +73,12 @@ def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
     )
 
 
-def _check_fields(mapping: Mapping, known: tuple[str, ...], what: str, sink: Diagnostics) -> None:
+def _check_fields(mapping: Mapping, fields: tuple[str, ...], what: str, sink: Diagnostics) -> None:
     check_unique_keys(mapping, sink)
     for key, _ in mapping.entries:
-        if key.value not in known:
+        if key.value not in fields:
             message = f"{what} has no field `{key.value}`"
-            sink.error(codes.SELECTION_FIELD, message, key.span, help=did_you_mean(key.value, known))
+            sink.error(codes.SELECTION_FIELD, message, key.span, help=did_you_mean(key.value, fields))
 
 
 def _flag(mapping: Mapping, field: str, default: bool, sink: Diagnostics) -> bool:
@@ -140,12 +140,12 @@ def check_selection(
     """
     if selection.everything and not selection.operators:
         return
-    known = {qualified_name(function) for function in catalog.functions}
+    loaded_names = {qualified_name(function) for function in catalog.functions}
     if boxed:
-        known |= {f"aten::{function.name}" for function in catalog.functions}
-    known |= {name.partition(".")[0] for name in known}
+        loaded_names |= {f"aten::{function.name}" for function in catalog.functions}
+    loaded_names |= {name.partition(".")[0] for name in loaded_names}
     names: dict[str, set[str]] = {}
-    for name in known:
+    for name in loaded_names:
         namespace, _, base = name.partition("::")
         names.setdefault(namespace, set()).add(base)
     report = sink.warning if tolerant else sink.error
@@ -154,7 +154,7 @@ def check_selection(
         namespace, colons, _ = operator.name.partition("::")
         if colons and namespace not in names:
             elsewhere += 1
-        elif operator.name not in known and not catalog.may_lack(operator.name):
+        elif operator.name not in loaded_names and not catalog.may_lack(operator.name):
             help = _nearest(operator.name, names)
             report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=help)
     if elsewhere:
@@ -197,14 +197,14 @@ def load_backends(
     sink: Diagnostics,
     *,
     tolerant: bool = False,
-    known: Sequence[str] = _BACKENDS,
+    backends: Sequence[str] = _BACKENDS,
 ) -> tuple[DispatchKey, ...]:
-    """The dispatch keys of those names; those that are not `known` are errors, or warnings where `tolerant`."""
+    """The dispatch keys of those names. Names that are not among `backends` are errors, warnings where `tolerant`."""
     report = sink.warning if tolerant else sink.error
     keys = []
     for name in names:
-        if name in known:
+        if name in backends:
             keys.append(key_named(name))
         else:
-            report(codes.UNKNOWN_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, known))
+            report(codes.UNKNOWN_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, backends))
     return tuple(keys)

@@ -205,8 +205,8 @@ def units_of(backend: Backend, job: Job) -> list[Wrapped]:
     if backend.key is META:
         chosen.update(places[function] for function in job.catalog.functions if is_refused(function))
     groups = job.catalog.groups
-    made = ((groups[place], backend.wrapped(groups[place])) for place in sorted(chosen))
-    return [(unit, wrapped) for unit, wrapped in made if wrapped]
+    units = ((groups[place], backend.wrapped(groups[place])) for place in sorted(chosen))
+    return [(unit, wrapped) for unit, wrapped in units if wrapped]
 
 
 @per_job

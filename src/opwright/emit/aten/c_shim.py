@@ -159,20 +159,20 @@ def _shim_function(
 def _chosen(job: Job, target: Target) -> list[tuple[NativeFunction, ShimOperator]]:
     """The operators of a target's table that the catalog has, ordered by the names they have there."""
     table = job.shim_tables.aten if target.key is None else job.shim_tables.device
-    known = {operator_key(function): function for function in job.catalog.functions}
-    return [(known[name], table[name]) for name in sorted(table) if name in known]
+    functions = {operator_key(function): function for function in job.catalog.functions}
+    return [(functions[name], table[name]) for name in sorted(table) if name in functions]
 
 
 @per_job
 def _made(job: Job) -> dict[Target, list[tuple[NativeFunction, Shim]]]:
     """For each target its operators with their shims."""
-    made: dict[Target, list[tuple[NativeFunction, Shim]]] = {}
+    shims_by_target: dict[Target, list[tuple[NativeFunction, Shim]]] = {}
     for target in targets(job):
-        shims = made[target] = []
+        shims = shims_by_target[target] = []
         for function, row in _chosen(job, target):
             shim_text = shim(function, row, target, own_only=job.options.extend_c_shim)
             shims += [] if shim_text is None else [(function, shim_text)]
-    return made
+    return shims_by_target
 
 
 def check_names(job: Job, sink: Diagnostics) -> None:
@@ -181,17 +181,17 @@ def check_names(job: Job, sink: Diagnostics) -> None:
     The operators of a backend are few of those in the tables, so without an operator nothing is said there.
     """
     tables = job.shim_tables
-    known = {operator_key(function): function for function in job.catalog.functions}
+    functions = {operator_key(function): function for function in job.catalog.functions}
     for table in (tables.device, tables.aten):
         for name, row in table.items():
-            function, span = known.get(name), tables.spans.get(name)
+            function, span = functions.get(name), tables.spans.get(name)
             if span is None:
                 continue
             if function is not None:
                 _check_new_arguments(function, name, row, span, sink)
             elif not job.options.extend_c_shim:
                 message = f"no operator `{name}`: it gets no C shim"
-                sink.warning(UNKNOWN_SHIM, message, span, help=did_you_mean(name, known))
+                sink.warning(UNKNOWN_SHIM, message, span, help=did_you_mean(name, functions))
 
 
 def _check_new_arguments(function: NativeFunction, name: str, row: ShimOperator, span: Span, sink: Diagnostics) -> None:
@@ -206,8 +206,8 @@ def _check_new_arguments(function: NativeFunction, name: str, row: ShimOperator,
 
 def check_c_forms(job: Job, sink: Diagnostics) -> None:
     """Notes each operator that is to have a shim and has a type without C form."""
-    for target, function, made in [(target, *row) for target, rows in _made(job).items() for row in rows]:
-        reason = made.refusal
+    for target, function, shim in [(target, *row) for target, rows in _made(job).items() for row in rows]:
+        reason = shim.refusal
         if reason is not None:
             blamed = f"{reason.what} of type `{reason.type}` has no form in C"
             sink.note(NO_C_FORM, f"no C shim for `{function.name}` on {target.name}: {blamed}", function.entry)
@@ -224,12 +224,12 @@ def declaration(function: ShimFunction) -> str:
 
 def definition(function: ShimFunction) -> str:
     """The definition of one C function."""
-    kept = "auto tmp_result = " if function.results else ""
+    assignment = "auto tmp_result = " if function.results else ""
     written = "\n".join([f"\t\t{result.statement}" for result in function.results])
     return f"""
 {function.head} {{
     AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({{
-        {kept}{function.called}(
+        {assignment}{function.called}(
             {", ".join(function.arguments)}
         );
 {written}
@@ -256,7 +256,7 @@ def _opening(target: Target) -> str:
 def header_text(target: Target, job: Job) -> str:
     """The text of a target's header."""
     shims = _made(job)[target]
-    body = "\n".join([declaration(function) for _, made in shims for function in made.functions])
+    body = "\n".join([declaration(function) for _, shim in shims for function in shim.functions])
     return f"""{_opening(target)}
 
 #pragma once
@@ -278,8 +278,8 @@ extern "C" {{
 def source_text(target: Target, job: Job) -> str:
     """The text of a target's source file."""
     shims = _made(job)[target]
-    body = "\n".join([definition(function) for _, made in shims for function in made.functions])
-    includes = "\n".join(sorted({made.include for _, made in shims}))
+    body = "\n".join([definition(function) for _, shim in shims for function in shim.functions])
+    includes = "\n".join(sorted({shim.include for _, shim in shims}))
     devices, functions = "", "Functions.h"
     if target.key is not None:
         devices = device_headers(target.key, rocm=job.options.rocm, rules=job.rules)
@@ -345,7 +345,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         line_names=_SHIM_LINE,
         layout=FilePerUnit(source_name),
     )
-    kept: AnyEmitter = Emitter(
+    kept_emitter: AnyEmitter = Emitter(
         name="c_shim_headers",
         family="sources",
         template=None,
@@ -356,4 +356,4 @@ def emitters(job: Job) -> list[AnyEmitter]:
         layout=FilePerUnit(header_name),
         belong_to_sources=True,
     )
-    return [kept, sources] if job.options.update_c_shim else [sources]
+    return [kept_emitter, sources] if job.options.update_c_shim else [sources]

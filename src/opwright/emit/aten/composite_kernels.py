@@ -86,14 +86,14 @@ def functional_kernel(group: NativeFunctionsGroup) -> str | None:
             clones.append((name, f"auto {name} = clone_arg({binding.name});"))
         given.append(Given(name, binding.role, binding.type))
     arguments = translate(tuple(given), dispatcher.arguments(written.schema, style=functional.style))
-    kept = "auto output = " if written.schema.returns else ""
+    assignment = "auto output = " if written.schema.returns else ""
     fresh = dispatcher.fresh_results(dispatcher.returned_arguments(written.schema), "output")
     values = fresh + [name for name, _ in clones]
-    made = "\n".join([statement for _, statement in clones])
+    clone_statements = "\n".join([statement for _, statement in clones])
     return f"""
 {signature.definition(functional.name.name + _symint_suffix(group))} {{
-  {made}
-  {kept}at::_ops::{written.name.unambiguous}::call({", ".join(arguments)});
+  {clone_statements}
+  {assignment}at::_ops::{written.name.unambiguous}::call({", ".join(arguments)});
   {dispatcher.return_statement(functional.schema.returns, values, functional.style)}
 }}
 """
@@ -159,9 +159,9 @@ def _fragment(unit: ViewGroup | NativeFunctionsGroup, context: FragmentContext) 
         copies = NO_SLOTS if kernel is None else {_VIEW_COPIES: [kernel]}
         return {"ops_headers": [_includes(unit.view, unit.view_copy)], **copies}
     written = [function for function in (unit.inplace, unit.mutable, unit.functional) if function is not None]
-    made = {slot: kernel for slot, make in _KERNELS.items() if (kernel := make(unit)) is not None}
+    kernels = {slot: kernel for slot, make in _KERNELS.items() if (kernel := make(unit)) is not None}
     includes = _includes(*[function for function in written if not function.is_synthesized])
-    return {"ops_headers": [includes], **{slot: [kernel] for slot, kernel in made.items()}}
+    return {"ops_headers": [includes], **{slot: [kernel] for slot, kernel in kernels.items()}}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

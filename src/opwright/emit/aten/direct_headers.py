@@ -75,7 +75,7 @@ def _plain_frame(backend: Backend, job: Job) -> Slots:
 
 def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
     name, lower = backend.key.name, backend.key.lower
-    made: list[AnyEmitter] = [
+    all_emitters: list[AnyEmitter] = [
         whole_file(
             f"{name}Functions.h",
             name=f"{lower}_functions_header",
@@ -92,7 +92,7 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
         ),
     ]
     if job.options.per_operator_headers:
-        made.append(
+        all_emitters.append(
             Emitter(
                 name=f"{lower}_function_headers",
                 family="headers",
@@ -104,7 +104,7 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
                 layout=FilePerUnit(lambda root: f"{root[0]}_{lower}_dispatch.h"),
             )
         )
-    return made
+    return all_emitters
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -307,10 +307,10 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
     function = kernel.function
     schema = function.schema
     inner = ", ".join([plan.inner.text for plan in kernel.passed])
-    kept = f"{kernel.signature.returns.value.text} {_OUTPUT} = " if schema.returns else ""
+    assignment = f"{kernel.signature.returns.value.text} {_OUTPUT} = " if schema.returns else ""
     values = _values(kernel, dispatcher.fresh_results(kernel.returned, _OUTPUT))
     return f"""\
-         {kept}at::_ops::{function.name.unambiguous}::call({inner});
+         {assignment}at::_ops::{function.name.unambiguous}::call({inner});
          {dispatcher.return_statement(schema.returns, values, function.style)}"""
 
 
@@ -439,10 +439,10 @@ def definitions(unit: Unit, rules: Rules) -> list[str]:
     if isinstance(unit, ViewGroup):
         if unit.composite:
             return []
-        made = [_view_definition(unit.view, unit, rules)]
+        texts = [_view_definition(unit.view, unit, rules)]
         if unit.view_inplace is not None:
-            made.append(_view_definition(unit.view_inplace, unit, rules))
-        return made
+            texts.append(_view_definition(unit.view_inplace, unit, rules))
+        return texts
     if isinstance(unit, NativeFunctionsGroup):
         written = (unit.out, unit.inplace, unit.mutable)
         return [write_definition(write_kernel(function, unit, rules)) for function in written if function is not None]

@@ -34,22 +34,22 @@ def definition(function: NativeFunction) -> str:
     name = function.name.unambiguous
     comment = f"\n// aten::{function.schema}\ninline "
     has_symint = function.schema.has_symint
-    made = []
+    definitions = []
     for signature, arguments in zip(cpp.function_signatures(function).all(), call_arguments(function), strict=True):
         rest = f"({signature.parameters}) {{\n"
         call = f"    return at::_ops::{name}::call({arguments});\n"
         returns = signature.returns.text
         if function.function:
-            made.append(f"{comment}{returns} {signature.name}{rest}{call}}}")
+            definitions.append(f"{comment}{returns} {signature.name}{rest}{call}}}")
         if has_symint:
             integer = "c10::SymInt" if signature.symint else "int64_t"
-            made.append(f"""
+            definitions.append(f"""
 namespace symint {{
   template <typename T, typename = std::enable_if_t<std::is_same_v<T, {integer}>>>
   {returns} {signature.plain_name}{rest}{call}  }}
 }}
 """)
-    return "".join(made)
+    return "".join(definitions)
 
 
 def _root_header(root: Root, context: FragmentContext) -> Slots:

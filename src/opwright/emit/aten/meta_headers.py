@@ -91,7 +91,7 @@ def _frame(job: Job) -> Slots:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The headers of shape functions."""
-    made: list[AnyEmitter] = [
+    all_emitters: list[AnyEmitter] = [
         whole_file(
             "NativeMetaFunctions.h",
             name="native_meta_functions_header",
@@ -101,7 +101,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         )
     ]
     if job.options.per_operator_headers:
-        made.append(
+        all_emitters.append(
             Emitter(
                 name="native_meta_function_headers",
                 family="headers",
@@ -112,4 +112,4 @@ def emitters(job: Job) -> list[AnyEmitter]:
                 layout=FilePerUnit(lambda root: f"{root[0]}_meta.h"),
             )
         )
-    return made
+    return all_emitters

@@ -126,7 +126,7 @@ def _frame(job: Job) -> Slots:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The headers of native kernels."""
-    made: list[AnyEmitter] = [
+    all_emitters: list[AnyEmitter] = [
         whole_file(
             "NativeFunctions.h",
             name="native_functions_header",
@@ -136,7 +136,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         )
     ]
     if job.options.per_operator_headers:
-        made.append(
+        all_emitters.append(
             Emitter(
                 name="native_function_headers",
                 family="headers",
@@ -148,4 +148,4 @@ def emitters(job: Job) -> list[AnyEmitter]:
                 layout=FilePerUnit(lambda root: f"{root[0]}_native.h"),
             )
         )
-    return made
+    return all_emitters

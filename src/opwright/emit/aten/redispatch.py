@@ -13,16 +13,16 @@ from opwright.model.native_function import NativeFunction
 def definitions(function: NativeFunction) -> list[str]:
     """The overload's inline functions of `at::redispatch`."""
     operator = function.name.unambiguous
-    made = []
+    texts = []
     for signature, arguments in zip(cpp.function_signatures(function).all(), call_arguments(function), strict=True):
         passed = f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"
-        made.append(f"""
+        texts.append(f"""
 // aten::{function.schema}
 inline {signature.declaration(first=KEY_SET)} {{
     return at::_ops::{operator}::redispatch({passed});
 }}
 """)
-    return made
+    return texts
 
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:

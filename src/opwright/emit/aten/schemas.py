@@ -33,7 +33,7 @@ def registrations(functions: Sequence[NativeFunction]) -> list[str]:
     A set of tags becomes a vector where it first occurs, which the overloads that follow share.
     """
     vectors: dict[frozenset[str], str] = {}
-    made = []
+    texts = []
     for function in functions:
         tags = function.tags
         vector = vectors.get(tags) if tags else "{}"
@@ -42,8 +42,8 @@ def registrations(functions: Sequence[NativeFunction]) -> list[str]:
             vector = vectors[tags] = f"tags_{len(vectors)}"
             members = ", ".join([f"at::Tag::{tag}" for tag in sorted(tags)])
             before = f"const std::vector<at::Tag> {vector} = {{{members}}};\n"
-        made.append(f"{before}m.def({string_literal(str(function.schema))}, {vector});\n")
-    return made
+        texts.append(f"{before}m.def({string_literal(str(function.schema))}, {vector});\n")
+    return texts
 
 
 def _library(namespace: Namespace, context: FragmentContext) -> Slots:

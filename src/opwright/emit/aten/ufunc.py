@@ -199,8 +199,8 @@ def cuda_definitions(group: NativeFunctionsGroup) -> str:
     name = _name(group)
     loops = group.out.ufunc
     shared = _by_dtype(loops, _SHARED_LOOPS)
-    made = [key for key in _functor_keys(group) if key not in loops]
-    functors = [_functor(group, key, next(iter(shared.values()))) for key in made]
+    keys = [key for key in _functor_keys(group) if key not in loops]
+    functors = [_functor(group, key, next(iter(shared.values()))) for key in keys]
     cases = [_case(dtype, _cuda_choice(group, chosen)) for dtype, chosen in _functors(group).items()]
     kernel = _kernel(group, ufunc.kernel_name(group, CUDA), cases)
     body = _implementation(group, CUDA, f"{name}_kernel(*this")
@@ -241,16 +241,16 @@ def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) 
         if key in functors:
             tensor = ufunc.tensors(group)[place].name
             value = Given(f"iter.scalar_value<opmath_t>({place + 1})", tensor, ctypes.OPMATH_T)
-            made = ", ".join(translate((*given, value), ufunc.functor_arguments(group, key).held))
+            arguments = ", ".join(translate((*given, value), ufunc.functor_arguments(group, key).held))
             text += (
                 f"else if (iter.is_cpu_scalar({place + 1})) {{\n"
-                f"  {functors[key]}<scalar_t> ufunctor({made});\n"
+                f"  {functors[key]}<scalar_t> ufunctor({arguments});\n"
                 f"  iter.remove_operand({place + 1});\n"
                 "  gpu_kernel(iter, ufunctor);\n"
                 "}"
             )
-    made = ", ".join(translate(given, ufunc.functor_arguments(group, UfuncKey.CUDAFunctor).held))
-    return f"{text}\nelse {{\n  gpu_kernel(iter, {functors[UfuncKey.CUDAFunctor]}<scalar_t>({made}));\n}}\n"
+    arguments = ", ".join(translate(given, ufunc.functor_arguments(group, UfuncKey.CUDAFunctor).held))
+    return f"{text}\nelse {{\n  gpu_kernel(iter, {functors[UfuncKey.CUDAFunctor]}<scalar_t>({arguments}));\n}}\n"
 
 
 # Files.
@@ -298,12 +298,12 @@ def _emitter(
 def emitters(job: Job) -> list[AnyEmitter]:
     """The kernels of ufuncs for the backends of the run."""
     keys = [backend.key for backend in backends(job)]
-    made: list[AnyEmitter] = []
+    all_emitters: list[AnyEmitter] = []
     if CPU in keys:
-        made += [
+        all_emitters += [
             _emitter("ufunc_cpu_sources", "UfuncCPU", ".cpp", _cpu_file),
             _emitter("ufunc_cpu_kernel_sources", "UfuncCPUKernel", ".cpp", _cpu_kernel_file),
         ]
     if CUDA in keys:
-        made.append(_emitter("ufunc_cuda_sources", "UfuncCUDA", ".cu", _cuda_file))
-    return made
+        all_emitters.append(_emitter("ufunc_cuda_sources", "UfuncCUDA", ".cu", _cuda_file))
+    return all_emitters

@@ -62,7 +62,7 @@ def definition(function: NativeFunction) -> str:
         called = "at::"
     name = cpp.name(function.schema, faithful=signature.faithful)
     passed = ", ".join(translate(given, signature.bindings, method=function.method))
-    kept, packed = (
+    keeping, packed = (
         ("auto result_ = ", "\n    pack(stack, std::move(result_));\n") if function.schema.returns else ("", "")
     )
     body = "\n\t".join(lines)
@@ -73,7 +73,7 @@ TORCH_API void {function.name.unambiguous}(Stack & stack) {{
 
     drop(stack, {count});
 
-    {kept}{called}{name}({passed});
+    {keeping}{called}{name}({passed});
     {packed}
 }}
 """

@@ -82,9 +82,9 @@ def declaration(meta: ViewMeta) -> str:
     """The class: a constructor, one more for what was serialized, and the fields."""
     name = meta.name
     base_parameters, parameters, fields = meta.members
-    kept = base_parameters + fields
-    tuple_types = ",\n".join([f"      {binding.type.text} /* {binding.name} */" for binding in kept])
-    taken = ", ".join([f"std::get<{index}>(tpl)" for index in range(len(kept))])
+    bindings = base_parameters + fields
+    tuple_types = ",\n".join([f"      {binding.type.text} /* {binding.name} */" for binding in bindings])
+    taken = ", ".join([f"std::get<{index}>(tpl)" for index in range(len(bindings))])
     taking = ", ".join([parameter.definition for parameter in base_parameters + parameters])
     initial = ",\n".join(
         [f"        {_initial(parameter, field)}" for parameter, field in zip(parameters, fields, strict=True)]
@@ -115,7 +115,7 @@ struct TORCH_API {name} : public ViewMeta {{
 {to_out_index}
 
   SerializableTuple to_serializable_tuple() {{
-    return std::make_tuple({_names(kept)});
+    return std::make_tuple({_names(bindings)});
   }}
 
 {held}

@@ -61,7 +61,7 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
 
     `index` is the variable that tells which of several views it is, else empty.
     """
-    declared, held, kept = [], [], []
+    declared, held, captured = [], [], []
     for binding in dispatcher.signature(function).bindings:
         if binding.name == "self":
             held.append("input_base")
@@ -72,15 +72,15 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
         before, stands = _HELD[binding.type]
         declared += [before.format(binding.name)] if before else []
         held.append(stands.format(binding.name))
-        kept.append(binding.name)
+        captured.append(binding.name)
     which = [index] if index else []
     inverse = f"at::functionalization::FunctionalInverses::{inverse_name(function.schema)}"
     mode = "at::functionalization::InverseReturnMode::AlwaysView"
     undone = ", ".join(["self", "input_view", mode, *which, *held[1:]])
-    made = f"torch::autograd::generated::{class_name(function)}"
+    view_func = f"torch::autograd::generated::{class_name(function)}"
     return [
         *declared,
-        f"func = std::make_unique<{made}>({', '.join([*kept, *which])});",
+        f"func = std::make_unique<{view_func}>({', '.join([*captured, *which])});",
         "rev_func = [=](const at::Tensor& input_view) {",
         f"  return {inverse}({undone});",
         "};",

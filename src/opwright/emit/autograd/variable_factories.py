@@ -44,10 +44,10 @@ def _defined(signature: CppSignature) -> str:
 def definition(function: NativeFunction) -> str:
     """The functions of one overload: with integers and, where it has some, with symbolic ones."""
     signatures = cpp.function_signatures(function)
-    made = _defined(signatures.friendly)
+    text = _defined(signatures.friendly)
     if signatures.friendly_symint is not None:
-        made += _defined(signatures.friendly_symint)
-    return made
+        text += _defined(signatures.friendly_symint)
+    return text
 
 
 def _factories(job: Job) -> list[NativeFunction]:

@@ -295,9 +295,9 @@ def _fragment(differentiable_function: DifferentiableFunction, context: Fragment
         raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
     slots: dict[str, tuple[str, ...]] = {}
     for key in differentiable_function.infos or (DEFAULT_KEY,):
-        made = wrapper(differentiable_function, key)
-        slots[_definitions(key)] = (definition(made, context),)
-        registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{made.name})\n);\n'
+        kernel_wrapper = wrapper(differentiable_function, key)
+        slots[_definitions(key)] = (definition(kernel_wrapper, context),)
+        registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{kernel_wrapper.name})\n);\n'
         slots[_registrations(key)] = (registered,)
     return slots
 

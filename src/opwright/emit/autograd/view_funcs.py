@@ -48,12 +48,14 @@ class ViewFunc(NamedTuple):
 
 def view_func(function: NativeFunction) -> ViewFunc:
     """The class of a view, whose base is the first argument."""
-    kept = function.arguments.all[1:]
+    arguments = function.arguments.all[1:]
     return ViewFunc(
         class_name(function),
         function,
-        tuple([dispatcher.binding(argument, style=function.style) for argument in kept if argument.name != "self"]),
-        tuple([_held(argument, function) for argument in kept]),
+        tuple(
+            [dispatcher.binding(argument, style=function.style) for argument in arguments if argument.name != "self"]
+        ),
+        tuple([_held(argument, function) for argument in arguments]),
         _INDEX if gives_list(function) else "",
     )
 

@@ -157,8 +157,8 @@ def tangent_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
             computed.append(_computed_items(wrapper, derivative, results[0], unpacked))
             setters.append(_set_items(results[0], wrapper.inplace))
             continue
-        type, more, made = _setters(derivative, results, wrapper.inplace)
-        setters += made
+        type, more, statements = _setters(derivative, results, wrapper.inplace)
+        setters += statements
         variable = f"{'_'.join(results)}_new_fw_grad_opt"
         lines = "\n".join([f"    {line}" for line in unpacked])
         computed.append(

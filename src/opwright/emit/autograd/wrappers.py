@@ -188,12 +188,12 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
     outputs = [
         Output(name, result) for name, result in zip(cpp.return_names(function), function.schema.returns, strict=True)
     ]
-    said = None if info is None else info.output_differentiability
-    if said is not None and info is not None:
-        if len(said) != len(outputs) or (function.name.inplace and False in said):
+    declared = None if info is None else info.output_differentiability
+    if declared is not None and info is not None:
+        if len(declared) != len(outputs) or (function.name.inplace and False in declared):
             message = f"`output_differentiability` of `{info.name}` does not fit `{function.name}`, which takes it over"
             raise Fault.at(OUTPUTS_DIFFER, message, _place(info, function))
-        return tuple([output for output, is_said in zip(outputs, said, strict=True) if is_said])
+        return tuple([output for output, is_said in zip(outputs, declared, strict=True) if is_said])
     differentiable_outputs = [output for output in outputs if is_differentiable(output.name, output.result.type, info)]
     return tuple(differentiable_outputs[:1] if info is not None and info.uses_single_grad else differentiable_outputs)
 
@@ -227,14 +227,14 @@ def _inputs(
     return tuple(
         [
             Input(
-                known.name,
+                argument.name,
                 mine.name,
-                known.type,
-                known.type.list_like is not None,
+                argument.type,
+                argument.type.list_like is not None,
                 f"{mine.name}[i]" if over_lists and mine.type.list_like is not None else mine.name,
             )
-            for mine, known in pairs
-            if is_differentiable(known.name, known.type, info)
+            for mine, argument in pairs
+            if is_differentiable(argument.name, argument.type, info)
         ]
     )
 

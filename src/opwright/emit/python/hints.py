@@ -17,10 +17,10 @@ def pair_declarations(pair: Pair) -> list[str]:
     A deprecated signature with `out` has one without beside it; sizes may be spread over positional arguments.
     """
     signature, with_out = pair.signature, pair.out is not None
-    made = [declaration(signature, with_out=False)] if signature.deprecated and with_out else []
-    made.append(declaration(signature, with_out=with_out))
+    declarations = [declaration(signature, with_out=False)] if signature.deprecated and with_out else []
+    declarations.append(declaration(signature, with_out=with_out))
     spread = spread_declaration(signature, with_out=with_out)
-    return made if spread is None else [*made, spread]
+    return declarations if spread is None else [*declarations, spread]
 
 
 def module_declarations(job: Job, module: PythonModule) -> Mapping[str, list[str]]:
@@ -33,19 +33,19 @@ def module_declarations(job: Job, module: PythonModule) -> Mapping[str, list[str
     for binding in bindings(job, module):
         # Methods are declared without their deprecated signatures, functions with them.
         pairs += [pair for pair in binding.pairs if module is not TENSOR_METHODS or not pair.signature.deprecated]
-    made: dict[str, list[str]] = {}
+    declarations: dict[str, list[str]] = {}
     for pair in ordered(pairs):
-        made.setdefault(pair.signature.name, []).extend(pair_declarations(pair))
-    return dict(sorted(made.items()))
+        declarations.setdefault(pair.signature.name, []).extend(pair_declarations(pair))
+    return dict(sorted(declarations.items()))
 
 
 def result_classes(job: Job) -> Mapping[str, str]:
     """The classes of named results by the names of the functions of `torch` and the methods that give them."""
-    made: dict[str, str] = {}
+    classes: dict[str, str] = {}
     for module in (TORCH, TENSOR_METHODS):
         for binding in bindings(job, module):
             for overload in binding.overloads:
                 text = result_class(overload.signature)
                 if text is not None:
-                    made[overload.signature.name] = text
-    return dict(sorted(made.items()))
+                    classes[overload.signature.name] = text
+    return dict(sorted(classes.items()))

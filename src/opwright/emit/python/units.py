@@ -139,7 +139,7 @@ class _Collector:
 
     def bindings(self) -> list[Binding]:
         """The bindings of the module, in the order in which their names first occur. Raises FaultsFound."""
-        made = []
+        complete = []
         for name, group in self._groups.items():
             if name not in self._refused:
                 binding = Binding(group[0].function.name, self._module, tuple(group))
@@ -148,10 +148,10 @@ class _Collector:
                 except REFUSALS as refusal:
                     self._refuse(name, refused(group[0].function, refusal))
                 else:
-                    made.append(binding)
+                    complete.append(binding)
         if self.faults:
             raise FaultsFound(self.faults)
-        return made
+        return complete
 
 
 @per_job
@@ -192,10 +192,10 @@ def bindings(job: Job, module: PythonModule) -> list[Binding]:
 
     Raises FaultsFound with what keeps any of them from being made.
     """
-    known = _by_module(job)
-    if module not in known:
-        known[module] = _bindings(job, module)
-    return known[module]
+    by_module = _by_module(job)
+    if module not in by_module:
+        by_module[module] = _bindings(job, module)
+    return by_module[module]
 
 
 def by_name(bindings: Iterable[Binding]) -> Sequence[Binding]:

@@ -134,71 +134,71 @@ _PROVIDES: Final = {
 }
 
 
-def print_class(made: OutputClass) -> str:
+def print_class(out_class: OutputClass) -> str:
     """The class's definition."""
-    functional = made.kind is SchemaKind.functional
+    functional = out_class.kind is SchemaKind.functional
     output = "outputs_[output_idx]"
     if not functional:
         output = f"proxy_outputs_[output_idx].has_value() ? *proxy_outputs_[output_idx] : {output}.get()"
     return (
-        f"struct {made.name} final : public {made.parent} {{\n"
-        f"{_constructor(made)}"
-        f"{_setter(made, 'strided', '' if functional else _PROXY)}"
-        f"{_setter(made, 'raw_strided', '')}"
+        f"struct {out_class.name} final : public {out_class.parent} {{\n"
+        f"{_constructor(out_class)}"
+        f"{_setter(out_class, 'strided', '' if functional else _PROXY)}"
+        f"{_setter(out_class, 'raw_strided', '')}"
         "    const Tensor& maybe_get_output(int64_t output_idx) override {\n"
         f"      return {output};\n"
         "    }\n"
-        f"{_fields(made)}"
+        f"{_fields(out_class)}"
         "};"
     )
 
 
-def _constructor(made: OutputClass) -> str:
-    if made.kind is SchemaKind.functional:
+def _constructor(output: OutputClass) -> str:
+    if output.kind is SchemaKind.functional:
         return ""
-    if made.kind is SchemaKind.inplace:
-        return f"    {made.name}(Tensor& self) : outputs_{{std::ref(self)}} {{}}\n"
-    outs = [f"out{place}" for place in range(made.outputs)]
+    if output.kind is SchemaKind.inplace:
+        return f"    {output.name}(Tensor& self) : outputs_{{std::ref(self)}} {{}}\n"
+    outs = [f"out{place}" for place in range(output.outputs)]
     parameters = ", ".join([f"Tensor& {out}" for out in outs])
     references = ", ".join([f"std::ref({out})" for out in outs])
-    return f"    {made.name}({parameters}) : outputs_{{ {references} }} {{}}\n"
+    return f"    {output.name}({parameters}) : outputs_{{ {references} }} {{}}\n"
 
 
-def _setter(made: OutputClass, strides: str, proxy: str) -> str:
+def _setter(output: OutputClass, strides: str, proxy: str) -> str:
     """The method that `meta` calls with the size and type of an output; strides are a wish or a need."""
-    names, passed = (", DimnameList names", ", names") if made.names else ("", "")
-    parent = f"{made.parent}::set_output_raw_strided(output_idx, sizes, strides, options{passed});"
+    names, passed = (", DimnameList names", ", names") if output.names else ("", "")
+    parent = f"{output.parent}::set_output_raw_strided(output_idx, sizes, strides, options{passed});"
     return (
         f"    void set_output_{strides}(\n"
         "        int64_t output_idx, IntArrayRef sizes, IntArrayRef strides,\n"
         f"        TensorOptions options{names}\n"
         "    ) override {\n"
-        f"{_MOVE_GUARD if made.moves_guard else ''}"
-        f"{_PROVIDES[made.kind]}{proxy}"
-        f"{_PROPAGATE_NAMES if made.names else ''}{_PARENT_LAST}"
-        f"{f'        {parent}{chr(10)}' if made.inherits else ''}"
+        f"{_MOVE_GUARD if output.moves_guard else ''}"
+        f"{_PROVIDES[output.kind]}{proxy}"
+        f"{_PROPAGATE_NAMES if output.names else ''}{_PARENT_LAST}"
+        f"{f'        {parent}{chr(10)}' if output.inherits else ''}"
         "    }\n"
     )
 
 
-def _fields(made: OutputClass) -> str:
-    guard = f"    {made.guard} guard_;\n" if made.guard else ""
-    if made.kind is SchemaKind.functional:
-        return f"    std::array<Tensor, {made.outputs}> outputs_;\n{guard}"
+def _fields(output: OutputClass) -> str:
+    guard = f"    {output.guard} guard_;\n" if output.guard else ""
+    if output.kind is SchemaKind.functional:
+        return f"    std::array<Tensor, {output.outputs}> outputs_;\n{guard}"
     return (
-        f"    std::array<std::reference_wrapper<Tensor>, {made.outputs}> outputs_;\n"
-        f"    std::array<::std::optional<Tensor>, {made.outputs}> proxy_outputs_;\n{guard}"
+        f"    std::array<std::reference_wrapper<Tensor>, {output.outputs}> outputs_;\n"
+        f"    std::array<::std::optional<Tensor>, {output.outputs}> proxy_outputs_;\n{guard}"
     )
 
 
 def definition(wrapper: Wrapper, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext) -> str:
     """The class of the overload and the wrapper that uses it."""
-    made = output_class(wrapper.function, group, backend, context)
+    output = output_class(wrapper.function, group, backend, context)
     check = f"{device_check(wrapper.function, wrapper.name)}\n" if backend.device_guard else ""
     return (
-        f"{print_class(made)}\n"
+        f"{print_class(output)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"{check}{made.name} op{_constructed_from(wrapper.function)};\n"
+        f"{check}{output.name} op{_constructed_from(wrapper.function)};\n"
         f"{_run(wrapper, group, backend.key, context)}"
         f"return {_returned(wrapper.function)};\n"
         "}"
