@@ -34,19 +34,17 @@ EVERY_TABLE = dict(tables())
 
 @cache
 def installed_names() -> dict[NameForm, frozenset[str]]:
-    """The names of the installed release's operators in each form; patterns are looked for in C++ names and others."""
+    """The names of the installed release's operators in each form, and those that patterns are compared with."""
     functions = opwright.load("auto").functions
     names: dict[NameForm, frozenset[str]] = {
         "operator": frozenset(function.name.name for function in functions),
         "root": frozenset(function.root_name for function in functions),
         "overload": frozenset(function.name.text for function in functions),
         "unambiguous": frozenset(function.name.unambiguous for function in functions),
-        "C++ name": frozenset(
-            name for function in functions for name in (cpp.name(function.schema), function.name.text)
-        ),
+        "C++ name": frozenset(cpp.name(function.schema) for function in functions),
     }
-    every = frozenset().union(*names.values())
-    return {**names, "prefix": every, "suffix": every, "part": every}
+    names["root or C++ name"] = names["root"] | names["C++ name"]
+    return {**names, "prefix": names["C++ name"], "suffix": names["C++ name"], "part": names["unambiguous"]}
 
 
 def exists(name: str, form: NameForm) -> bool:
@@ -61,6 +59,14 @@ def exists(name: str, form: NameForm) -> bool:
             return any(name in other for other in names)
         case _:
             return name in names
+
+
+def has_operator(version: Version, name: str, form: NameForm) -> bool:
+    """Whether a release has an operator that a name or part of a name in a table stands for."""
+    if form == "part":
+        return any(name in other for other in operators(version))
+    base = name.partition(".")[0]
+    return not {base, base.rstrip("_"), base.removesuffix("_out")}.isdisjoint(operators(version))
 
 
 def test_rows_follow_their_release_range() -> None:
@@ -109,7 +115,7 @@ def test_every_name_exists_in_the_installed_release(name: str) -> None:
     version = version_of(from_installed())
     rows = [row for row in table.rows if is_between(version, row.since, row.until)]
     wrong = [
-        f"{name} {'is dead' if row.absent else 'exists'}"
+        f"{name} {'exists' if row.absent else 'is dead'}"
         for row in rows
         for name in row.names
         if exists(name, table.form) is row.absent
@@ -125,9 +131,7 @@ def test_ranges_are_those_of_the_operators(name: str) -> None:
         if row.since is None and row.until is None:
             continue
         for listed in row.names:
-            base = listed.partition(".")[0]
-            roots = {base, base.rstrip("_"), base.removesuffix("_out")}
-            known = [not roots.isdisjoint(operators(version)) for version in SERIES]
+            known = [has_operator(version, listed, table.form) for version in SERIES]
             expected = [is_between(version, row.since, row.until) for version in SERIES]
             if table.form in ("overload", "unambiguous"):
                 # An overload may be newer than its operator, and may be removed before it.

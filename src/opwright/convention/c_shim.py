@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from opwright.convention.defaults import default_expression
+from opwright.release.operator_names.c_shims import NULLABLE_RESULTS
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
@@ -151,14 +152,6 @@ def left_out(argument: Argument) -> str:
 #: Base type -> how a C++ result is written as a C value, where it is not one already.
 _RESULTS: Final = {"Tensor": "new_tensor_handle(std::move({}))", "SymInt": "{}.expect_int()", "Scalar": "{}.toDouble()"}
 
-#: Operators, by a part of their name, whose callers may pass null for a result they do not want.
-_NULL_RESULTS: Final = (
-    "_functional_sym_constrain_range", "_scaled_dot_product_cudnn_attention",
-    "_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_fused_attention_overrideable", "_thhn_fused_lstm_cell_backward_impl", "convolution_backward",
-    "grid_sampler_2d_backward", "grid_sampler_3d_backward", "linear_backward",
-)  # fmt: skip
-
 
 class CResult(NamedTuple):
     """The C parameter through which one return leaves, and the statement that writes it."""
@@ -175,7 +168,7 @@ def results(schema: FunctionSchema) -> list[CResult]:
     if schema.arguments.out or schema.name.inplace:
         return []
     name = schema.name.unambiguous
-    may_be_null = any(part in name for part in _NULL_RESULTS)
+    may_be_null = any(part in name for part in NULLABLE_RESULTS.in_any_release)
     single = len(schema.returns) == 1
     outputs = []
     for index, output in enumerate(schema.returns):

@@ -13,7 +13,7 @@ from opwright.schema.defaults import REDUCTIONS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import ClassType, ListType, OptionalType, Type
 
-__all__ = ["NUMBERS_AS_TENSORS", "argument_type", "default_text", "return_type"]
+__all__ = ["argument_type", "default_text", "return_type"]
 
 
 class Form(NamedTuple):
@@ -52,14 +52,6 @@ _CLASS: Final = Form("_ScriptObject", "_ScriptObject")
 
 #: The item types of which one value may stand for all items of a list with a size: `int[2] stride=1`.
 _REPEATED: Final = frozenset(("int", "SymInt", "float"))
-
-#: Operators whose tensor arguments take numbers as well, whatever their namespace.
-NUMBERS_AS_TENSORS: Final = frozenset(
-    (
-        "_to_copy", "add", "copy", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "to",
-        "true_divide",
-    )
-)  # fmt: skip
 
 _ARGUMENT_TYPES: Final[dict[Type, str]] = {}
 _RETURN_TYPES: Final[dict[tuple[Return, ...], str]] = {}

@@ -15,20 +15,14 @@ from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument
 from opwright.schema.signature import signature_key
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 
-__all__ = ["NOT_FUNCTIONALIZED", "check_emittable"]
-
-#: Operators that write and are left to themselves: their schemas do not tell what their functional form would be.
-NOT_FUNCTIONALIZED: Final = frozenset((
-    "_cudnn_attention_forward_no_dropout_inplace", "_cummax_helper", "_cummin_helper", "_fill_mem_eff_dropout_mask_",
-    "_flash_attention_forward_no_dropout_inplace", "_slow_conv2d_backward.grad_input",
-    "adaptive_avg_pool3d_backward.grad_input", "polygamma_", "record_stream", "resize_", "resize_as_",
-))  # fmt: skip
+__all__ = ["check_emittable"]
 
 
 def check_emittable(job: Job, sink: Diagnostics) -> None:
@@ -189,4 +183,5 @@ def _is_left_alone(function: NativeFunction) -> bool:
     """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
     if function.has_composite_implicit or not any(argument.is_write for argument in function.arguments.all):
         return False
-    return function.name.text not in NOT_FUNCTIONALIZED and function.name.name not in NOT_FUNCTIONALIZED
+    names = NOT_FUNCTIONALIZED.in_any_release
+    return function.name.text not in names and function.name.name not in names

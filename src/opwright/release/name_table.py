@@ -28,7 +28,9 @@ __all__ = ["NameForm", "NameMap", "NameTable", "Names"]
 
 Content = TypeVar("Content")
 
-NameForm: TypeAlias = Literal["operator", "root", "overload", "unambiguous", "C++ name", "prefix", "suffix", "part"]
+NameForm: TypeAlias = Literal[
+    "operator", "root", "overload", "unambiguous", "C++ name", "root or C++ name", "prefix", "suffix", "part"
+]
 """What a table's names are compared with.
 
 `operator` is a name without overload (`add`, `add_`), `root` the same without the mark of in-place operators (`add`),

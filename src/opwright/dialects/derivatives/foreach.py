@@ -18,26 +18,13 @@ from opwright.model.derivatives import (
     SavedKind,
 )
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.foreach import DERIVATIVE_OF_INPLACE, WITH_ONE_TENSOR, WITHOUT_ALPHA
 from opwright.schema.function import Argument, argument
 from opwright.schema.types import TENSOR_LIST, ListType
 from opwright.source.diagnostic import Diagnostics
 
 #: What the names of functions over lists start with.
 FOREACH: Final = "_foreach_"
-
-#: In-place functions over lists whose derivatives come from an in-place function, since there is no functional one.
-_FROM_INPLACE: Final = frozenset(("_foreach_zero_",))
-
-#: Functions over lists that take one tensor for all items.
-_WITH_ONE_TENSOR: Final = frozenset(("_foreach_add.Tensor", "_foreach_mul.Tensor", "_foreach_div.Tensor"))
-
-#: Functions over lists that lack the last argument (`alpha`) of the function that they repeat.
-_SHORTER: Final = frozenset(
-    f"_foreach_{name}{inplace}.{overload}"
-    for name in ("add", "sub")
-    for inplace in ("", "_")
-    for overload in ("Scalar", "ScalarList")
-)
 
 Source = tuple[NativeFunction, InfoByKey]
 
@@ -78,7 +65,7 @@ class ForeachSources:
     def _source(self, function: NativeFunction) -> Source | None:
         base = function.root_name.rpartition(FOREACH)[2]
         pools = [self._functional]
-        if function.name.text in _FROM_INPLACE:
+        if function.name.text in DERIVATIVE_OF_INPLACE.in_any_release:
             pools.append(self._other)
         for pool in pools:
             for source in pool.get(base, ()):
@@ -102,7 +89,7 @@ def _plain_arguments(function: NativeFunction) -> tuple[Argument, ...]:
 def _repeats(function: NativeFunction, repeated: NativeFunction) -> bool:
     """Whether a function over lists calls another for each item: each argument is one of it, or a list of them."""
     ours, theirs = function.arguments.non_out, _plain_arguments(repeated)
-    if len(ours) != len(theirs) and function.name.text not in _SHORTER:
+    if len(ours) != len(theirs) and function.name.text not in WITHOUT_ALPHA.in_any_release:
         return False
     return all(
         argument.type is mine.type or argument.type is getattr(mine.type, "elem", None)
@@ -185,7 +172,7 @@ def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: 
 def _renamed(formula: str, ours: Argument, theirs: Argument, function: NativeFunction) -> str:
     """The formula with an argument of the function over lists in place of the one that it stands for."""
     if ours.type.is_tensor_like:
-        if not isinstance(ours.type, ListType) and function.name.text not in _WITH_ONE_TENSOR:
+        if not isinstance(ours.type, ListType) and function.name.text not in WITH_ONE_TENSOR.in_any_release:
             raise _Unmakeable(f"`{ours.name}` is no list")
         for ending in ("_p", "_t"):
             formula = formula.replace(theirs.name + ending, ours.name + ending)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from opwright.dialects.native_functions import codes, cross_codes
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.loading import SET_OPERATORS
 from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import Label, did_you_mean
-
-#: Tagged `inplace_view` for what they do to storage, without an out-of-place form that is a view.
-_WITHOUT_VIEW_NAME: Final = frozenset(("resize_", "resize_as_"))
-_SETTERS: Final = frozenset(("set_",))
 
 
 def without_repetitions(functions: list[NativeFunction], report: CrossReport) -> list[NativeFunction]:
@@ -48,7 +43,7 @@ def check_names(functions: list[NativeFunction], report: CrossReport) -> None:
         if function.is_view and function.name.inplace and "inplace_view" not in function.tags:
             message = f"`{function.name}` is an in-place view and is not tagged `inplace_view`"
             report.error(codes.INPLACE_VIEW_TAG, message, report.name(function), help="add `tags: inplace_view`")
-        if "inplace_view" in function.tags and function.name.text not in _WITHOUT_VIEW_NAME:
+        if "inplace_view" in function.tags and function.is_view:
             _check_inplace_view(function, plain, report)
 
 
@@ -89,7 +84,7 @@ def _check_delegates(functions: list[NativeFunction], report: CrossReport) -> No
 
 def _check_inplace_view(function: NativeFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:
     name = function.name
-    if name.name in _SETTERS:
+    if name.name in SET_OPERATORS.in_any_release:
         return
     if not name.inplace:
         message = f"`{name}` is tagged `inplace_view`, but its name does not end with `_`"

@@ -17,6 +17,7 @@ from opwright.dialects.native_functions.entry_builder import (
 from opwright.dialects.native_functions.type_rules import check_types
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel
+from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.function import Argument, Arguments, FunctionSchema
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Scalar, Sequence
@@ -24,17 +25,7 @@ from opwright.source.nodes import Scalar, Sequence
 _SEEDED: Final = "nondeterministic_seeded"
 _STRUCTURED_KEYS: Final = tuple(key for key in DISPATCH_KEYS if key.has_structured)
 
-#: It has `dropout` in its name, and sets up the state that others draw from.
-_UNSEEDED_DROPOUT: Final = frozenset(("_cudnn_init_dropout_state",))
-
-#: Arguments that were named before the rule.
-_KEYWORD_ARGUMENTS: Final = frozenset((
-    ("_has_compatible_shallow_copy_type", "from"), ("random_.from", "from"), ("uniform_", "from"),
-))  # fmt: skip
 _KEYWORDS: Final = frozenset(keyword.kwlist)
-
-#: Stateless random functions, whose numbers follow from the key that they are given.
-_KEYED_DRAWS: Final = "_philox_"
 
 #: What an argument says of the operator that has it: (is a generator, is named dropout).
 _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
@@ -58,7 +49,7 @@ def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey,
     if draft.precomputed is not None:
         _check_precomputed(draft, schema)
     for argument in _keywords(schema.arguments):
-        if (schema.name.text, argument.name) not in _KEYWORD_ARGUMENTS:
+        if KEYWORD_ARGUMENTS.in_any_release.get(schema.name.text) != argument.name:
             message = f"argument is named `{argument.name}`, a keyword of Python"
             draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, argument.text))
     if draft.manual_kernel_registration and draft.kernels is not None:
@@ -168,13 +159,13 @@ def _draws_numbers(schema: FunctionSchema) -> bool:
     name = schema.name.text
     arguments = schema.arguments
     plain = _tell_nothing(arguments.all)
-    if "rand" in name and _KEYED_DRAWS not in name:
+    if "rand" in name and not any(part in name for part in UNSEEDED_PARTS.in_any_release):
         return True
     if not plain and any(_facts(argument)[0] for argument in arguments.non_out):
         return True
     if "dropout" not in name and (plain or not any(_facts(argument)[1] for argument in arguments.all)):
         return False
-    return "backward" not in name and schema.name.name not in _UNSEEDED_DROPOUT
+    return "backward" not in name and schema.name.name not in UNSEEDED_DROPOUTS.in_any_release
 
 
 def _report_seed(draft: Draft, schema: FunctionSchema) -> None:

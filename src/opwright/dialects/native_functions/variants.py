@@ -15,29 +15,17 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
 from opwright.model.native_function import NATIVE_NAMESPACE, DeviceCheck, Kernel, NativeFunction
+from opwright.release.operator_names.loading import (
+    LONE_INPLACE_OVERLOADS,
+    LONE_OUT_OVERLOADS,
+    SET_OPERATORS,
+    WITHOUT_TENSOR_RESULT,
+)
 from opwright.schema.annotation import annotation
 from opwright.schema.function import Argument, FunctionSchema, Return, SchemaKind, argument, argument_list, returned
 from opwright.schema.names import OperatorName, operator_name
 from opwright.schema.signature import plain_argument, signature, signature_key
 from opwright.schema.types import TENSOR
-
-#: Out overloads whose other forms have signatures of their own.
-_LONE_OUTS: Final = frozenset(("adaptive_avg_pool3d_backward.grad_input", "_slow_conv2d_backward.grad_input"))
-
-#: In-place overloads whose other forms have signatures of their own.
-_LONE_INPLACES: Final = frozenset(("polygamma_",))
-
-#: Functions that return no tensor, or nothing, so that there is nothing to write an out form for.
-_WITHOUT_OUT: Final = frozenset((
-    "_assert_async", "_assert_async.msg", "_assert_scalar", "_assert_tensor_metadata",
-    "_chunk_grad_outputs_efficient_attention", "_cslt_sparse_mm_search", "_cummax_helper", "_cummin_helper", "_dimI",
-    "_dimV", "_fused_sdp_choice", "_has_same_storage_numel", "_linalg_check_errors", "_local_scalar_dense",
-    "_nested_get_ragged_idx", "_nested_tensor_from_mask_left_aligned", "_nested_tensor_storage_offsets", "_nnz",
-    "_print", "_sink_tokens", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor", "_use_miopen_ctc_loss",
-    "_use_miopen_ctc_loss.Tensor", "_validate_compressed_sparse_indices", "allclose", "dense_dim", "equal",
-    "is_coalesced", "is_pinned", "is_same_size", "is_set_to", "q_per_channel_axis", "q_scale", "q_zero_point",
-    "qscheme", "record_stream", "sparse_dim", "sym_constrain_range", "sym_constrain_range_for_size",
-))  # fmt: skip
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
@@ -79,7 +67,7 @@ def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
     """Whether an operation needs no other forms: it is bound by hand, a view, or made of other operations."""
     functions = members.values()
     for function in functions:
-        if function.is_view and function.name.name != "set_":
+        if function.is_view and function.name.name not in SET_OPERATORS.in_any_release:
             return True
     if all(native_function.manual_cpp_binding for native_function in functions):
         return True
@@ -91,12 +79,12 @@ def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
 def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> bool:
     """Whether an operation has overloads that cannot be matched with others; only few may."""
     inplace = members.get(SchemaKind.inplace)
-    if inplace is not None and inplace.name.text in _LONE_INPLACES:
+    if inplace is not None and inplace.name.text in LONE_INPLACE_OVERLOADS.in_any_release:
         return True
     out = members.get(SchemaKind.out)
     if out is None or len(members) > 1:
         return False
-    if out.name.text not in _LONE_OUTS and not report.concerns_absent(out.name.base):
+    if out.name.text not in LONE_OUT_OVERLOADS.in_any_release and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
         near = nearest_overload(out, (function for function in report.functions if function.kind is not SchemaKind.out))
         renamed = renamed_overload(out, report.functions)
@@ -111,7 +99,7 @@ def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> 
 
 
 def _check_has_tensor(base: NativeFunction, report: CrossReport) -> None:
-    if base.name.text not in _WITHOUT_OUT:
+    if base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
         message = f"`{base.name}` returns no tensor, so that there is nothing to make an out overload for"
         at = report.returns(base)
         report.error(

@@ -17,10 +17,10 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.cpp.types import CType
 from opwright.emit.aten.view_meta import creation, operator_includes, view_group_includes, view_meta
-from opwright.emit.checks import NOT_FUNCTIONALIZED
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
@@ -430,7 +430,7 @@ def registered(unit: Unit, rules: Rules) -> list[NativeFunction]:
             return []
         functions = [function for function in unit.functions() if not function.has_composite_implicit]
         return [] if any(function.name.text in _BY_HAND for function in functions) else list(filter(_writes, functions))
-    left_out = unit.name.text in NOT_FUNCTIONALIZED or unit.has_composite_implicit
+    left_out = unit.name.text in NOT_FUNCTIONALIZED.in_any_release or unit.has_composite_implicit
     return [unit] if not left_out and _writes(unit) else []
 
 

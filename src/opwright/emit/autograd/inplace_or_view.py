@@ -26,7 +26,6 @@ from opwright.emit.autograd.kernels import (
 )
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import (
-    METADATA_CHANGING,
     changes_arguments,
     class_name,
     gives_list,
@@ -37,6 +36,7 @@ from opwright.emit.autograd.views import (
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
 from opwright.source.diagnostic import Fault
 
 _KEYS: Final = "ks & c10::after_ADInplaceOrView_keyset"
@@ -89,7 +89,7 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
 
 def _prepared(function: NativeFunction, index: str) -> list[str]:
     """The statements before the result is marked as a view; most views need no more than their strides."""
-    changes = "true" if public.name(function.schema) in METADATA_CHANGING else "false"
+    changes = "true" if public.name(function.schema) in DTYPE_CHANGING_VIEWS.in_any_release else "false"
     return [
         "std::unique_ptr<torch::autograd::ViewFunc> func(nullptr);",
         "std::function<at::Tensor(const at::Tensor&)> rev_func=nullptr;",

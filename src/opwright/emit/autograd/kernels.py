@@ -7,23 +7,13 @@ operator again for the dispatch keys after its own. `ks` is the set of keys that
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
 
 from opwright.convention import cpp, dispatcher
 from opwright.convention.derived import per_function
 from opwright.emit.emitter import FragmentContext
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.autograd import HAND_WRITTEN
 from opwright.schema.function import Arguments, SchemaKind
-
-#: The operators whose kernels for Autograd and Tracer are written and registered by hand, by C++ name.
-HAND_WRITTEN: Final = frozenset(
-    (
-        # These have hand-written kernels for the backends' keys as well.
-        "options", "data", "set_data", "is_leaf", "output_nr", "_version", "retain_grad", "_backward", "requires_grad_",
-        # These only for Autograd and Tracer.
-        "resize_", "resize_as_", "detach", "detach_", "copy_", "_fw_primal", "_make_dual",
-    )
-)  # fmt: skip
 
 
 def generated_comment(file: str, context: FragmentContext) -> str:
@@ -39,7 +29,7 @@ def _public_name(function: NativeFunction) -> str:
 
 def is_hand_written(function: NativeFunction) -> bool:
     """Whether the kernel of the overload is written by hand."""
-    return _public_name(function) in HAND_WRITTEN
+    return _public_name(function) in HAND_WRITTEN.in_any_release
 
 
 def operator_header(function: NativeFunction) -> str:

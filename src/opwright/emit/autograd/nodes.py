@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from opwright.dialects.derivatives.foreach import FOREACH
 from opwright.emit.autograd.saved import SavedField, saved_field
-from opwright.emit.autograd.views import VIEWS
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo
 from opwright.model.said import Said
+from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.types import ListType
 
@@ -88,7 +88,7 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
         name=info.node_name,
         function=info.name,
         # A view goes by `as_strided`, whose backward function cannot be traced.
-        superclass="Node" if info.name in VIEWS else "TraceableFunction",
+        superclass="Node" if info.name in VIEWS.in_any_release else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH),
         inputs=inputs,
         saved=tuple(saved),

@@ -18,9 +18,6 @@ from opwright.emit.autograd.kernels import generated_comment, kernel_head, kerne
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import has_kernel
 from opwright.emit.autograd.wrapper_call import (
-    SHARED_RESULTS,
-    SHARED_STORAGES,
-    UNCHECKED,
     call_text,
     indented,
     unpacked,
@@ -33,7 +30,6 @@ from opwright.emit.autograd.wrapper_forward import (
 )
 from opwright.emit.autograd.wrapper_saving import input_statements, output_statements
 from opwright.emit.autograd.wrappers import (
-    NEVER_DIFFERENTIATED,
     Forward,
     Wrapper,
     differentiable_outputs,
@@ -41,6 +37,13 @@ from opwright.emit.autograd.wrappers import (
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.release.operator_names.autograd import (
+    NEVER_DIFFERENTIATED,
+    REPLACES_TENSORS,
+    RESHAPED_IN_PLACE,
+    SHARED_RESULTS,
+    SHARED_STORAGES,
+)
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 from opwright.source.diagnostic import Fault
@@ -49,9 +52,6 @@ _TEMPLATE: Final = "autograd/VariableType.cpp"
 
 #: The template of the shards, which is made (see `template_slots`).
 SHARD_TEMPLATE: Final = "autograd/shards/VariableType.cpp"
-
-#: In-place functions after which a gradient is accumulated in a tensor of another shape.
-_RESET: Final = frozenset(("set_", "resize_"))
 
 
 def _names(values: Sequence[str]) -> str:
@@ -239,7 +239,7 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if wrapper.records:
         lines += _saved_outputs(wrapper, context)
         lines += _hook_statements(wrapper, context)
-    if function.name.name in _RESET:
+    if function.name.name in RESHAPED_IN_PLACE.in_any_release:
         lines.append("reset_grad_accumulator(self);")
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
@@ -268,10 +268,16 @@ def definition(wrapper: Wrapper, context: FragmentContext) -> str:
 def _falls_back(differentiable_function: DifferentiableFunction) -> bool:
     """Whether the function is served by the boxed kernel for all functions whose derivative is not implemented."""
     function = differentiable_function.function
-    if differentiable_function.infos or function.name.name in _RESET or function.root_name in NEVER_DIFFERENTIATED:
+    if differentiable_function.infos or function.name.name in RESHAPED_IN_PLACE.in_any_release:
+        return False
+    if function.root_name in NEVER_DIFFERENTIATED.in_any_release:
         return False
     name = kernel_name(function)
-    if name in SHARED_STORAGES or name in SHARED_RESULTS or public.name(function.schema) in UNCHECKED:
+    if (
+        name in SHARED_STORAGES.in_any_release
+        or name in SHARED_RESULTS.in_any_release
+        or public.name(function.schema) in REPLACES_TENSORS.in_any_release
+    ):
         return False
     return bool(differentiable_outputs(function, None))
 

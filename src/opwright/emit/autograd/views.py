@@ -6,53 +6,20 @@ gradients reach the base after the view was written to.
 
 from __future__ import annotations
 
-from typing import Final
-
 from opwright.convention import cpp
 from opwright.emit.autograd.codes import VIEW_AMONG_RESULTS
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.autograd import COMPOSED_VIEWS, VIEWS
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
-
-#: Views that are not just other strides of the base, so that `as_strided` cannot make them again.
-METADATA_CHANGING: Final = frozenset(
-    (
-        "view_as_complex", "view_as_real", "_conj", "_neg_view", "_nested_get_values", "_nested_view_from_buffer",
-        "_nested_view_from_jagged",
-    )
-)  # fmt: skip
-
-#: Operators whose outputs are views, by name, with the argument that is the base.
-VIEWS: Final = {
-    **dict.fromkeys(
-        (
-            "numpy_T", "alias", "as_strided", "diagonal", "expand", "permute", "select", "slice", "slice_inverse",
-            "split", "split_with_sizes", "squeeze", "t", "transpose", "unfold", "unsqueeze", "flatten", "view",
-            "unbind", "_indices", "_values", "indices", "values", "crow_indices", "col_indices", "ccol_indices",
-            "row_indices", "_reshape_alias", "_test_autograd_multiple_dispatch_view",
-        ),
-        "self",
-    ),
-    # The tensor is a view of its indices too; there can be but one base, and indices have no gradient.
-    "sparse_coo_tensor_with_dims_and_tensors": "values",
-    **dict.fromkeys(METADATA_CHANGING, "self"),
-}  # fmt: skip
-
-#: Operators made of views; some of them return a copy at times.
-COMPOSED_VIEWS: Final = frozenset(
-    (
-        "chunk", "detach", "contiguous", "reshape", "reshape_as", "expand_as", "view_as", "real", "imag", "narrow",
-        "movedim", "tensor_split", "swapdims", "swapaxes", "mT", "mH", "adjoint", "matrix_H",
-    )
-)  # fmt: skip
 
 
 def view_base(function: NativeFunction) -> str | None:
     """The name of the argument that the overload's outputs are views of, None where they are no views."""
     name = function.root_name
-    return VIEWS.get(name, "self" if name in COMPOSED_VIEWS else None)
+    return VIEWS.in_any_release.get(name, "self" if name in COMPOSED_VIEWS.in_any_release else None)
 
 
 def changes_arguments(function: NativeFunction) -> bool:

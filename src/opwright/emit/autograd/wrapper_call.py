@@ -9,32 +9,20 @@ from opwright.convention import cpp as public
 from opwright.convention import types
 from opwright.cpp import types as cpp
 from opwright.emit.autograd.kernels import declared_results, kernel_name
-from opwright.emit.autograd.views import VIEWS, changes_arguments, view_base
+from opwright.emit.autograd.views import changes_arguments, view_base
 from opwright.emit.autograd.wrapper_forward import any_tangent
 from opwright.emit.autograd.wrappers import Forward, Wrapper
 from opwright.emit.emitter import FragmentContext
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.autograd import (
+    REPLACES_TENSORS,
+    SHARED_RESULTS,
+    SHARED_STORAGES,
+    STORAGE_OF_BASE,
+    VIEWS,
+)
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
-
-_UNUSUAL_USES: Final = frozenset(
-    (
-        "_embedding_bag", "_embedding_bag_forward_only", "q_per_channel_scales", "q_per_channel_zero_points",
-        "lu_unpack", "_cudnn_rnn_backward", "_cudnn_rnn", "dequantize_self", "lift", "lift_fresh", "lift_fresh_copy",
-        "_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets",
-    )
-)  # fmt: skip
-
-#: Operators that replace the tensors or storages of their arguments, by C++ name.
-UNCHECKED: Final = frozenset(
-    ("set_", "_cudnn_rnn_flatten_weight", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate")
-)
-
-#: Kernels whose results may be used elsewhere already.
-SHARED_RESULTS: Final = _UNUSUAL_USES
-
-#: Kernels whose results may share their storage.
-SHARED_STORAGES: Final = frozenset(("_slow_conv2d_forward", "slow_conv3d_forward", "channel_shuffle")) | _UNUSUAL_USES
 
 
 class Unpacked(NamedTuple):
@@ -78,7 +66,7 @@ def indented(text: str, indent: str = INDENT) -> str:
 def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
     """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
     call = indented(_call(wrapper, parameters))
-    if public.name(wrapper.function.schema) in UNCHECKED:
+    if public.name(wrapper.function.schema) in REPLACES_TENSORS.in_any_release:
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
     results = _result_checks(wrapper.function, context)
@@ -220,7 +208,7 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
     if changes_arguments(function):
         return []
     name = kernel_name(function)
-    base = VIEWS.get(function.root_name, "self" if function.root_name == "_unsafe_view" else None)
+    base = VIEWS.in_any_release.get(function.root_name) or STORAGE_OF_BASE.in_any_release.get(function.root_name)
     expected = "{0}.use_count() == expected_fresh_use_count({0})"
     if not context.rules.tensor_use_count_asked_of_tensor:
         expected = "{0}.use_count() <= 1"
@@ -231,12 +219,12 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({result_name})"
         if base is not None:
             checks.append(_same_storage(f"{base}_", result_name))
-        elif name not in SHARED_STORAGES:
+        elif name not in SHARED_STORAGES.in_any_release:
             checks.append(
                 f"if ({result_name}.has_storage() && {no_dispatch}) {{\n"
                 f'  TORCH_INTERNAL_ASSERT({result_name}.storage().use_count() == 1, "function: {name}");\n}}'
             )
-        if name not in SHARED_RESULTS:
+        if name not in SHARED_RESULTS.in_any_release:
             count = expected.format(result_name)
             checks.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
     return checks

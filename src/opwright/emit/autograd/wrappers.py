@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from opwright.convention import cpp
 from opwright.dialects.derivatives.foreach import FOREACH
@@ -25,39 +25,11 @@ from opwright.emit.autograd.kernels import kernel_name
 from opwright.emit.autograd.views import changes_arguments, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.autograd import FOREACH_WITHOUT_DERIVATIVES, NEVER_DIFFERENTIATED
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
 from opwright.source.diagnostic import Fault
 from opwright.source.span import Span
-
-#: Operators without a derivative that are never differentiated: their outputs are constants, indices or truth values.
-NEVER_DIFFERENTIATED: Final = frozenset(
-    (
-        # These look at shapes and dtypes only.
-        "empty_like", "ones_like", "full_like", "zeros_like", "rand_like", "randn_like", "new_empty",
-        "new_empty_strided", "new_full", "new_zeros", "new_ones",
-        # Integers only.
-        "__and__", "__iand__", "__ilshift__", "__ior__", "__irshift__", "__ixor__", "__lshift__", "__or__",
-        "__rshift__", "__xor__",
-        # Draws of quasi-random numbers.
-        "_sobol_engine_draw", "_sobol_engine_ff", "_sobol_engine_scramble_", "_sobol_engine_initialize_state_",
-        # Marks and quantized values.
-        "_coalesced_", "quantize_per_tensor", "quantize_per_channel",
-        # Indices and truth values.
-        "argmax", "argmin", "argsort", "searchsorted", "bucketize", "isnan", "isposinf", "isneginf", "isinf",
-        "signbit", "isin", "allclose", "logical_and", "logical_xor", "logical_not", "logical_or",
-        # No values at all.
-        "record_stream", "_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets",
-    )
-)  # fmt: skip
-
-#: Functions over lists that are in place and have no derivatives to take over.
-_LISTS_WITHOUT_INFO: Final = frozenset(
-    (
-        "_foreach_maximum_.Scalar", "_foreach_maximum_.ScalarList", "_foreach_minimum_.Scalar",
-        "_foreach_minimum_.ScalarList", "_foreach_addcdiv_.Tensor", "_foreach_addcmul_.Tensor", "_foreach_copy_",
-    )
-)  # fmt: skip
 
 
 class Forward(enum.Enum):
@@ -156,7 +128,8 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     inputs = _inputs(function, info, repeated, over_lists)
     outputs = differentiable_outputs(function, info)
     public_name = cpp.name(function.schema)
-    undifferentiated = function.root_name in NEVER_DIFFERENTIATED or public_name in NEVER_DIFFERENTIATED
+    constants = NEVER_DIFFERENTIATED.in_any_release
+    undifferentiated = function.root_name in constants or public_name in constants
     records = bool(inputs) and not undifferentiated and (bool(outputs) or (inplace and over_lists))
     forward_derivatives = differentiable_function.forward.get(key, ())
     if info is not None:
@@ -201,7 +174,7 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
 def _repeated(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
     """The arguments of an in-place function over lists by the names of those of the function that it repeats."""
     if info is None:
-        if function.name.text not in _LISTS_WITHOUT_INFO:
+        if function.name.text not in FOREACH_WITHOUT_DERIVATIVES.in_any_release:
             message = f"`{function.name}` has no derivatives to take over from the function that it repeats"
             raise Fault.at(LIST_WITHOUT_DERIVATIVES, message, function.entry)
         return {}

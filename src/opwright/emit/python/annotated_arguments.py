@@ -12,6 +12,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, One
 from opwright.emit.python.refusals import refused
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.python_bindings import CALLED_WITHOUT_KEYWORDS
 from opwright.schema.function import Argument
 
 #: The modules, each with the object that its functions are attributes of.
@@ -23,9 +24,6 @@ _OBJECTS: Final = (
     (FFT, "torch._C._fft"),
     (TENSOR_METHODS, "torch.Tensor"),
 )
-
-#: Functions whose keyword-only arguments the tests leave out.
-_POSITIONAL_ONLY: Final = frozenset(("diagonal", "round", "round_", "scatter_"))
 
 
 @cache
@@ -48,7 +46,7 @@ def entry(function: NativeFunction) -> str:
     name = function.name.name
     try:
         described = _required(function.arguments.positional, False)
-        if name not in _POSITIONAL_ONLY:
+        if name not in CALLED_WITHOUT_KEYWORDS.in_any_release:
             described += _required(function.arguments.keyword_only, True)
     except NoPythonType as refusal:
         raise refused(function, refusal) from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import keyword
 from typing import Final
 
-from opwright.convention.typed import NUMBERS_AS_TENSORS, argument_type, default_text, return_type
+from opwright.convention.typed import argument_type, default_text, return_type
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.python_bindings import NUMBERS_AS_TENSORS
 from opwright.schema.function import Argument
 
 __all__ = ["call", "docstring", "is_attribute"]
@@ -22,7 +23,7 @@ def call(function: NativeFunction, receiver: str = "") -> str:
     `receiver` names a first parameter that is passed by position alone: that of methods.
     """
     arguments = function.arguments
-    numbers = function.root_name in NUMBERS_AS_TENSORS
+    numbers = function.root_name in NUMBERS_AS_TENSORS.in_any_release
     shown = [parameter(argument, numbers) for argument in arguments.positional]
     closed = _unnameable(arguments.positional)
     if closed:

@@ -1,0 +1,171 @@
+"""Operators that autograd's emitters treat specially."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.release.name_table import NameMap, Names, NameTable
+
+__all__ = [
+    "COMPOSED_VIEWS",
+    "DTYPE_CHANGING_VIEWS",
+    "FOREACH_WITHOUT_DERIVATIVES",
+    "HAND_WRITTEN",
+    "NEVER_DIFFERENTIATED",
+    "REPLACES_TENSORS",
+    "RESHAPED_IN_PLACE",
+    "SHARED_RESULTS",
+    "SHARED_STORAGES",
+    "STORAGE_OF_BASE",
+    "VIEWS",
+]
+
+VIEWS: Final = NameMap(
+    "Operators whose outputs are views that autograd tracks, each with the argument that is the base.",
+    Names(
+        """numpy_T alias as_strided diagonal expand permute select slice slice_inverse split split_with_sizes squeeze t
+        transpose unfold unsqueeze flatten view unbind _indices _values indices values crow_indices col_indices
+        ccol_indices row_indices _reshape_alias _test_autograd_multiple_dispatch_view""",
+        "The kernel calls `as_view`; a schema's annotations alone do not say that the output always is a view.",
+        value="self",
+    ),
+    Names(
+        "sparse_coo_tensor_with_dims_and_tensors",
+        "PyTorch lists it without the `_` that the operator's name begins with, so the operator is no such view.",
+        value="values",
+        absent=True,
+    ),
+    Names(
+        """view_as_complex view_as_real _conj _neg_view _nested_get_values _nested_view_from_buffer
+        _nested_view_from_jagged""",
+        "They are in `DTYPE_CHANGING_VIEWS` too.",
+        value="self",
+    ),
+    form="root",
+)
+
+DTYPE_CHANGING_VIEWS: Final = NameTable(
+    "Views that `as_strided` cannot replay, so autograd always keeps their view function.",
+    Names("view_as_complex view_as_real", "They change the dtype."),
+    Names("_conj _neg_view", "They set a bit of the tensor, not a size or a stride."),
+    Names("_nested_get_values _nested_view_from_buffer _nested_view_from_jagged", "They change the layout."),
+    form="root",
+)
+
+COMPOSED_VIEWS: Final = NameTable(
+    "Operators made of views, whose outputs are views of `self` or, for some inputs, copies.",
+    Names(
+        """chunk detach contiguous reshape reshape_as expand_as view_as real imag narrow movedim tensor_split swapdims
+        swapaxes mT mH adjoint matrix_H""",
+        "The operators that they call make the views, so their own kernels only have to know the base.",
+    ),
+    form="root",
+)
+
+STORAGE_OF_BASE: Final = NameMap(
+    "Further operators whose results share the storage of an argument, which debug builds check.",
+    Names("_unsafe_view", "Its schema hides that the result is a view.", value="self"),
+    form="root",
+)
+
+REPLACES_TENSORS: Final = NameTable(
+    "Operators whose arguments may have another tensor or storage after the call, so debug builds do not compare them.",
+    Names("set_", "It sets the storage of `self`."),
+    Names("_cudnn_rnn_flatten_weight", "It moves the weights into one buffer."),
+    Names(
+        "_unsafe_masked_index _unsafe_masked_index_put_accumulate",
+        "Their kernels may replace the storage of an argument.",
+    ),
+    form="C++ name",
+)
+
+_OTHER_OWNERS: Final = (
+    Names("_embedding_bag _embedding_bag_forward_only", "They may return an input as a result."),
+    Names("q_per_channel_scales q_per_channel_zero_points", "They return tensors that the quantizer keeps."),
+    Names("lu_unpack", "It returns an input if one of the results is not asked for."),
+    Names("_cudnn_rnn_backward _cudnn_rnn", "They may return an input as a result."),
+    Names("dequantize_self", "It returns `self` if `self` is of type float."),
+    Names("lift lift_fresh lift_fresh_copy", "They return `self`, wrapped or not."),
+    Names(
+        "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets",
+        "They return tensors that the nested tensor keeps.",
+    ),
+)
+
+SHARED_RESULTS: Final = NameTable(
+    "Kernels whose results others may hold already, so debug builds do not check their use count.",
+    *_OTHER_OWNERS,
+    form="unambiguous",
+)
+
+SHARED_STORAGES: Final = NameTable(
+    "Kernels whose results may share a storage with others, so debug builds do not check its use count.",
+    *_OTHER_OWNERS,
+    Names("_slow_conv2d_forward slow_conv3d_forward", "They may return a buffer that shares its storage."),
+    Names("channel_shuffle", "It may return a view of its input."),
+    form="unambiguous",
+)
+
+NEVER_DIFFERENTIATED: Final = NameTable(
+    "Operators without a derivative whose outputs never require a gradient, so no error is recorded for them.",
+    Names(
+        """empty_like ones_like full_like zeros_like rand_like randn_like new_empty new_empty_strided new_full new_zeros
+        new_ones""",
+        "They read only the shape and the dtype of their input.",
+    ),
+    Names(
+        "__and__ __iand__ __ilshift__ __ior__ __irshift__ __ixor__ __lshift__ __or__ __rshift__ __xor__",
+        "They take integers and truth values.",
+    ),
+    Names(
+        "_sobol_engine_draw _sobol_engine_ff _sobol_engine_scramble_ _sobol_engine_initialize_state_",
+        "They draw quasi-random numbers.",
+    ),
+    Names("_coalesced_", "It only marks its argument as coalesced."),
+    Names("quantize_per_tensor quantize_per_channel", "Quantized values have no gradient."),
+    Names("argmax argmin argsort searchsorted bucketize", "They return indices."),
+    Names(
+        "isnan isposinf isneginf isinf signbit isin allclose logical_and logical_xor logical_not logical_or",
+        "They return truth values.",
+    ),
+    Names("record_stream", "It returns nothing."),
+    Names(
+        "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets",
+        "They return sizes and offsets.",
+    ),
+    form="root or C++ name",
+)
+
+FOREACH_WITHOUT_DERIVATIVES: Final = NameTable(
+    "In-place operators over lists that have no derivatives to take over from the operator that they repeat.",
+    Names(
+        """_foreach_maximum_.Scalar _foreach_maximum_.ScalarList _foreach_minimum_.Scalar
+        _foreach_minimum_.ScalarList""",
+        "`maximum` and `minimum` take tensors only.",
+    ),
+    Names(
+        "_foreach_addcdiv_.Tensor _foreach_addcmul_.Tensor",
+        "They take the scalars as one tensor, which `addcdiv` and `addcmul` do not.",
+    ),
+    Names("_foreach_copy_", "`copy_` has hand-written autograd kernels and no entry in `derivatives.yaml`."),
+    form="overload",
+)
+
+HAND_WRITTEN: Final = NameTable(
+    "Operators whose kernels for Autograd and Tracer are written and registered by hand.",
+    Names(
+        "data set_data is_leaf output_nr _version retain_grad _backward requires_grad_",
+        "They read or change autograd's own data; their kernels for the backends are hand-written too.",
+    ),
+    Names("options", "PyTorch lists it; no release known has such an operator.", absent=True),
+    Names(
+        "resize_ resize_as_ detach detach_ copy_ _fw_primal _make_dual",
+        "Their kernels change autograd's data in ways that no formula describes.",
+    ),
+    form="C++ name",
+)
+
+RESHAPED_IN_PLACE: Final = NameTable(
+    "In-place operators after which the gradient is accumulated in a tensor of another shape.",
+    Names("set_ resize_", "They may change the size of `self`."),
+)
