@@ -14,7 +14,7 @@ from opwright.emit.aten.c_shim import (
     emitters,
     header_text,
     kernel_key,
-    shim,
+    shim_unit,
     targets,
 )
 from opwright.emit.emitter import Options
@@ -100,10 +100,10 @@ GROW = """
 def test_versions_of_a_shim() -> None:
     """The newest version comes first; the oldest goes without the arguments added since."""
     row = ShimOperator("TORCH_VERSION_2_10_0", (ShimVersion("v2", ("fast",), "TORCH_VERSION_2_12_0"),))
-    made = shim(job_of(GROW).catalog["grow"], row, _CPU, own_only=False)
+    made = shim_unit(job_of(GROW).catalog["grow"], row, _CPU, own_only=False)
     assert made is not None
     assert made.include == "#include <ATen/ops/grow_cpu_dispatch.h>"
-    newest, oldest = made.functions
+    newest, oldest = made.shim.functions
     assert (
         declaration(newest)
         == """\
@@ -133,9 +133,9 @@ def test_outs_come_first() -> None:
         "- func: add_up(Tensor self) -> Tensor\n  dispatch:\n    CPU: add_up\n"
         "- func: add_up.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n  dispatch:\n    CPU: add_up_out\n"
     )
-    made = shim(job_of(entries).catalog["add_up.out"], _PLAIN, _CPU, own_only=False)
+    made = shim_unit(job_of(entries).catalog["add_up.out"], _PLAIN, _CPU, own_only=False)
     assert made is not None
-    text = definition(made.functions[0])
+    text = definition(made.shim.functions[0])
     assert "aoti_torch_cpu_add_up_out(AtenTensorHandle out, AtenTensorHandle self) {" in text
     assert "        at::cpu::add_up_out(\n" in text
 
@@ -143,9 +143,9 @@ def test_outs_come_first() -> None:
 def test_dispatcher_shim_of_a_method_with_symbolic_integers() -> None:
     """A method has no function in `at`, but a template in `at::symint`."""
     entries = "- func: grow(Tensor self, SymInt n) -> Tensor\n  variants: method\n"
-    made = shim(job_of(entries).catalog["grow"], _PLAIN, Target("aten", None), own_only=False)
+    made = shim_unit(job_of(entries).catalog["grow"], _PLAIN, Target("aten", None), own_only=False)
     assert made is not None
-    assert made.functions[0].called == "at::symint::grow<c10::SymInt>"
+    assert made.shim.functions[0].called == "at::symint::grow<c10::SymInt>"
     assert made.include == "#include <ATen/ops/grow.h>"
 
 

@@ -246,6 +246,9 @@ class _Family:
         earlier = past.files.get(path) if past is not None else None
         if past is None or earlier is None or earlier.slots is None or not self._maker.is_intact(target):
             return None
+        if not past.filled:
+            # There were no units, so it is not known which slots those of now fill.
+            return None
         try:
             with open(target, "rb") as stream:
                 old = stream.read()

@@ -8,13 +8,14 @@ a new argument gets a further version of its shim.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from opwright.convention import c_shim, cpp
 from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
 from opwright.emit.aten.register.helpers import device_headers
 from opwright.emit.codes import NO_C_FORM
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -26,6 +27,7 @@ from opwright.model.dispatch_key import (
     DispatchKey,
 )
 from opwright.model.native_function import NativeFunction
+from opwright.model.said import Said
 from opwright.release.tables import ShimOperator
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -66,14 +68,42 @@ class ShimFunction(NamedTuple):
 
 
 class Shim(NamedTuple):
-    """An operator's shim: its include, and a function for each of its versions, the newest first.
+    """An operator's shim: a function for each of its versions, the newest first.
 
-    Where a type has no form in C, `refusal` says which, and there is only the include.
+    Where a type has no form in C there are none, and `refusal` says which.
     """
 
-    include: str
     functions: Sequence[ShimFunction]
     refusal: c_shim.NoCForm | None = None
+
+
+class ShimUnit(Said):
+    """What an operator's shim for a target is made from: the overload, its row of the table, and the kernel's key."""
+
+    def __init__(self, function: NativeFunction, row: ShimOperator, target: Target, key: DispatchKey | None) -> None:
+        self.function: Final = function
+        self.row: Final = row
+        self.target: Final = target
+        self.key: Final = key
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """All of it."""
+        return (self.function, self.row, self.target, self.key)
+
+    @property
+    def include(self) -> str:
+        """The `#include` of the header that declares what the shim calls."""
+        device = "" if self.key is None else f"_{self.key.lower}_dispatch"
+        return f"#include <ATen/ops/{self.function.root_name}{device}.h>"
+
+    @cached_property
+    def shim(self) -> Shim:
+        """The shim."""
+        try:
+            return Shim(_versions(self.function, self.row, self.target, _called(self.function, self.key)))
+        except c_shim.NoCForm as refusal:
+            return Shim((), refusal)
 
 
 def operator_key(function: NativeFunction) -> str:
@@ -110,19 +140,12 @@ def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:
     return schema.arguments.out + schema.arguments.non_out
 
 
-def shim(function: NativeFunction, row: ShimOperator, target: Target, *, own_only: bool) -> Shim | None:
-    """The shim of an operator for a target; None where the target has no kernel that it could call."""
-    key = None
-    include = f"#include <ATen/ops/{function.root_name}.h>"
-    if target.key is not None:
-        key = kernel_key(function, target.key, own_only=own_only)
-        if key is None:
-            return None
-        include = f"#include <ATen/ops/{function.root_name}_{key.lower}_dispatch.h>"
-    try:
-        return Shim(include, _versions(function, row, target, _called(function, key)))
-    except c_shim.NoCForm as refusal:
-        return Shim(include, (), refusal)
+def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, own_only: bool) -> ShimUnit | None:
+    """What the shim of an operator is made from; None where the target has no kernel that it could call."""
+    if target.key is None:
+        return ShimUnit(function, row, target, None)
+    key = kernel_key(function, target.key, own_only=own_only)
+    return None if key is None else ShimUnit(function, row, target, key)
 
 
 def _versions(function: NativeFunction, row: ShimOperator, target: Target, called: str) -> list[ShimFunction]:
@@ -156,23 +179,23 @@ def _shim_function(
     return ShimFunction(f"AOTITorchError {name}({', '.join(declared)})", called, passed, results, guard)
 
 
-def _chosen(job: Job, target: Target) -> list[tuple[NativeFunction, ShimOperator]]:
-    """The operators of a target's table that the catalog has, ordered by the names they have there."""
-    table = job.shim_tables.aten if target.key is None else job.shim_tables.device
-    functions = {operator_key(function): function for function in job.catalog.functions}
-    return [(functions[name], table[name]) for name in sorted(table) if name in functions]
+@per_job
+def _functions_by_key(job: Job) -> dict[str, NativeFunction]:
+    """The overloads by the names that tables of shims have for them."""
+    return {operator_key(function): function for function in job.catalog.functions}
 
 
 @per_job
-def _made(job: Job) -> dict[Target, list[tuple[NativeFunction, Shim]]]:
-    """For each target its operators with their shims."""
-    shims_by_target: dict[Target, list[tuple[NativeFunction, Shim]]] = {}
+def shim_units(job: Job) -> dict[Target, list[ShimUnit]]:
+    """For each target the operators of its table that the catalog has, ordered by the names they have there."""
+    functions, own_only = _functions_by_key(job), job.options.extend_c_shim
+    units: dict[Target, list[ShimUnit]] = {}
     for target in targets(job):
-        shims = shims_by_target[target] = []
-        for function, row in _chosen(job, target):
-            shim_text = shim(function, row, target, own_only=job.options.extend_c_shim)
-            shims += [] if shim_text is None else [(function, shim_text)]
-    return shims_by_target
+        table = job.shim_tables.aten if target.key is None else job.shim_tables.device
+        rows = [(functions[name], table[name]) for name in sorted(table) if name in functions]
+        candidates = [shim_unit(function, row, target, own_only=own_only) for function, row in rows]
+        units[target] = [unit for unit in candidates if unit is not None]
+    return units
 
 
 def check_names(job: Job, sink: Diagnostics) -> None:
@@ -181,7 +204,7 @@ def check_names(job: Job, sink: Diagnostics) -> None:
     The operators of a backend are few of those in the tables, so without an operator nothing is said there.
     """
     tables = job.shim_tables
-    functions = {operator_key(function): function for function in job.catalog.functions}
+    functions = _functions_by_key(job)
     for table in (tables.device, tables.aten):
         for name, row in table.items():
             function, span = functions.get(name), tables.spans.get(name)
@@ -206,11 +229,13 @@ def _check_new_arguments(function: NativeFunction, name: str, row: ShimOperator,
 
 def check_c_forms(job: Job, sink: Diagnostics) -> None:
     """Notes each operator that is to have a shim and has a type without C form."""
-    for target, function, shim in [(target, *row) for target, rows in _made(job).items() for row in rows]:
-        reason = shim.refusal
-        if reason is not None:
-            blamed = f"{reason.what} of type `{reason.type}` has no form in C"
-            sink.note(NO_C_FORM, f"no C shim for `{function.name}` on {target.name}: {blamed}", function.entry)
+    for target, units in shim_units(job).items():
+        for unit in units:
+            reason = unit.shim.refusal
+            if reason is not None:
+                blamed = f"{reason.what} of type `{reason.type}` has no form in C"
+                message = f"no C shim for `{unit.function.name}` on {target.name}: {blamed}"
+                sink.note(NO_C_FORM, message, unit.function.entry)
 
 
 def declaration(function: ShimFunction) -> str:
@@ -253,10 +278,13 @@ def _opening(target: Target) -> str:
     return _OPENING + _DISPATCHER_OPENING if target.key is None else _OPENING
 
 
-def header_text(target: Target, job: Job) -> str:
-    """The text of a target's header."""
-    shims = _made(job)[target]
-    body = "\n".join([declaration(function) for _, shim in shims for function in shim.functions])
+def _has_functions(target: Target, job: Job) -> bool:
+    """Whether a target has any shim."""
+    return any(unit.shim.functions for unit in shim_units(job)[target])
+
+
+def _header_opening(target: Target) -> str:
+    """The text of a target's header before its declarations."""
     return f"""{_opening(target)}
 
 #pragma once
@@ -267,24 +295,28 @@ def header_text(target: Target, job: Job) -> str:
 extern "C" {{
 #endif
 
-{body}
+"""
 
+
+def _header_closing(target: Target, job: Job) -> str:
+    """The text of a target's header after its declarations, each of which ends its line."""
+    lead = "" if _has_functions(target, job) else "\n"
+    return f"""{lead}
 #ifdef __cplusplus
 }} // extern "C"
 #endif
 """
 
 
-def source_text(target: Target, job: Job) -> str:
-    """The text of a target's source file."""
-    shims = _made(job)[target]
-    body = "\n".join([definition(function) for _, shim in shims for function in shim.functions])
-    includes = "\n".join(sorted({shim.include for _, shim in shims}))
+def _source_opening(target: Target, job: Job) -> str:
+    """The text of a target's source file before its definitions, each of which has an empty line before it."""
+    includes = "\n".join(sorted({unit.include for unit in shim_units(job)[target]}))
     devices, functions = "", "Functions.h"
     if target.key is not None:
         devices = device_headers(target.key, rocm=job.options.rocm, rules=job.rules)
         functions = f"{target.key.name}Functions.h"
     folder = "extend/" if job.options.extend_c_shim else ""
+    end = "" if _has_functions(target, job) else "\n"
     return f"""{_opening(target)}
 
 #include <torch/csrc/inductor/aoti_torch/generated/{folder}{header_name(target)}>
@@ -301,8 +333,7 @@ def source_text(target: Target, job: Job) -> str:
 #endif // AT_PER_OPERATOR_HEADERS
 
 using namespace torch::aot_inductor;
-
-{body}"""
+{end}"""
 
 
 def header_name(target: Target) -> str:
@@ -321,39 +352,64 @@ def headers(job: Job) -> Iterator[tuple[str, str]]:
         yield header_name(target), header_text(target, job)
 
 
-def _source(target: Target, job: Job) -> Slots:
-    return {"text": source_text(target, job)}
+def header_text(target: Target, job: Job) -> str:
+    """The text of a target's header."""
+    return "".join([_header_opening(target), *map(_header_chunk, _header_units(target, job))])
 
 
-def _header(target: Target, job: Job) -> Slots:
-    return {"text": header_text(target, job)}
+def _header_units(target: Target, job: Job) -> Sequence[ShimUnit | str]:
+    """The shims of a header, and what stands below them."""
+    return [*shim_units(job)[target], _header_closing(target, job)]
+
+
+def _header_chunk(unit: ShimUnit | str) -> str:
+    if isinstance(unit, str):
+        return unit
+    return "".join([f"{declaration(function)}\n" for function in unit.shim.functions])
+
+
+def _declared(unit: ShimUnit | str, context: FragmentContext) -> Slots:
+    return {"text": (_header_chunk(unit),)}
+
+
+def _defined(unit: ShimUnit, context: FragmentContext) -> Slots:
+    return {"text": [f"\n{definition(function)}" for function in unit.shim.functions]}
 
 
 #: The lines that declare or define a shim.
 _SHIM_LINE: Final = r"(?:AOTI_TORCH_EXPORT )?AOTITorchError aoti_torch_[a-z0-9]+_(?P<overload>\w+)\("
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the C shims; headers only where they are to be updated."""
-    sources: AnyEmitter = Emitter(
-        name="c_shim_sources",
+def _source(target: Target) -> AnyEmitter:
+    return Emitter(
+        name=f"c_shim_{target.name}_source",
         family="sources",
         template=None,
         folder="aoti",
-        units=targets,
-        fragment=_source,
+        units=lambda job: shim_units(job)[target],
+        fragment=_defined,
         line_names=_SHIM_LINE,
-        layout=FilePerUnit(source_name),
+        layout=OneFile(source_name(target)),
+        frame=lambda job: {"text": (_source_opening(target, job),)},
     )
-    kept_emitter: AnyEmitter = Emitter(
-        name="c_shim_headers",
+
+
+def _header(target: Target) -> AnyEmitter:
+    return Emitter(
+        name=f"c_shim_{target.name}_header",
         family="sources",
         template=None,
         folder="aoti",
-        units=targets,
-        fragment=_header,
+        units=lambda job: _header_units(target, job),
+        fragment=_declared,
         line_names=_SHIM_LINE,
-        layout=FilePerUnit(header_name),
+        layout=OneFile(header_name(target)),
+        frame=lambda job: {"text": (_header_opening(target),)},
         belong_to_sources=True,
     )
-    return [kept_emitter, sources] if job.options.update_c_shim else [sources]
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the C shims; headers only where they are to be updated."""
+    headers = map(_header, targets(job)) if job.options.update_c_shim else ()
+    return [*headers, *map(_source, targets(job))]
