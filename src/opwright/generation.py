@@ -18,25 +18,31 @@ from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
 from opwright.build.unit_template import UnitTemplate
 from opwright.convention import cpp
-from opwright.dialects.native_functions.loader import load_catalog
+from opwright.dialects.dialect import LoadContext
 from opwright.dialects.selection.loader import check_selection, check_static_backends
+from opwright.dialects.table import (
+    DEPRECATED,
+    DERIVATIVES,
+    NATIVE_AOT,
+    NATIVE_FUNCTIONS,
+    SHIM_TABLES,
+    TAGS,
+    more_dialects,
+)
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Later, Options
 from opwright.emit.header_names import check_headers_of_pytorch
 from opwright.emit.registry import (
     DEFAULT_FAMILIES,
-    DEPRECATED,
-    DERIVATIVES,
+    dialects_of,
     emitters,
     import_emitters,
     made_template,
-    yaml_names,
 )
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, key_named
-from opwright.model.native_aot import NativeAotKernel
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
@@ -48,7 +54,6 @@ if TYPE_CHECKING:
     from opwright.build.past import EmitterPast
     from opwright.build.plain_files import Status
     from opwright.build.staging import Journal
-    from opwright.release.tables import ShimTables
 
 __all__ = [
     "BUILD_FOLDERS",
@@ -118,58 +123,55 @@ def load(
     sink = Diagnostics()
     inputs = open_inputs(torch, source_path, sink=sink)
     rules = Rules(version_of(inputs, sink=sink))
-    catalog = _loaded(inputs, rules, sink, ignored_keys(rules, mps=mps, xpu=xpu, mtia=mtia))
+    ignored = ignored_keys(rules, mps=mps, xpu=xpu, mtia=mtia)
+    catalog = _load_catalog(LoadContext(sink, rules, inputs, ignored_keys=ignored))
     sink.raise_if_errors()
     return catalog
 
 
-def _loaded(inputs: Inputs, rules: Rules, sink: Diagnostics, ignored: frozenset[DispatchKey]) -> Catalog:
-    native = inputs.read_text("native/native_functions.yaml")
-    return load_catalog(native, inputs.read_text("native/tags.yaml"), sink, rules, ignored_keys=ignored)
+def _load_catalog(context: LoadContext) -> Catalog:
+    catalog = NATIVE_FUNCTIONS.load_inputs(context)
+    assert catalog is not None, "inputs without operators are refused"
+    return catalog
 
 
-def _loaded_derivatives(request: Request, catalog: Catalog, rules: Rules, sink: Diagnostics) -> MatchedDerivatives:
+def _load_derivatives(request: Request, context: LoadContext) -> MatchedDerivatives:
     """The derivatives of the functions selected for training, which autograd's files have in the order of C++ names.
 
     None where no family of the run needs them. Raises FaultsFound.
     """
-    from opwright.dialects.derivatives.formula_helpers import helpers_of
-    from opwright.dialects.derivatives.loader import load_derivatives
     from opwright.dialects.derivatives.matching import match_derivatives
-    from opwright.release.store import FORMULA_HELPERS
 
-    if DERIVATIVES not in yaml_names(request.families):
+    if DERIVATIVES.name not in dialects_of(request.families):
         return NO_DERIVATIVES
-    file = request.inputs.read_text(DERIVATIVES)
-    helpers = helpers_of(rules.version, request.inputs.read_optional(FORMULA_HELPERS))
-    own = Diagnostics()
-    derivatives = load_derivatives(file, catalog, own, strict=request.strict, helpers=helpers)
+    own, catalog = Diagnostics(), context.operators
+    derivatives = DERIVATIVES.load_inputs(context._replace(sink=own))
     matched = NO_DERIVATIVES
     # Functions or derivatives that are missing because of a fault would be matched wrongly.
-    if not own.has_errors and catalog.is_sound:
+    if derivatives is not None and not own.has_errors and catalog.is_sound:
         selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
-        matched = match_derivatives(derivatives, sorted(selected, key=lambda function: cpp.name(function.schema)), own)
-    sink.extend(own)
+        in_order = sorted(selected, key=lambda function: cpp.name(function.schema))
+        matched = match_derivatives(derivatives, in_order, own)
+    context.sink.extend(own)
     own.raise_if_errors()
     return matched
 
 
-def _loaded_deprecated(request: Request, catalog: Catalog, sink: Diagnostics) -> Sequence[DeprecatedSignature]:
+def _load_deprecated(request: Request, context: LoadContext) -> Sequence[DeprecatedSignature]:
     """The deprecated signatures of the functions that Python gets from the generator; none for runs without its files.
 
     Raises FaultsFound.
     """
     from opwright.convention.python.bound import is_bound
-    from opwright.dialects.deprecated.loader import load_deprecated
 
-    if DEPRECATED not in yaml_names(request.families):
+    if DEPRECATED.name not in dialects_of(request.families):
         return ()
     own = Diagnostics()
-    file, functions = request.inputs.read_text(DEPRECATED), filter(is_bound, catalog.functions)
-    signatures = load_deprecated(file, functions, own, may_lack=catalog.may_lack)
-    sink.extend(own)
+    functions = tuple(filter(is_bound, context.operators.functions))
+    signatures = DEPRECATED.load_inputs(context._replace(sink=own, functions=functions))
+    context.sink.extend(own)
     own.raise_if_errors()
-    return signatures
+    return signatures or ()
 
 
 def _check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
@@ -203,15 +205,6 @@ def _check_bindings(job: Job, sink: Diagnostics) -> None:
     check_bindings(job, sink)
 
 
-def _loaded_native_aot(inputs: Inputs, catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
-    """The kernels compiled ahead of time that the release declares."""
-    from opwright.dialects.native_aot.loader import load_native_aot
-    from opwright.release.store import NATIVE_AOT
-
-    declared = [name for name in inputs.names() if name.startswith(NATIVE_AOT)]
-    return load_native_aot(map(inputs.read_text, declared), catalog, sink)
-
-
 def _registration_text(request: Request, sink: Diagnostics) -> UnitTemplate | None:
     """The template of what `Register{Key}.cpp` has of each unit; None for runs without these files."""
     if "sources" not in request.families:
@@ -223,24 +216,12 @@ def _registration_text(request: Request, sink: Diagnostics) -> UnitTemplate | No
         return None
 
 
-def _loaded_shim_tables(request: Request, rules: Rules, sink: Diagnostics) -> ShimTables | None:
-    """The operators with a C shim that the inputs name; None where they name none, or the run makes no shims."""
-    from opwright.release.store import SHIM_TABLES
-
-    inputs = request.inputs
-    if "sources" not in request.families or SHIM_TABLES not in inputs.names():
-        return None
-    from opwright.dialects.shim_tables.loader import load_shim_tables
-
-    return load_shim_tables(inputs.read_text(SHIM_TABLES), sink, guarded=rules.shims_are_guarded)
-
-
 #: Modules that are imported where they are needed: by all runs that write files, or by those of a family.
 _MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers")
 _MODULES_OF: Final = {
     "headers": ("emit.aten.kernel_checks",),
-    "sources": ("emit.aten.kernel_checks", "dialects.shim_tables.loader"),
-    "python": ("dialects.deprecated.loader", "emit.python.units"),
+    "sources": ("emit.aten.kernel_checks",),
+    "python": ("emit.python.units",),
 }
 
 
@@ -248,6 +229,8 @@ def import_modules(families: Iterable[str]) -> None:
     """Import now what a run of these families imports sooner or later, before copies of this process do so each."""
     for name in (*_MODULES, *(module for family in families for module in _MODULES_OF.get(family, ()))):
         import_module(f"opwright.{name}")
+    for name in sorted(dialects_of(families)):
+        import_module(f"opwright.dialects.{name}.loader")
     import_emitters(families)
 
 
@@ -326,24 +309,25 @@ class Generation:
         # Shims are kept for all devices, so updating them needs the kernels of all.
         all_shims = request.options.update_c_shim
         ignored = ignored_keys(rules, mps=request.mps or all_shims, xpu=request.xpu or all_shims, mtia=request.mtia)
-        catalog = _loaded(request.inputs, rules, self.sink, ignored)
+        loading = LoadContext(self.sink, rules, request.inputs, ignored_keys=ignored, strict=request.strict)
+        catalog = _load_catalog(loading)
+        loading = loading._replace(catalog=catalog, functions=catalog.functions)
         boxed = "unboxing" in request.families
         check_selection(request.selection, catalog, self.sink, tolerant=request.tolerant, boxed=boxed)
-        native_aot: tuple[NativeAotKernel, ...] = ()
-        if rules.native_aot_stubs:
-            native_aot = _loaded_native_aot(request.inputs, catalog, self.sink)
-        shim_tables = _loaded_shim_tables(request, rules, self.sink)
-        derivatives = Later(partial(_loaded_derivatives, request, catalog, rules, self.sink))
-        deprecated = Later(partial(_loaded_deprecated, request, catalog, self.sink))
+        has_shims = SHIM_TABLES.name in dialects_of(request.families)
+        #: What dialects that are not PyTorch's own loaded, by the name of the dialect.
+        self.loaded: Final[Mapping[str, object]] = {
+            dialect.name: dialect.load_inputs(loading) for dialect in more_dialects()
+        }
         self.job: Final = Job(
             catalog,
             rules,
             request.options,
             request.selection,
-            derivatives,
-            deprecated,
-            native_aot,
-            shim_tables,
+            Later(partial(_load_derivatives, request, loading)),
+            Later(partial(_load_deprecated, request, loading)),
+            NATIVE_AOT.load_inputs(loading) or (),
+            SHIM_TABLES.load_inputs(loading) if has_shims else None,
             _registration_text(request, self.sink),
         )
         if catalog.is_sound:
@@ -482,6 +466,6 @@ class Generation:
             self._engine.plan(self._emitted()),
             outcome.emitters,
             lambda name: self._engine.renderer.template(name)[0].source.text,
-            self.request.inputs.read_text("native/tags.yaml"),
+            TAGS.files(self.request.inputs)[0],
         )
         return origins(self.job, sources)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from opwright.build.outputs import outputs_of
-from opwright.dialects.deprecated.loader import load_deprecated
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
-from opwright.dialects.native_functions.loader import load_catalog
-from opwright.dialects.selection.loader import check_selection, load_selection
+from opwright.dialects.dialect import Dialect, LoadContext
+from opwright.dialects.selection.loader import check_selection
+from opwright.dialects.table import DERIVATIVES, DIALECTS, NATIVE_FUNCTIONS, SELECTION
 from opwright.emit.aten.kernel_checks import check_kernels
 from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
@@ -23,15 +25,15 @@ from opwright.emit.stubs.files import emitters as stub_emitters
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU
+from opwright.model.selection import Selection
+from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
-from tests.conformance.inputs import pytorch_files
-from tests.conformance.mutate import DEPRECATED, DERIVATIVES, NATIVE, base_name, split_entries
+from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
 
-TAGS = "ATen/native/tags.yaml"
 MOST_ENTRIES = 6
 RULES = Rules(NEWEST)
 
@@ -122,38 +124,63 @@ def grouped(entries: list[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, groups.values()))
 
 
+#: What is made of a text of a dialect once it is loaded: dialect -> (what was loaded, context, length of the text).
+Use = Callable[[Any, LoadContext, int], object]
+
+
+def use_catalog(catalog: Catalog, context: LoadContext, length: int) -> object:
+    """Emits every family, with options that follow from the text."""
+    context.sink.raise_if_errors()
+    return emitted_files(catalog, OPTIONS[length % len(OPTIONS)], context.sink)
+
+
+def use_derivatives(derivatives: Derivatives, context: LoadContext, length: int) -> object:
+    """Emits autograd's fragments."""
+    return None if context.sink.has_errors else emitted_fragments(derivatives, context.operators, context.sink)
+
+
+def use_selection(selection: Selection, context: LoadContext, length: int) -> object:
+    """Checks the selection, and asks it for some operators."""
+    catalog = context.operators
+    check_selection(selection, catalog, context.sink, tolerant=length % 2 == 0)
+    return [selection.selects_for_training(function) for function in catalog.functions[:100]]
+
+
+USES: dict[str, Use] = {
+    NATIVE_FUNCTIONS.name: use_catalog,
+    DERIVATIVES.name: use_derivatives,
+    SELECTION.name: use_selection,
+}
+
+
+def entries_of(dialect: Dialect[Any], inputs: Inputs) -> list[str]:
+    """The entries of PyTorch's own file of a dialect; whole selections, which PyTorch has none of."""
+    if dialect is SELECTION:
+        return list(SELECTIONS.values())
+    (file,) = dialect.files(inputs)
+    return re.split(r"^(?=- \w+:)", file.text, flags=re.MULTILINE)[1:]
+
+
+def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
+    """What fuzzes one dialect of YAML."""
+    entries = entries_of(dialect, context.inputs)
+    name = dialect.inputs[0].rpartition("/")[2] if dialect.inputs else f"{dialect.name}.yaml"
+
+    def load(text: str, sink: Diagnostics) -> object:
+        own = context._replace(sink=sink, strict=len(text) % 2 == 0)
+        loaded = dialect.load([SourceFile(name, text)], own)
+        return USES[dialect.name](loaded, own, len(text)) if dialect.name in USES else loaded
+
+    if dialect is SELECTION:
+        return Target(name, entries, load, most=1)
+    return Target(name, entries, load, grouped(entries) if dialect is NATIVE_FUNCTIONS else ())
+
+
 def targets() -> list[Target]:
-    """Everything that is fuzzed."""
-    native = pytorch_files()[NATIVE].decode()
-    tags = SourceFile("tags.yaml", pytorch_files()[TAGS].decode())
-    entries = split_entries(native)[1]
-
-    def load_native(text: str, sink: Diagnostics) -> object:
-        catalog = load_catalog(SourceFile("native_functions.yaml", text), tags, sink, RULES)
-        sink.raise_if_errors()
-        return emitted_files(catalog, OPTIONS[len(text) % len(OPTIONS)], sink)
-
-    def load_tags(text: str, sink: Diagnostics) -> object:
-        return load_catalog(SourceFile("native_functions.yaml", "[]"), SourceFile("tags.yaml", text), sink)
-
-    catalog = load_catalog(SourceFile("native_functions.yaml", native), tags, Diagnostics())
-
-    def load_formulas(text: str, sink: Diagnostics) -> object:
-        derivatives = load_derivatives(SourceFile("derivatives.yaml", text), catalog, sink, strict=len(text) % 2 == 0)
-        return None if sink.has_errors else emitted_fragments(derivatives, catalog, sink)
-
-    def load_signatures(text: str, sink: Diagnostics) -> object:
-        return load_deprecated(SourceFile("deprecated.yaml", text), catalog.functions, sink)
-
-    def load_selected(text: str, sink: Diagnostics) -> object:
-        selection = load_selection(SourceFile("selection.yaml", text), sink)
-        check_selection(selection, catalog, sink, tolerant=len(text) % 2 == 0)
-        return [selection.selects_for_training(function) for function in catalog.functions[:100]]
-
-    return [
-        Target("native_functions.yaml", entries, load_native, grouped(entries)),
-        Target("tags.yaml", tags.text.replace("\n- tag:", "\n\f- tag:").split("\f"), load_tags),
-        Target("derivatives.yaml", split_entries(pytorch_files()[DERIVATIVES].decode())[1], load_formulas),
-        Target("deprecated.yaml", split_entries(pytorch_files()[DEPRECATED].decode())[1], load_signatures),
-        Target("selection.yaml", list(SELECTIONS.values()), load_selected, most=1),
-    ]
+    """Every dialect of YAML is fuzzed: a new row of the table is as well."""
+    context = LoadContext(Diagnostics(), RULES, open_inputs())
+    catalog = NATIVE_FUNCTIONS.load_inputs(context)
+    assert catalog is not None
+    context = context._replace(catalog=catalog, functions=catalog.functions)
+    is_yaml = [dialect for dialect in DIALECTS if all(name.endswith(".yaml") for name in dialect.inputs)]
+    return [target_of(dialect, context) for dialect in is_yaml]

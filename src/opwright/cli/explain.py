@@ -6,9 +6,9 @@ import argparse
 import pkgutil
 from importlib import import_module
 
-import opwright
 from opwright.cli import console
 from opwright.cli.streams import say
+from opwright.dialects.table import DIALECTS
 from opwright.source.codes import all_codes, find_code
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 
@@ -36,7 +36,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def import_all_codes() -> None:
-    """Codes are registered by the modules that find the faults: all modules are imported, but those that run."""
-    for module in pkgutil.walk_packages(opwright.__path__, "opwright."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
+    """Imports all modules except programs, because the modules that find faults register the codes.
+
+    The packages of dialects that stand elsewhere are imported too.
+    """
+    for name in dict.fromkeys(("opwright", *(dialect.package for dialect in DIALECTS))):
+        package = import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)

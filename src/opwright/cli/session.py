@@ -144,11 +144,12 @@ def loaded(
 
 def _readable(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:
     """The YAML that these families need, without what cannot be read: the run itself tells that."""
-    from opwright.emit.registry import yaml_names
+    from opwright.dialects.table import yaml_names
+    from opwright.emit.registry import dialects_of
     from opwright.source.diagnostic import Fault
 
     files = []
-    for name in yaml_names(families):
+    for name in yaml_names(dialects_of(families)):
         with contextlib.suppress(Fault):
             files.append(inputs.read_text(name))
     return files

@@ -20,6 +20,7 @@ from opwright.build.outputs import emitted
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, ask_whole_download
 from opwright.dialects.native_functions.libraries import load_libraries
+from opwright.dialects.table import TAGS
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.stubs.codes import NO_OWN_STUBS, UNKNOWN_NAMESPACE
 from opwright.emit.stubs.files import emitters, own_stub_emitters, project_emitter
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     generation = Generation(Request(inputs=inputs, folders=folders, families=(), release=arguments.release), sink)
     own = generation.job
     libraries = [SourceFile.read(path) for path in arguments.yaml]
-    catalog = load_libraries(own.catalog, libraries, inputs.read_text("native/tags.yaml"), sink, own.rules)
+    catalog = load_libraries(own.catalog, libraries, TAGS.files(inputs)[0], sink, own.rules)
     sink.raise_if_errors()
     job = Job(_chosen(catalog, arguments.namespace, sink), own.rules, own.options)
     engine = Engine(folders, inputs.read_text)

@@ -70,21 +70,21 @@ DEFAULT_FAMILIES: Final = tuple(family for family in FAMILIES if family != "unbo
 _COMPANIONS: Final = {"python": ("annotated", "view_meta")}
 
 
-#: What every run loads, and what more for the families whose files show derivatives or deprecated signatures.
-_YAML: Final = ("native/tags.yaml", "native/native_functions.yaml")
-DERIVATIVES: Final = "autograd/derivatives.yaml"
-DEPRECATED: Final = "autograd/deprecated.yaml"
-_MORE_YAML: Final = {"autograd": (DERIVATIVES,), "python": (DERIVATIVES, DEPRECATED)}
+#: Family -> the names of the dialects that its runs load besides those of every run.
+_DIALECTS: Final[dict[str, tuple[str, ...]]] = {
+    "sources": ("shim_tables",),
+    "autograd": ("derivatives",),
+    "python": ("derivatives", "deprecated"),
+}
 
 
-def yaml_names(families: Iterable[str]) -> tuple[str, ...]:
-    """The inputs that a run of these families loads, in the order in which it asks for them.
+def dialects_of(families: Iterable[str]) -> frozenset[str]:
+    """The names of the dialects that a run of these families loads besides those of every run.
 
-    >>> yaml_names(["headers", "autograd"])
-    ('native/tags.yaml', 'native/native_functions.yaml', 'autograd/derivatives.yaml')
+    >>> dialects_of(["headers", "autograd"])
+    frozenset({'derivatives'})
     """
-    more = {name for family in families for name in _MORE_YAML.get(family, ())}
-    return *_YAML, *(name for name in (DERIVATIVES, DEPRECATED) if name in more)
+    return frozenset(dialect for family in families for dialect in _DIALECTS.get(family, ()))
 
 
 def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence as Files
 from typing import Final, NamedTuple
 
 from opwright.dialects.deprecated import codes
+from opwright.dialects.dialect import LoadContext
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.annotation import Annotation
@@ -27,6 +29,11 @@ CALL: Final = "aten"
 _CONSTANTS: Final[dict[str, Type]] = {"1": SCALAR}
 
 _CALL: Final = re.compile(r"(\w+)(?:\.\w+)?\((.*)\)")
+
+
+def load(files: Files[SourceFile], context: LoadContext) -> tuple[DeprecatedSignature, ...]:
+    """The deprecated signatures of the functions that have a Python binding, which the context holds."""
+    return load_deprecated(files[0], context.functions, context.sink, may_lack=context.operators.may_lack)
 
 
 def load_deprecated(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.derivatives import codes
@@ -12,9 +13,11 @@ from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helper
 from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.outputs import Differentiability, read_differentiability
 from opwright.dialects.derivatives.report import EntryReport
+from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import AUTOGRAD_KEYS, DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey
 from opwright.model.native_function import NativeFunction
+from opwright.release.store import FORMULA_HELPERS
 from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
@@ -27,6 +30,12 @@ DIFFERENTIABILITY: Final = "output_differentiability"
 FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
 
 _KEYS: Final = frozenset((DEFAULT_KEY, *AUTOGRAD_KEYS))
+
+
+def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
+    """The derivatives of a release's operators, whose formulas may call what the release declares besides operators."""
+    helpers = helpers_of(context.rules.version, context.inputs.read_optional(FORMULA_HELPERS))
+    return load_derivatives(files[0], context.operators, context.sink, strict=context.strict, helpers=helpers)
 
 
 def load_derivatives(

@@ -6,9 +6,10 @@ They are Python modules that PyTorch's build runs. Here they are read and not ru
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_aot import codes
 from opwright.dialects.python_source import first_line, literal, node_span, parsed_module
 from opwright.model.catalog import Catalog
@@ -23,6 +24,11 @@ __all__ = ["load_native_aot"]
 
 _REQUIRED: Final = ("ATEN_OP", "DISPATCH_KEY", "KERNEL_MODULE")
 _FAMILY: Final = "declarations"
+
+
+def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[NativeAotKernel, ...]:
+    """The kernels that a release declares; none for releases that make no stubs for them."""
+    return load_native_aot(files, context.operators, context.sink) if context.rules.native_aot_stubs else ()
 
 
 def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:

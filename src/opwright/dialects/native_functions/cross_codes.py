@@ -1,4 +1,4 @@
-"""The codes of mistakes between entries of `native_functions.yaml`, and in `tags.yaml`: E04xx."""
+"""The codes of mistakes between entries of `native_functions.yaml`: E04xx."""
 
 from __future__ import annotations
 
@@ -11,52 +11,6 @@ def _code(number: int, title: str, explanation: str) -> str:
     return register(Code(f"E04{number:02}", title, explanation))
 
 
-FILE_SHAPE: Final = _code(
-    1,
-    "the file is not a list",
-    """
-`native_functions.yaml` is a list of entries, `tags.yaml` a list of tags; each item starts with `- `. A file without
-items is written `[]`.
-
-    functions:
-    ^ delete the line
-    - func: zero(Tensor self) -> Tensor
-""",
-)
-TAG_SHAPE: Final = _code(
-    2,
-    "wrong entry in tags.yaml",
-    """
-Each entry of `tags.yaml` names a tag and describes it:
-
-    - tag: core
-      desc: |
-        Core ATen operators.
-""",
-)
-TAG_DESCRIPTION: Final = _code(
-    3,
-    "tag without description",
-    """
-Each tag says in `desc` what it means, for those who decide whether an operator has it.
-
-    - tag: core
-           ^^^^
-""",
-)
-TAG_TWICE: Final = _code(
-    4,
-    "tag defined twice",
-    """
-Each tag stands in `tags.yaml` once.
-
-    - tag: core
-      desc: Of the core.
-    - tag: core
-           ^^^^
-      desc: Of the very core.
-""",
-)
 OVERLOAD_TWICE: Final = _code(
     10,
     "two entries for one overload",

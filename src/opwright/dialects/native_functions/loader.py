@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from opwright.dialects.native_functions import codes, cross_codes
+from collections.abc import Sequence as Files
+
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import Surroundings
@@ -10,16 +13,24 @@ from opwright.dialects.native_functions.groups import grouped, grouped_by_view, 
 from opwright.dialects.native_functions.operations import gathered
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
+from opwright.dialects.table import TAGS
+from opwright.dialects.tags.codes import FILE_SHAPE
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
-from opwright.source.ahead import read_coming, read_tree
+from opwright.source.ahead import read_coming
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Node, Sequence
 from opwright.source.text import SourceFile
+
+
+def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
+    """The catalog of a release's operators, with the tags among the inputs. Raises Fault where there are none."""
+    tags = TAGS.files(context.inputs)[0]
+    return load_catalog(files[0], tags, context.sink, context.rules, ignored_keys=context.ignored_keys)
 
 
 def load_catalog(
@@ -36,8 +47,7 @@ def load_catalog(
     fault are then missing from the catalog, so pass the gate (`sink.raise_if_errors()`) before using it.
     """
     own = Diagnostics()
-    tags_root = _root(tags, own)
-    known_tags = {} if tags_root is None else load_tags(tags_root, own)
+    known_tags = load_tags(tags, own)
     report = CrossReport(own)
     around = Surroundings(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
     loaded = _load_file(native, around, report, own)
@@ -64,14 +74,6 @@ def load_catalog(
     )
 
 
-def _root(file: SourceFile, sink: Diagnostics) -> Node | None:
-    try:
-        return read_tree(file)
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-        return None
-
-
 def _load_file(
     file: SourceFile, around: Surroundings, report: CrossReport, sink: Diagnostics
 ) -> list[NativeFunction] | None:
@@ -89,7 +91,7 @@ def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list
     """The native functions of all sound entries."""
     loaded: list[NativeFunction] = []
     if not isinstance(root, Sequence):
-        around.sink.error(cross_codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        around.sink.error(FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
         return loaded
     for item in root:
         if not isinstance(item, Mapping):

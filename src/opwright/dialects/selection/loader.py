@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from opwright.dialects.dialect import LoadContext
 from opwright.dialects.selection import codes
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey, key_named
@@ -52,6 +53,11 @@ def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> S
 def load_operator_names(file: SourceFile, sink: Diagnostics) -> tuple[str, ...]:
     """The names that a file lists; faults go to `sink`."""
     return _texts(read_tree(file), "the list of operators", sink)
+
+
+def load(files: Sequence[SourceFile], context: LoadContext) -> Selection:
+    """The selection that a file describes."""
+    return load_selection(files[0], context.sink)
 
 
 def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from opwright.dialects.dialect import LoadContext
 from opwright.dialects.python_source import first_line, literal, node_span, parsed_module
 from opwright.dialects.shim_tables.codes import SHIM_TABLE
 from opwright.release.tables import ShimOperator, ShimTables, ShimVersion
@@ -26,6 +27,11 @@ _VERSION: Final = re.compile(r"v0*([2-9]|[1-9][0-9]{1,5})")
 
 #: The rows of a dictionary by key: the nodes of key and value. Keys that are not constant are nodes themselves.
 _Rows = dict[object, tuple[ast.expr, ast.expr]]
+
+
+def load(files: Sequence[SourceFile], context: LoadContext) -> ShimTables:
+    """The tables of a release."""
+    return load_shim_tables(files[0], context.sink, guarded=context.rules.shims_are_guarded)
 
 
 def load_shim_tables(file: SourceFile, sink: Diagnostics, *, guarded: bool) -> ShimTables:

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Files
 from typing import Final
 
+from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions import cross_codes
-from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.dialects.tags import codes
+from opwright.source.ahead import read_tree
+from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.text import SourceFile
 
 _FIELDS: Final = ("tag", "desc")
 
 
-def load_tags(root: Node, sink: Diagnostics) -> dict[str, str]:
+def load(files: Files[SourceFile], context: LoadContext) -> dict[str, str]:
+    """The tags of a release with their descriptions."""
+    return load_tags(files[0], context.sink)
+
+
+def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
     """The tags of a `tags.yaml` with their descriptions, in the order of the file; faults go to `sink`."""
     tags: dict[str, str] = {}
     places: dict[str, Scalar] = {}
+    try:
+        root = read_tree(file)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return tags
     if not isinstance(root, Sequence):
-        sink.error(cross_codes.FILE_SHAPE, f"the file is {root.described}, not a list of tags", root.span)
+        sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of tags", root.span)
         return tags
     for item in root.items:
         if not isinstance(item, Mapping):
             message = f"a tag is a mapping of `tag` and `desc`, not {item.described}"
-            sink.error(cross_codes.TAG_SHAPE, message, item.span)
+            sink.error(codes.TAG_SHAPE, message, item.span)
             continue
         _load_tag(item, tags, places, sink)
     return tags
@@ -35,20 +49,20 @@ def _load_tag(item: Mapping, tags: dict[str, str], places: dict[str, Scalar], si
         if key.value not in _FIELDS:
             misspelt = misspelt or did_you_mean(key.value, ("tag",))
             message = f"a tag has no field `{key.value}`"
-            sink.error(cross_codes.TAG_SHAPE, message, key.span, help=did_you_mean(key.value, _FIELDS))
+            sink.error(codes.TAG_SHAPE, message, key.span, help=did_you_mean(key.value, _FIELDS))
     check_unique_keys(item, sink)
     name = item.get("tag")
     if name is None and misspelt:
         return
     if name is None:
-        sink.error(cross_codes.TAG_SHAPE, "the entry has no `tag`", item.span)
+        sink.error(codes.TAG_SHAPE, "the entry has no `tag`", item.span)
         return
     if not isinstance(name, Scalar) or name.kind != "str" or IDENTIFIER.fullmatch(name.value) is None:
-        sink.error(cross_codes.TAG_SHAPE, "the name of a tag is an identifier", name.span)
+        sink.error(codes.TAG_SHAPE, "the name of a tag is an identifier", name.span)
         return
     if name.value in tags:
         also = (Label(places[name.value].span, "first", False),)
-        sink.error(cross_codes.TAG_TWICE, f"tag `{name.value}` is defined twice", name.span, also=also)
+        sink.error(codes.TAG_TWICE, f"tag `{name.value}` is defined twice", name.span, also=also)
         return
     places[name.value] = name
     tags[name.value] = _description(item, name, sink)
@@ -57,12 +71,10 @@ def _load_tag(item: Mapping, tags: dict[str, str], places: dict[str, Scalar], si
 def _description(item: Mapping, name: Scalar, sink: Diagnostics) -> str:
     description = item.get("desc")
     if description is None:
-        sink.error(
-            cross_codes.TAG_DESCRIPTION, f"tag `{name.value}` has no description", name.span, help="add `desc: ...`"
-        )
+        sink.error(codes.TAG_DESCRIPTION, f"tag `{name.value}` has no description", name.span, help="add `desc: ...`")
         return ""
     if not isinstance(description, Scalar) or description.kind != "str" or not description.value.strip():
         message = f"the description of tag `{name.value}` is {description.described}, not a sentence"
-        sink.error(cross_codes.TAG_DESCRIPTION, message, description.span)
+        sink.error(codes.TAG_DESCRIPTION, message, description.span)
         return ""
     return description.value

@@ -1,0 +1,114 @@
+"""What a dialect is: a kind of input file, how it is recognised, and what it loads into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from importlib import import_module
+from typing import Final, Generic, NamedTuple, TypeVar, cast
+
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import DispatchKey
+from opwright.model.native_function import NativeFunction
+from opwright.release.inputs import Inputs
+from opwright.release.rules import Rules
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+
+__all__ = ["Dialect", "LoadContext"]
+
+Model = TypeVar("Model")
+
+#: The first field of a YAML file, in a list of mappings or in a mapping.
+_FIRST_FIELD: Final = re.compile(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
+
+
+class LoadContext(NamedTuple):
+    """What a loader may use besides the files of its dialect.
+
+    `sink` takes every fault. `inputs` has the other inputs of the release. `catalog` holds the operators, None while
+    they are being loaded, and `functions` are those that entries may name. `ignored_keys` are the dispatch keys that
+    the run leaves out. `strict` makes errors of mistakes that the reference accepts.
+    """
+
+    sink: Diagnostics
+    rules: Rules
+    inputs: Inputs
+    catalog: Catalog | None = None
+    functions: Iterable[NativeFunction] = ()
+    ignored_keys: frozenset[DispatchKey] = frozenset()
+    strict: bool = False
+
+    @property
+    def operators(self) -> Catalog:
+        """The catalog, for dialects that are loaded after it."""
+        assert self.catalog is not None, "this dialect is loaded after the operators"
+        return self.catalog
+
+
+class Dialect(Generic[Model]):
+    """One kind of input file.
+
+    `inputs` are patterns of the names that its files have among the inputs of a release; it has none where users name
+    the file in an option. `fields` are fields that only files of this dialect start with: they recognise a file of
+    another name. `package` holds the dialect's modules: its `loader` has a function `load(files, context)` that gives a
+    `loads_into`, and importing the package's modules registers its diagnostic codes. A dialect that `is_always_loaded`
+    is part of every run whose inputs have a file of it; others are loaded for a family or an option. Where it
+    `is_required`, a run that loads it refuses inputs without its file.
+
+    >>> tags = Dialect("tags", inputs=("native/tags.yaml",), fields=("tag",), loads_into=dict)
+    >>> tags.recognizes_name("native/tags.yaml"), tags.recognizes(SourceFile("mine.yaml", "- tag: core"))
+    (True, True)
+    """
+
+    __slots__ = ("fields", "inputs", "is_always_loaded", "is_required", "loads_into", "name", "package")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        loads_into: type[Model],
+        inputs: tuple[str, ...] = (),
+        fields: tuple[str, ...] = (),
+        package: str = "",
+        is_always_loaded: bool = False,
+        is_required: bool = False,
+    ) -> None:
+        self.name: Final = name
+        self.loads_into: Final = loads_into
+        self.inputs: Final = inputs
+        self.fields: Final = fields
+        self.package: Final = package or f"opwright.dialects.{name}"
+        self.is_always_loaded: Final = is_always_loaded
+        self.is_required: Final = is_required
+
+    def __repr__(self) -> str:
+        return f"<dialect {self.name}>"
+
+    def recognizes_name(self, name: str) -> bool:
+        """Whether an input of that name is a file of this dialect."""
+        return any(fnmatchcase(name, pattern) for pattern in self.inputs)
+
+    def recognizes(self, file: SourceFile) -> bool:
+        """Whether a file is of this dialect, by its file name or by its first field."""
+        name = file.path.replace("\\", "/").rpartition("/")[2]
+        if any(fnmatchcase(name, pattern.rpartition("/")[2]) for pattern in self.inputs):
+            return True
+        first = _FIRST_FIELD.match(file.text)
+        return first is not None and first[1] in self.fields
+
+    def files(self, inputs: Inputs) -> list[SourceFile]:
+        """The files of this dialect among the inputs. Raises Fault where one is required and missing, or not text."""
+        if self.is_required:
+            return [inputs.read_text(name) for name in self.inputs]
+        return [inputs.read_text(name) for name in inputs.names() if self.recognizes_name(name)]
+
+    def load(self, files: Sequence[SourceFile], context: LoadContext) -> Model:
+        """What the files say; faults go to the sink of the context, and entries at fault are then missing."""
+        return cast(Model, import_module(f"{self.package}.loader").load(files, context))
+
+    def load_inputs(self, context: LoadContext) -> Model | None:
+        """The same for the dialect's files among the inputs of the release; None where it has none."""
+        files = self.files(context.inputs)
+        return self.load(files, context) if files else None

@@ -1,0 +1,114 @@
+"""The table of dialects. Prefetch, loading and the list of diagnostic codes are derived from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from opwright.dialects.dialect import Dialect
+from opwright.model.catalog import Catalog
+from opwright.model.deprecated import DeprecatedSignature
+from opwright.model.derivatives import Derivatives
+from opwright.model.native_aot import NativeAotKernel
+from opwright.model.selection import Selection
+from opwright.release.store import SHIM_TABLES as SHIM_TABLES_INPUT
+from opwright.release.tables import ShimTables
+from opwright.source.text import SourceFile
+
+__all__ = [
+    "DEPRECATED",
+    "DERIVATIVES",
+    "DIALECTS",
+    "NATIVE_AOT",
+    "NATIVE_FUNCTIONS",
+    "SELECTION",
+    "SHIM_TABLES",
+    "TAGS",
+    "chosen_dialects",
+    "dialect_of",
+    "more_dialects",
+    "yaml_names",
+]
+
+TAGS: Final = Dialect(
+    "tags",
+    inputs=("native/tags.yaml",),
+    fields=("tag",),
+    loads_into=dict[str, str],
+    is_always_loaded=True,
+    is_required=True,
+)
+NATIVE_FUNCTIONS: Final = Dialect(
+    "native_functions",
+    inputs=("native/native_functions.yaml",),
+    fields=("func",),
+    loads_into=Catalog,
+    is_always_loaded=True,
+    is_required=True,
+)
+DERIVATIVES: Final = Dialect(
+    "derivatives",
+    inputs=("autograd/derivatives.yaml",),
+    loads_into=Derivatives,
+    is_required=True,
+)
+DEPRECATED: Final = Dialect(
+    "deprecated",
+    inputs=("autograd/deprecated.yaml",),
+    loads_into=tuple[DeprecatedSignature, ...],
+    is_required=True,
+)
+SELECTION: Final = Dialect(
+    "selection",
+    fields=("include_all_operators", "include_all_non_op_selectives", "operators"),
+    loads_into=Selection,
+)
+NATIVE_AOT: Final = Dialect(
+    "native_aot",
+    inputs=("native_aot/*/aot.py",),
+    loads_into=tuple[NativeAotKernel, ...],
+    is_always_loaded=True,
+)
+SHIM_TABLES: Final = Dialect("shim_tables", inputs=(SHIM_TABLES_INPUT,), loads_into=ShimTables)
+
+_BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
+    TAGS,
+    NATIVE_FUNCTIONS,
+    DERIVATIVES,
+    DEPRECATED,
+    SELECTION,
+    NATIVE_AOT,
+    SHIM_TABLES,
+)
+
+#: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.
+DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN]
+
+
+def more_dialects() -> list[Dialect[Any]]:
+    """The dialects that every run loads after the operators, into `Generation.loaded`."""
+    return [dialect for dialect in DIALECTS if dialect.is_always_loaded and dialect not in _BUILT_IN]
+
+
+def dialect_of(file: SourceFile) -> Dialect[Any] | None:
+    """The dialect of a file, by its file name or its first field; None if no dialect recognises it.
+
+    >>> dialect_of(SourceFile("my_ops.yaml", "- func: twice(Tensor self) -> Tensor"))
+    <dialect native_functions>
+    """
+    return next((dialect for dialect in DIALECTS if dialect.recognizes(file)), None)
+
+
+def chosen_dialects(names: Collection[str] = ()) -> list[Dialect[Any]]:
+    """The dialects of these names and those that every run loads, in the order of the table."""
+    return [dialect for dialect in DIALECTS if dialect.is_always_loaded or dialect.name in names]
+
+
+def yaml_names(names: Collection[str] = ()) -> tuple[str, ...]:
+    """The YAML inputs of a run that loads these dialects besides those of every run, in the order of loading.
+
+    >>> yaml_names({"derivatives"})
+    ('native/tags.yaml', 'native/native_functions.yaml', 'autograd/derivatives.yaml')
+    """
+    inputs = [name for dialect in chosen_dialects(names) for name in dialect.inputs]
+    return tuple(name for name in inputs if name.endswith(".yaml") and "*" not in name)
