@@ -36,7 +36,7 @@ _NOTHING = "\n"
 
 def _precomputed(values: Precomputed) -> str:
     """A class template with a flag for each value: its type tells which values are set."""
-    bindings = [structured.binding(argument) for ones in values.replace.values() for argument in ones]
+    bindings = [structured.binding(argument) for arguments in values.replace.values() for argument in arguments]
     bindings += [structured.binding(argument) for argument in values.add]
     fields = [(binding.type.bare, binding.name) for binding in bindings]
     flags = [name.upper() for _, name in fields]

@@ -254,8 +254,8 @@ def _precomputed(group: NativeFunctionsGroup) -> tuple[Given, ...]:
     precomputed = group.out.precomputed
     if precomputed is None:
         return ()
-    ones = [replacement for replacements in precomputed.replace.values() for replacement in replacements]
-    bindings = [convention.binding(argument) for argument in (*ones, *precomputed.add)]
+    replaced = [replacement for replacements in precomputed.replace.values() for replacement in replacements]
+    bindings = [convention.binding(argument) for argument in (*replaced, *precomputed.add)]
     return tuple([Given(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
 
 

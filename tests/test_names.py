@@ -1,0 +1,181 @@
+"""The names in the package are plain: one meaning for each, nouns of the domain for values, verbs for actions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+from tests.test_layering import absolute, modules
+
+# Locals that say nothing of what they hold.
+EMPTY_WORDS = {"one", "ones", "found", "made", "said", "kept", "known", "thing", "things", "stuff", "foo", "obj", "val"}
+
+# Past forms of irregular verbs that are no adjective and no infinitive too; all others end in `ed`.
+IRREGULAR_PARTICIPLES = {
+    *("bound", "bought", "brought", "built", "chosen", "done", "drawn", "fed", "found", "given"),
+    *("gone", "held", "kept", "known", "led", "left", "lent", "lost", "made", "meant"),
+    *("met", "paid", "said", "seen", "sent", "shown", "sold", "spent", "spelled", "swept"),
+    *("taken", "told", "torn", "thrown", "undone", "written"),
+}
+
+# Words that end like a participle and are a verb, a noun or an adjective of the field.
+PLAIN_WORDS = {"deprecated", "embed", "exceed", "feed", "need", "proceed", "reversed", "seed", "sorted", "structured"}
+
+# What is left of before these rules; nothing may join it.
+LEFT_LOCALS = ("opwright.build", "opwright.emit.emitter", "opwright.cli.session")
+LEFT_PARTICIPLES = tuple(
+    f"opwright.{name}"
+    for name in (
+        *("build", "cli", "convention", "cpp", "dialects", "emit", "generation", "model", "release", "schema"),
+        *("source", "torchgen"),
+    )
+)
+LEFT_CLASSES = {
+    *("Binding", "Fact", "Namespace", "Node", "Output", "Root", "Scope", "Shard", "Share", "Source", "Unit"),
+    *("Value", "Wrapper"),
+}
+LEFT_MODULES = {"cpp", "structured", "types", "opwright.convention.cpp", "opwright.cpp.types"}
+LEFT_MODULES |= {"convention", "opwright.convention.structured"}
+
+
+def test_locals_say_what_they_hold() -> None:
+    """No parameter and no local variable has a name that would fit any value."""
+    wrong = [
+        f"{name}:{line} {word}"
+        for name, tree in modules().items()
+        if not name.startswith(LEFT_LOCALS)
+        for line, word in empty_locals(tree)
+    ]
+    assert not wrong
+
+
+def empty_locals(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of each binding of a word that says nothing; fields of classes are no locals."""
+    fields = {
+        id(getattr(field, "target", None))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for field in node.body
+    }
+    for node in ast.walk(tree):
+        if id(node) in fields:
+            continue
+        word = ""
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            word = node.id
+        elif isinstance(node, ast.arg):
+            word = node.arg
+        elif isinstance(node, ast.ExceptHandler):
+            word = node.name or ""
+        if word in EMPTY_WORDS:
+            yield getattr(node, "lineno", 0), word
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("for one in arguments: pass", ["one"]),
+        ("names = [one.name for one in arguments]", ["one"]),
+        ("key = lambda found, place: found", ["found"]),
+        ("def merge(one: int, other: int): ...", ["one"]),
+        ("try: ...\nexcept Fault as found: ...", ["found"]),
+        ("if (found := match(text)): ...", ["found"]),
+        ("argument = signature.one", []),
+        ("class Pair(NamedTuple):\n    one: int", []),
+    ],
+)
+def test_empty_locals_are_seen(code: str, words: list[str]) -> None:
+    """The check sees every way to bind a local variable, and leaves attributes alone."""
+    assert [word for _, word in empty_locals(ast.parse(code))] == words
+
+
+def test_public_classes_are_defined_once() -> None:
+    """A public class or type alias has a name that nothing else in the package has."""
+    homes = defaultdict(list)
+    for name, tree in modules().items():
+        for word in public_types(tree):
+            homes[word].append(name)
+    wrong = {word: names for word, names in homes.items() if len(names) > 1 and word not in LEFT_CLASSES}
+    assert not wrong
+
+
+def public_types(tree: ast.Module) -> Iterator[str]:
+    """The names of the public classes and type aliases that a module defines."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            word = node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            word = node.targets[0].id
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            word = node.target.id
+        else:
+            continue
+        if re.fullmatch(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*", word):
+            yield word
+
+
+def test_public_types_are_seen() -> None:
+    """Classes and aliases count; constants, private classes and imported ones do not."""
+    code = (
+        "from a import Away\nclass Shown: ...\nclass _Hidden: ...\nAlias = int | str\nTyped: TypeAlias = str\nLIMIT = 3"
+    )
+    assert list(public_types(ast.parse(code))) == ["Shown", "Alias", "Typed"]
+
+
+def test_a_module_goes_by_one_name() -> None:
+    """A name under which modules are imported means one module everywhere, and a module has one such name.
+
+    The tables of diagnostic codes are the exception: every package calls its own `codes`.
+    """
+    by_word, by_module = defaultdict(set), defaultdict(set)
+    for name, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    target = f"{absolute(name, node)}.{alias.name}"
+                    if target in modules():
+                        by_word[alias.asname or alias.name].add(target)
+                        by_module[target].add(alias.asname or alias.name)
+    wrong = {word: targets for word, targets in by_word.items() if len(targets) > 1 and word != "codes"}
+    wrong |= {module: words for module, words in by_module.items() if len(words) > 1}
+    assert {word: targets for word, targets in wrong.items() if word not in LEFT_MODULES} == {}
+
+
+def test_functions_are_no_bare_participles() -> None:
+    """A function that acts is called by a verb, one that tells a fact by a noun; `loaded` is neither."""
+    wrong = [
+        f"{name}:{node.lineno} {node.name}"
+        for name, tree in modules().items()
+        if not name.startswith(LEFT_PARTICIPLES)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and is_participle(node.name.strip("_"))
+    ]
+    assert not wrong
+
+
+def is_participle(word: str) -> bool:
+    """Whether a name is the past form of a verb and nothing else."""
+    if word in PLAIN_WORDS or "_" in word.replace("_and_", ""):
+        return False
+    return word.rpartition("_")[2] in IRREGULAR_PARTICIPLES or re.search("[a-z]{2}ed$", word) is not None
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("loaded", True),
+        ("made", True),
+        ("joined_and_finished", True),
+        ("load", False),
+        ("loaded_rules", False),
+        ("is_loaded", False),
+        ("deprecated", False),
+    ],
+)
+def test_participles_are_seen(word: str, answer: bool) -> None:
+    """The check knows past forms, and leaves questions, nouns and words of the field alone."""
+    assert is_participle(word) is answer
