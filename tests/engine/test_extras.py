@@ -40,7 +40,7 @@ def test_check_tells_what_differs(project: Project) -> None:
     run = project.start("--check")
     _, faults = run.communicate()
     assert run.returncode == 1
-    for words in ("twice.h` differs", "rows.h` is missing", "mean_of.h` is generated no longer"):
+    for words in ("twice.h` differs", "rows.h` is missing", "mean_of.h` is no longer generated"):
         assert words in faults
     assert files_of(project.out) == before
 
@@ -177,7 +177,7 @@ def test_a_line_that_the_file_does_not_have_is_a_fault(project: Project) -> None
     project.run("--provenance", project.out / "where.json")
     source = project.out / "aten/src/ATen/RegisterCPUEverything.cpp"
     count = len(source.read_text().splitlines())
-    assert "is made by emitter" in where(f"{source}:{count}")
+    assert "comes from the emitter" in where(f"{source}:{count}")
     for line in (0, count + 1):
         words = [sys.executable, "-m", "opwright", "where", f"{source}:{line}"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -98,7 +98,7 @@ def test_generate_prunes_later_what_it_was_told_to_keep(project: Project) -> Non
     project.run("--no-prune")
     assert (project.out / OPS / "mean_of.h").exists()
     check = project.start("--check")
-    assert "mean_of.h` is generated no longer" in check.communicate()[1]
+    assert "mean_of.h` is no longer generated" in check.communicate()[1]
     project.run()
     assert not list((project.out / OPS).glob("mean_of*"))
     project.run("--check")

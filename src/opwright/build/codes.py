@@ -138,7 +138,7 @@ OUTPUT_DIFFERS: Final = _code(
 With `--check` nothing is written: each file that a run would write or remove is a fault. Run the same command without
 `--check`, and put the files where they are kept.
 
-    error[E0610]: `generated/aten/src/ATen/Functions.h` is generated no longer
+    error[E0610]: `generated/aten/src/ATen/Functions.h` is no longer generated
 """,
 )
 NO_PROVENANCE: Final = _code(

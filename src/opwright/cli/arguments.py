@@ -45,11 +45,11 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder of inputs instead: `aten/src/ATen` of a PyTorch source tree, or of the same layout",
     )
     group.add_argument(
-        "--release", metavar="VERSION", help="follow the rules of this release, whatever the inputs say of themselves"
+        "--release", metavar="VERSION", help="follow the rules of this release, whatever release the inputs name"
     )
     add_native_aot_argument(group)
     group.add_argument(
-        "--yes", action="store_true", help="download a whole wheel without asking where the index sends no parts"
+        "--yes", action="store_true", help="download a whole wheel without asking, if the index cannot send parts of it"
     )
 
 
@@ -58,32 +58,34 @@ def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         *_spellings("native-aot-ops-dir"),
         metavar="DIR",
-        help="from 2.15 on: the folder of `NAME/aot.py` that declare kernels compiled ahead of time (default: "
-        "torch/_native/ops of the same PyTorch); empty for none",
+        help="from 2.15 on: the folder of the `NAME/aot.py` files that declare kernels compiled ahead of time "
+        "(default: torch/_native/ops of the same PyTorch); empty for none",
     )
 
 
 def add_prune_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--prune` of the programs that take the arguments of PyTorch's: those leave what they once wrote."""
     parser.add_argument(
-        "--prune", action="store_true", help="remove files that earlier runs wrote and that are made no longer"
+        "--prune", action="store_true", help="remove files that earlier runs wrote and that are no longer made"
     )
 
 
 def not_empty(text: str) -> str:
     """The type of an argument that has to say something: a script's empty variable is no wish for the default."""
     if not text:
-        raise argparse.ArgumentTypeError("an empty text names nothing")
+        raise argparse.ArgumentTypeError("the value is empty")
     return text
 
 
 def add_backend_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags for optional backends."""
     group = parser.add_argument_group("backends")
-    group.add_argument("--rocm", action="store_true", help="read CUDA as ROCm: HIP guards and file names")
-    group.add_argument("--mps", action="store_true", help="with kernels for MPS")
-    group.add_argument("--xpu", action="store_true", help="with kernels for XPU")
-    group.add_argument("--mtia", action="store_true", help="with kernels for MTIA")
+    group.add_argument(
+        "--rocm", action="store_true", help="generate for ROCm: HIP guards and file names instead of those of CUDA"
+    )
+    group.add_argument("--mps", action="store_true", help="include kernels for MPS")
+    group.add_argument("--xpu", action="store_true", help="include kernels for XPU")
+    group.add_argument("--mtia", action="store_true", help="include kernels for MTIA")
 
 
 def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:
@@ -95,7 +97,7 @@ def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | No
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         shown = f" ({size / 1e6:.0f} MB)" if size else ""
-        sys.stderr.write(f"The index sends no parts of files. Download all of {name}{shown}? [y/N] ")
+        sys.stderr.write(f"The index cannot send parts of files. Download all of {name}{shown}? [y/N] ")
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -111,24 +113,24 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         *_spellings("op-registration-whitelist"),
         nargs="*",
         metavar="NAME",
-        help="register these operators only; each is `namespace::name` without overload",
+        help="register only these operators; each is `namespace::name` without overload",
     )
     add(
         *_spellings("op-selection-yaml-path"),
         metavar="FILE",
-        help="a file that says which operators are wanted, and for what",
+        help="a YAML file that selects operators, and what to generate for each",
     )
     add(
         *_spellings("backend-whitelist"),
         nargs="*",
         metavar="KEY",
-        help="register kernels of these backends (and composite ones) only",
+        help="register only kernels of these backends, and composite ones",
     )
     add(
         *_spellings("static-dispatch-backend"),
         nargs="*",
         metavar="KEY",
-        help="call the kernels of these backends directly",
+        help="call the kernels of these backends directly, without the dispatcher",
     )
     add(
         *_spellings("skip-dispatcher-op-registration"),
@@ -138,10 +140,10 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         *_spellings("force-schema-registration"),
         action="store_true",
-        help="register the schemas of all operators all the same",
+        help="register the schemas of all operators, selected or not",
     )
-    add("--update-aoti-c-shim", action="store_true", help="write the headers of the C shims anew")
-    add("--extend-aoti-c-shim", action="store_true", help="make C shims of out-of-tree operators")
+    add("--update-aoti-c-shim", action="store_true", help="update the headers of the C shims")
+    add("--extend-aoti-c-shim", action="store_true", help="generate C shims for out-of-tree operators")
 
 
 def _spellings(name: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ def add_color_argument(parser: argparse.ArgumentParser) -> None:
         choices=CHOICES,
         default=AUTO,
         metavar="WHEN",
-        help="colours in diagnostics: `always`, `never`, or `auto` (the default), on a terminal that has colours; the "
+        help="when to colour diagnostics: `always`, `never`, or `auto` (the default: on a terminal with colours); the "
         "variables NO_COLOR and FORCE_COLOR change the default",
     )
 

@@ -1,4 +1,4 @@
-"""Tell what a diagnostic's code means and how to mend the fault."""
+"""Explain a diagnostic code and how to fix the error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opwright.source.diagnostic import Diagnostics, did_you_mean
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("code", metavar="CODE", nargs="?", help="such as E0312; without one, all codes are listed")
+    parser.add_argument("code", metavar="CODE", nargs="?", help="a code such as E0312; without one, list all codes")
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

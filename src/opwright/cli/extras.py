@@ -146,5 +146,5 @@ def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostic
         sink.error(OUTPUT_DIFFERS, f"`{path}` {what}")
     gone = sorted(path for path in stale if os.path.lexists(path))
     for path in gone:
-        sink.error(OUTPUT_DIFFERS, f"`{path}` is generated no longer")
+        sink.error(OUTPUT_DIFFERS, f"`{path}` is no longer generated")
     return not differing and not gone

@@ -1,10 +1,10 @@
 """Write the files that PyTorch's build generates from its operators.
 
-  opwright generate --torch 2.13.0 --out build/pytorch      no PyTorch needed; inputs come from the package index
+  opwright generate --torch 2.13.0 --out build/pytorch      inputs from the package index; needs no PyTorch
   opwright generate --out build/pytorch --only headers      the installed PyTorch's headers
   opwright generate --source-path aten/src/ATen --out build a source tree
 
-Files are laid out below --out as PyTorch's own build lays them out. A file whose bytes do not change is left alone."""
+Files below --out have the layout of PyTorch's own build. Opwright does not touch a file whose bytes stay the same."""
 
 from __future__ import annotations
 
@@ -45,31 +45,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FAMILY",
         action="append",
         choices=tuple(FAMILIES),
-        help=f"write this family of files only (may be repeated): {', '.join(FAMILIES)}",
+        help=f"write only this family of files (may be repeated): {', '.join(FAMILIES)}",
     )
     output.add_argument(
         "--no-per-operator-headers",
         dest="per_operator_headers",
         action="store_false",
-        help="write few large headers instead of several small ones per operator",
+        help="write a few large headers instead of several small ones per operator",
     )
     output.add_argument(
         "--no-prune",
         dest="prune",
         action="store_false",
-        help="keep files that are made no longer",
+        help="keep files that are no longer made",
     )
     output.add_argument(
         "--shard",
         metavar="I/N",
         type=_shard,
-        help="make one of N parts of the files only, I from 0 on; together the parts are the whole",
+        help="make only part I of N (from 0 to N - 1); together the parts are the whole",
     )
-    output.add_argument("--jobs", metavar="N", type=_count, help="use at most so many processes (default: all cores)")
+    output.add_argument("--jobs", metavar="N", type=_count, help="use at most N processes (default: all cores)")
     output.add_argument(
         "--strict",
         action="store_true",
-        help="take doubts about derivatives (names and functions that do not exist, what has no effect) for errors",
+        help="treat warnings about derivatives as errors (names and functions that do not exist, parts without effect)",
     )
     _add_other_ways(parser)
     add_backend_arguments(parser)
@@ -79,33 +79,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_other_ways(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments that make a run do something else, or more, than write the files."""
     group = parser.add_argument_group("instead of writing")
-    group.add_argument("--dry-run", action="store_true", help="list the files that would be made; write nothing")
+    group.add_argument("--dry-run", action="store_true", help="list the files that a run would make; write nothing")
     group.add_argument(
         "--list-outputs",
         nargs="?",
         const="lines",
         choices=("lines", "cmake"),
-        help="the same; `cmake` sets the variable opwright_outputs to the list",
+        help="the same; `cmake` prints a command that sets opwright_outputs to the list",
     )
-    group.add_argument("--check", action="store_true", help="write nothing, and fail where a file on disk differs")
-    group.add_argument("--watch", action="store_true", help="after the run, run again whenever an input changes")
+    group.add_argument("--check", action="store_true", help="write nothing, and fail if a file on disk differs")
+    group.add_argument(
+        "--watch", action="store_true", help="keep running, and generate again whenever an input changes"
+    )
     group = parser.add_argument_group("for build systems")
-    group.add_argument("--depfile", metavar="FILE", help="write a dependency file, as Make and Ninja read it")
-    group.add_argument("--stamp", metavar="FILE", help="touch this file after the run; the dependency file names it")
-    group.add_argument("--provenance", metavar="FILE", help="write where each line comes from, which `where` looks up")
+    group.add_argument("--depfile", metavar="FILE", help="write a dependency file for Make or Ninja")
+    group.add_argument(
+        "--stamp", metavar="FILE", help="touch this file after the run; the dependency file then names only this file"
+    )
+    group.add_argument("--provenance", metavar="FILE", help="write the origin of each line, for `opwright where`")
 
 
 def _shard(text: str) -> str:
     number, count = (read_number(part) for part in (*text.split("/", 1), "")[:2])
     if number is None or count is None or number >= count:
-        raise argparse.ArgumentTypeError(f"`{text}` is no part: write I/N with I from 0 to N - 1")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a part: write I/N with I from 0 to N - 1")
     return text
 
 
 def _count(text: str) -> int:
     count = read_number(text)
     if not count:
-        raise argparse.ArgumentTypeError(f"`{text}` is no number of processes")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of processes")
     return count
 
 

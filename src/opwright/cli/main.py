@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 #: is asked first whether there is nothing to do.
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
-    "releases": "list the releases of PyTorch, what is cached of them, and which rules they follow",
+    "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
-    "where": "tell which entry a generated line was made from",
-    "explain": "tell what a diagnostic's code means and how to mend the fault",
+    "where": "show the entry that a generated line comes from",
+    "explain": "explain a diagnostic code and how to fix the error",
 }
 
 _DESCRIPTION: Final = """\
@@ -36,8 +36,8 @@ Compiles operator schemas into the C++ and Python glue that PyTorch needs around
 Commands:
 {commands}
 
-`opwright COMMAND --help` tells how each is used. Exit status: 0 done, 1 faults in the input, 2 wrong usage,
-70 a bug of Opwright."""
+`opwright COMMAND --help` describes a command. Exit status: 0 success, 1 errors in the input, 2 wrong usage,
+70 a bug in Opwright."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,8 +1,10 @@
-"""List the releases of PyTorch: which the package index offers, which are cached, and which rules each follows.
+"""List PyTorch releases: which the package index offers, which are cached, and the rules of each.
 
-opwright releases                 all that are known, offered or cached
-opwright releases 2.14            what the output of 2.14 is like, behaviour by behaviour
-opwright releases 2.12 2.14       what differs between two releases"""
+  opwright releases                 all known, offered or cached releases
+  opwright releases 2.14            every behaviour of 2.14
+  opwright releases 2.12 2.14       the differences between two releases
+
+The package index is the one that pip uses."""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ _WIDTH = 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "releases", metavar="RELEASE", nargs="*", help="such as 2.14: list its rules; of two, list what differs"
+        "releases",
+        metavar="RELEASE",
+        nargs="*",
+        help="a release such as 2.14: list its rules; two releases: list what differs",
     )
     parser.add_argument("--offline", action="store_true", help="do not ask the package index")
 

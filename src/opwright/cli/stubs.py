@@ -1,11 +1,11 @@
 """Write stubs, so that type checkers and editors know the operators of `torch.ops`.
 
   opwright stubs --out stubs                                       every operator of the installed PyTorch
-  opwright stubs --out stubs --yaml my_ops.yaml                    those of a library as well
-  opwright stubs --out stubs --yaml my_ops.yaml --namespace my     those of the library alone
+  opwright stubs --out stubs --yaml my_ops.yaml                    the operators of a library too
+  opwright stubs --out stubs --yaml my_ops.yaml --namespace my     the operators of the library alone
 
-The package below --out is `torch-stubs`. Type checkers find it where packages are installed; --project writes what pip
-needs to install it."""
+The run writes the package `torch-stubs` below --out. Type checkers find it among installed packages; --project writes
+what pip needs to install it."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="operators of a library, of any namespaces, in a file like native_functions.yaml",
+        help="the operators of a library, of any namespaces, in a file like native_functions.yaml",
     )
     operators.add_argument(
         "--namespace",
         metavar="NS",
         action="append",
-        help="write stubs of this namespace only (may be repeated); others stay without types",
+        help="write stubs only for this namespace (may be repeated); others have no types",
     )
     output = parser.add_argument_group("outputs")
     output.add_argument("--out", metavar="DIR", required=True, help="the folder to write `torch-stubs` into")
@@ -59,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--project",
         metavar="NAME",
         type=_project_name,
-        help="write a pyproject.toml as well, so that `pip install DIR` installs the stubs",
+        help="also write a pyproject.toml, so that `pip install DIR` installs the stubs",
     )
-    output.add_argument("--dry-run", action="store_true", help="list the files that would be made; write nothing")
+    output.add_argument("--dry-run", action="store_true", help="list the files that a run would make; write nothing")
 
 
 def _project_name(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Tell which entry a generated line was made from.
+"""Show the entry that a generated line comes from.
 
   opwright where build/aten/src/ATen/RegisterCPU_0.cpp:1234
 
-The run that made the file must have had `--provenance FILE`. Where FILE is not below the output folder of that run,
+The run that made the file must have used `--provenance FILE`. If FILE is not below the output folder of that run,
 name it here too."""
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _MOST_ENTRIES: Final = 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("place", metavar="FILE:LINE", help="a line of a generated file, as compilers name it")
-    parser.add_argument("--provenance", metavar="FILE", help="what `generate --provenance` wrote, if it is not found")
+    parser.add_argument(
+        "--provenance", metavar="FILE", help="the file that `generate --provenance` wrote, if `where` does not find it"
+    )
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
@@ -74,7 +76,7 @@ def _place(text: str) -> tuple[str, int]:
         numbers.append(number)
         parts.pop()
     if not numbers:
-        raise Fault.at(NO_PROVENANCE, f"`{text}` names no line", help="write `FILE:LINE`")
+        raise Fault.at(NO_PROVENANCE, f"`{text}` does not name a line", help="write `FILE:LINE`")
     return ":".join(parts), numbers[-1]
 
 
@@ -114,9 +116,9 @@ def _printed(path: str, line: int, origin: _Origin | None, elsewhere: str | None
     """The exit status, after the origin is printed; `elsewhere` is a provenance file outside the output folder."""
     if origin is None:
         how = f"name the file: `--provenance {elsewhere}`" if elsewhere else "generate with `--provenance FILE`"
-        raise Fault.at(NO_PROVENANCE, f"nothing tells where `{path}` comes from", help=how)
+        raise Fault.at(NO_PROVENANCE, f"no provenance file covers `{path}`", help=how)
     emitter, stretches = origin
-    print(f"{path}:{line} is made by emitter `{emitter}`")
+    print(f"{path}:{line} comes from the emitter `{emitter}`")
     makers = [stretch for stretch in stretches if stretch[0] <= line <= stretch[1]]
     for first, last, entry, entry_line, operator in makers[:_MOST_ENTRIES]:
         print(f"  from `{operator}`, lines {first} to {last}")
@@ -124,7 +126,7 @@ def _printed(path: str, line: int, origin: _Origin | None, elsewhere: str | None
     if len(makers) > _MOST_ENTRIES:
         print(f"  and from {len(makers) - _MOST_ENTRIES} more entries")
     if not makers:
-        print("  from its template, or from what all entries have in common")
+        print("  from its template, or from text that all entries share")
     return console.SUCCESS
 
 

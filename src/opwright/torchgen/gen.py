@@ -39,8 +39,12 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
     add("-o", "--output-dependencies", metavar="FILE", help="write lists of the output files, for CMake")
-    add("--dry-run", action="store_true", help="write nothing (but the lists)")
-    add("--per-operator-headers", action="store_true", help="headers per operator, in `ops` of the install folder")
+    add("--dry-run", action="store_true", help="write nothing but the lists")
+    add(
+        "--per-operator-headers",
+        action="store_true",
+        help="write headers per operator, in `ops` below the install folder",
+    )
     add("-d", "--install-dir", "--install_dir", default="build/aten/src/ATen", metavar="DIR", help="output folder")
     add(
         "--aoti-install-dir",
@@ -50,7 +54,7 @@ def _parser() -> Parser:
         help="output folder for AOTInductor's C shims",
     )
     add("--headeronly-install-dir", "--headeronly_install_dir", metavar="DIR", help="output folder of enum_tag.h")
-    add("--generate", nargs="*", choices=_FAMILIES, default=list(_FAMILIES), help="which kinds of files")
+    add("--generate", nargs="*", choices=_FAMILIES, default=list(_FAMILIES), help="the kinds of files to generate")
     add_prune_argument(parser)
     add_native_aot_argument(parser)
     add_backend_arguments(parser)

@@ -1,7 +1,7 @@
 """Generate autograd's C++ files; takes the arguments of PyTorch's `tools/autograd/gen_autograd.py`.
 
-The bytes are the same. Two flags give what that program has only as arguments of a function: a selection of operators,
-and no autograd at all."""
+It writes the same bytes. Two flags offer what that program offers only as function arguments: a selection of operators,
+and a build without autograd."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _parser() -> Parser:
         "--operators_yaml_path",
         dest="op_selection_yaml_path",
         metavar="FILE",
-        help="a file that says which operators are wanted, and which of them for training",
+        help="a YAML file that selects operators, and which of them are for training",
     )
     add(
         "--disable-autograd",
         "--disable_autograd",
         action="store_true",
-        help="leave out the kernels of autograd, of views and of tracing",
+        help="omit the kernels of autograd, of views and of tracing",
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""Generate the C++ files of the Python bindings; the same bytes as PyTorch's `tools/autograd` writes for them."""
+"""Generate the C++ files of the Python bindings; writes the same bytes as PyTorch's `tools/autograd`."""
 
 from __future__ import annotations
 

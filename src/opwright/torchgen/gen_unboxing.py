@@ -29,12 +29,12 @@ def _parser() -> Parser:
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
     add("-d", "--install-dir", "--install_dir", default="build/aten/src/ATen", metavar="DIR", help="output folder")
     add("-o", "--output-dependencies", metavar="FILE", help="write a list of the output files, for CMake")
-    add("--dry-run", action="store_true", help="write nothing (but the list)")
+    add("--dry-run", action="store_true", help="write nothing but the list")
     add(
         "--op-selection-yaml-path",
         "--op_selection_yaml_path",
         metavar="FILE",
-        help="a file that says which operators are wanted, and for what",
+        help="a YAML file that selects operators, and what to generate for each",
     )
     add(
         "--op-registration-allowlist",
@@ -42,14 +42,14 @@ def _parser() -> Parser:
         dest="op_registration_whitelist",
         nargs="*",
         metavar="NAME",
-        help="these operators only; each is `namespace::name` without overload",
+        help="only these operators; each is `namespace::name` without overload",
     )
     add(
         "--TEST-ONLY-op-registration-allowlist-yaml-path",
         "--TEST_ONLY_op_registration_allowlist_yaml_path",
         dest="names_path",
         metavar="FILE",
-        help="the same as a file with a list of names, for tests",
+        help="the same, from a file with a list of names; for tests",
     )
     return parser
 

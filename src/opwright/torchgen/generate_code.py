@@ -1,7 +1,7 @@
-"""Generate autograd's files, the Python bindings and what goes with them, in one go; takes the flags of PyTorch's
+"""Generate autograd's files, the Python bindings and related files in one run; takes the flags of PyTorch's
 `tools/setup_helpers/generate_code.py`, which its build calls.
 
-The folder of autograd's inputs is the one that belongs to native_functions.yaml: `tools/autograd` of a source tree, or
+Autograd's inputs come from the folder that belongs to native_functions.yaml: `tools/autograd` in a source tree, or
 `autograd` beside the packaged ATen of an installed PyTorch."""
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ def _parser() -> Parser:
         metavar="DIR",
         help="output folder (default: torch/csrc, and torch/testing/_internal/generated for annotated arguments)",
     )
-    add("--subset", choices=tuple(_SUBSETS), help="make this part only")
-    add("--disable-autograd", action="store_true", help="leave out the kernels of autograd, of views and of tracing")
-    add("--selected-op-list-path", metavar="FILE", help="a YAML list of the operators that are wanted")
+    add("--subset", choices=tuple(_SUBSETS), help="make only this part")
+    add("--disable-autograd", action="store_true", help="omit the kernels of autograd, of views and of tracing")
+    add("--selected-op-list-path", metavar="FILE", help="a YAML list of operators to include")
     add(
         "--operators-yaml-path",
         "--operators_yaml_path",
         dest="op_selection_yaml_path",
         metavar="FILE",
-        help="a file that says which operators are wanted, and which of them for training",
+        help="a YAML file that selects operators, and which of them are for training",
     )
-    add("--force-schema-registration", "--force_schema_registration", action="store_true", help="without effect here")
-    add("--gen-lazy-ts-backend", "--gen_lazy_ts_backend", action="store_true", help="not made yet; says so")
-    add("--per-operator-headers", "--per_operator_headers", action="store_true", help="of --gen-lazy-ts-backend")
+    add("--force-schema-registration", "--force_schema_registration", action="store_true", help="has no effect here")
+    add("--gen-lazy-ts-backend", "--gen_lazy_ts_backend", action="store_true", help="not supported yet: prints a note")
+    add("--per-operator-headers", "--per_operator_headers", action="store_true", help="for --gen-lazy-ts-backend")
     add_prune_argument(parser)
     return parser
 
