@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import ast
 import pickle
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import opwright
-from opwright.release.rules import Rules
-from opwright.release.version import Version, parse_version
+from opwright.release.rules import Behaviour, Change, Rules
+from opwright.release.version import OLDEST, Version, parse_version
 
 
 def rules(version: str) -> Rules:
@@ -58,6 +59,22 @@ def test_values_before_and_after() -> None:
     assert (rules("2.12.1").trace_type_shards, rules("2.13.0").trace_type_shards) == (5, 10)
 
 
+def test_a_behaviour_may_change_twice() -> None:
+    """A row with two changes has the right value on each side of both, and says for which releases it holds."""
+    row = Behaviour(
+        "Shards.", Change("2.9", 1, ""), Change("2.11", 4, "Faster."), Change("2.13", 2, "Fewer files suffice.")
+    )
+    versions = [parse_version(text) for text in ("2.9.1", "2.10.3", "2.11.0", "2.12.1", "2.13.0", "2.16")]
+    assert [row.value_in(version) for version in versions] == [1, 1, 4, 4, 2, 2]
+    assert [row.holds(version) for version in versions[1::2]] == [
+        "before 2.11",
+        "from 2.11 before 2.13",
+        "from 2.13 on",
+    ]
+    changes = row.changes_between(parse_version("2.10"), parse_version("2.13"))
+    assert [change.why for change in changes] == ["Faster.", "Fewer files suffice."]
+
+
 def test_every_row_explains_itself() -> None:
     """Each row has its own name, and whole sentences for what and why."""
     rows = list(Rules.rows())
@@ -65,9 +82,11 @@ def test_every_row_explains_itself() -> None:
     assert len({row.name for row in rows}) == len(rows)
     for row in rows:
         assert row.what.endswith("."), row.name
-        assert row.why.endswith("."), row.name
-        assert row.releases
-        assert row.since is None or row.before != row.value, row.name
+        first, *later = row.changes
+        assert first.since == OLDEST.series, row.name
+        assert all(change.why.endswith(".") for change in later or [first]), row.name
+        assert all(before.series < after.series for before, after in pairwise(row.changes)), row.name
+        assert all(before.value != after.value for before, after in pairwise(row.changes)), row.name
 
 
 def test_values_are_those_of_the_rows() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
 from opwright.release.codes import BAD_RELEASE
-from opwright.release.rules import Rules, series_followed
+from opwright.release.rules import Change, Rules, series_followed
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
 from opwright.source.diagnostic import Diagnostics, Fault
 
@@ -86,7 +86,7 @@ def _rules_of(version: Version) -> Iterator[str]:
     for row in Rules.rows():
         yield ""
         yield f"{row.name}: {_shown(row.value_in(version))} ({row.holds(version)})"
-        yield from _wrapped(f"{row.what} {row.why}")
+        yield from _wrapped(_explained(row.what, row.changes))
     yield ""
     yield from _tables(rules)
 
@@ -96,11 +96,18 @@ def _differences(older: Version, newer: Version) -> Iterator[str]:
     changed = [row for row in Rules.rows() if row.value_in(older) != row.value_in(newer)]
     yield f"{len(changed)} behaviours differ between PyTorch {older.series} and {newer.series}"
     for row in changed:
+        changes = row.changes_between(*sorted((older, newer)))
+        values = f"{_shown(row.value_in(older))} -> {_shown(row.value_in(newer))}"
         yield ""
-        yield f"{row.name}: {_shown(row.value_in(older))} -> {_shown(row.value_in(newer))} (changed in {row.since})"
-        yield from _wrapped(f"{row.what} {row.why}")
+        yield f"{row.name}: {values} (changed in {', '.join([change.since for change in changes])})"
+        yield from _wrapped(_explained(row.what, changes))
     yield ""
     yield from _table_differences(Rules(older), Rules(newer))
+
+
+def _explained(what: str, changes: Iterable[Change[bool] | Change[int]]) -> str:
+    """What a behaviour is and why its value changed."""
+    return " ".join([what, *(change.why for change in changes if change.why)])
 
 
 def _shown(value: int) -> str:

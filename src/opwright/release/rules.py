@@ -9,13 +9,13 @@ An emitter asks for a behaviour by its name and never looks at a version:
 
 The rows are the attributes of `Rules`. Asked of the class, a name gives its row:
 
->>> Rules.variable_type_shards.since
-'2.13'
+>>> [(change.since, change.value) for change in Rules.variable_type_shards.changes]
+[('2.9', 5), ('2.13', 10)]
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, overload
 
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version
 
@@ -24,27 +24,40 @@ if TYPE_CHECKING:
 
     from opwright.release.tables import ShimOperator
 
-__all__ = ["Behaviour", "Rules", "series_followed"]
+__all__ = ["Behaviour", "Change", "Rules", "series_followed"]
 
 Value = TypeVar("Value", bound=int)
 
 
-class Behaviour(Generic[Value]):
-    """One row: what is done, the value it has in which releases, and why.
+class Change(Generic[Value]):
+    """A behaviour's value from one release on, and why PyTorch changed it."""
 
-    `before` holds in releases older than `since`, `value` from `since` on; without `since` the value never changed in
-    the releases known.
+    __slots__ = ("series", "since", "value", "why")
+
+    def __init__(self, since: str, value: Value, why: str) -> None:
+        self.since: Final = since
+        self.series: Final = parse_version(since)[:2]
+        self.value: Final = value
+        self.why: Final = why
+
+
+class Behaviour(Generic[Value]):
+    """One row: what is done, and the value that it has from which release on, and why.
+
+    `changes` are ordered by release. The first one holds from the oldest release known; it needs a reason only if no
+    other follows.
+
+    >>> row = Behaviour("Shards.", Change("2.9", 4, ""), Change("2.11", 8, "Faster."), Change("2.13", 2, "Simpler."))
+    >>> [row.value_in(Version(2, minor)) for minor in (10, 11, 12, 13)]
+    [4, 8, 8, 2]
     """
 
-    __slots__ = ("before", "name", "since", "value", "what", "why")
+    __slots__ = ("changes", "name", "what")
 
-    def __init__(self, before: Value, value: Value, since: str | None, what: str, why: str) -> None:
+    def __init__(self, what: str, *changes: Change[Value]) -> None:
         self.name = ""
-        self.before = before
-        self.value = value
-        self.since = since
-        self.what = what
-        self.why = why
+        self.what: Final = what
+        self.changes: Final = changes
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -56,27 +69,12 @@ class Behaviour(Generic[Value]):
     def __get__(self, rules: Rules, owner: type) -> Value: ...
 
     def __get__(self, rules: Rules | None, owner: type) -> Behaviour[Value] | Value:
-        # Only the class asks this way: an instance holds the value itself, which goes before this row.
+        # Only the class asks this way: an instance holds the value itself, which Python finds before this row.
         return self if rules is None else self.value_in(rules.version)
 
     def value_in(self, version: Version) -> Value:
-        """The value in a release; what a newer one than those known does is taken to be what the newest does."""
-        if self.since is None or version[:2] >= parse_version(self.since)[:2]:
-            return self.value
-        return self.before
-
-    @property
-    def releases(self) -> str:
-        """For which releases the row's value or behaviour holds, in words.
-
-        >>> Rules.set_output_takes_names.releases
-        'before 2.13'
-        """
-        if self.since is None:
-            return f"{OLDEST.series} to {NEWEST.series}"
-        if self.value is False:
-            return f"before {self.since}"
-        return f"from {self.since}"
+        """The value in a release. Releases newer than those known have the value of the newest one."""
+        return self._last_change(version).value
 
     def holds(self, version: Version) -> str:
         """From or up to which release the value that a release has holds, in words.
@@ -84,24 +82,39 @@ class Behaviour(Generic[Value]):
         >>> Rules.set_output_takes_names.holds(Version(2, 14))
         'from 2.13 on'
         """
-        if self.since is None:
-            return "in every release"
-        return f"from {self.since} on" if self.value_in(version) == self.value else f"before {self.since}"
+        index = self.changes.index(self._last_change(version))
+        since = f"from {self.changes[index].since}" if index else ""
+        if index + 1 < len(self.changes):
+            return f"{since} before {self.changes[index + 1].since}".lstrip()
+        return f"{since} on" if since else "in every release"
+
+    def changes_between(self, older: Version, newer: Version) -> tuple[Change[Value], ...]:
+        """The changes after one release, up to and with another."""
+        return tuple([change for change in self.changes if older[:2] < change.series <= newer[:2]])
+
+    def _last_change(self, version: Version) -> Change[Value]:
+        series = version[:2]
+        last = self.changes[0]
+        for change in self.changes:
+            if change.series <= series:
+                last = change
+        return last
 
 
 def _from(since: str, what: str, why: str) -> Behaviour[bool]:
     """What releases do from this one on."""
-    return Behaviour(False, True, since, what, why)
+    return Behaviour(what, Change(OLDEST.series, False, ""), Change(since, True, why))
 
 
 def _until(until: str, what: str, why: str) -> Behaviour[bool]:
     """What releases did before this one, and no longer do."""
-    return Behaviour(True, False, until, what, why)
+    return Behaviour(what, Change(OLDEST.series, True, ""), Change(until, False, why))
 
 
-def _shards(count: int, what: str) -> Behaviour[int]:
-    """A number of shards that never changed in the releases known."""
-    return Behaviour(count, count, None, what, "More and smaller files compile side by side.")
+def _shards(count: int, what: str, *changes: Change[int]) -> Behaviour[int]:
+    """A number of shards."""
+    why = "" if changes else "More and smaller files compile in parallel."
+    return Behaviour(what, Change(OLDEST.series, count, why), *changes)
 
 
 def series_followed(version: Version) -> str | None:
@@ -244,11 +257,11 @@ class Rules:
     register_shards = _shards(1, "Shards of `Register{Key}_N.cpp` for keys other than CPU.")
     unboxing_shards = _shards(5, "Shards of `UnboxingFunctions_N.cpp`.")
     unboxed_kernels_shards = _shards(10, "Shards of `RegisterCodegenUnboxedKernels_N.cpp`.")
-    variable_type_shards = Behaviour(
-        5, 10, "2.13", "Shards of `VariableType_N.cpp`.", "Twice the shards halve the longest compilation."
+    variable_type_shards = _shards(
+        5, "Shards of `VariableType_N.cpp`.", Change("2.13", 10, "Twice the shards halve the longest compilation.")
     )
-    trace_type_shards = Behaviour(
-        5, 10, "2.13", "Shards of `TraceType_N.cpp`.", "Twice the shards halve the longest compilation."
+    trace_type_shards = _shards(
+        5, "Shards of `TraceType_N.cpp`.", Change("2.13", 10, "Twice the shards halve the longest compilation.")
     )
     inplace_or_view_shards = _shards(2, "Shards of `ADInplaceOrViewType_N.cpp`.")
     autograd_functions_shards = _shards(5, "Shards of `python_functions_N.cpp`.")
