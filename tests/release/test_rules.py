@@ -29,7 +29,7 @@ def changed(older: str, newer: str) -> set[str]:
         ("2.9.1", "2.10.0", 3),
         ("2.10.0", "2.11.0", 1),
         ("2.11.0", "2.12.0", 2),
-        ("2.12.1", "2.13.0", 7),
+        ("2.12.1", "2.13.0", 8),
         ("2.13.0", "2.14.0", 4),
         ("2.14.1", "2.15.0", 5),
     ],
@@ -82,11 +82,12 @@ def test_every_row_explains_itself() -> None:
     assert len({row.name for row in rows}) == len(rows)
     for row in rows:
         assert row.what.endswith("."), row.name
-        first, *later = row.changes
+        changes: tuple[Change[bool] | Change[int], ...] = row.changes
+        first, *later = changes
         assert first.since == OLDEST.series, row.name
         assert all(change.why.endswith(".") for change in later or [first]), row.name
-        assert all(before.series < after.series for before, after in pairwise(row.changes)), row.name
-        assert all(before.value != after.value for before, after in pairwise(row.changes)), row.name
+        assert all(before.series < after.series for before, after in pairwise(changes)), row.name
+        assert all(before.value != after.value for before, after in pairwise(changes)), row.name
 
 
 def test_values_are_those_of_the_rows() -> None:

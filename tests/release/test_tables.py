@@ -11,7 +11,7 @@ import pytest
 import opwright
 from opwright.release.inputs import from_installed
 from opwright.release.rules import Rules
-from opwright.release.tables import ShimOperator, complex_gradients, operators, shim_operators
+from opwright.release.tables import ShimOperator, complex_gradients, operators
 from opwright.release.version import Version, parse_version, version_of
 
 COMPLEX_TABLES = ("GRADIENT_IMPLEMENTED_FOR_COMPLEX", "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX")
@@ -36,9 +36,8 @@ def test_complex_gradients_come_and_go() -> None:
 
 def test_shims_are_never_taken_away() -> None:
     """A later release has every shim of an earlier one, with the versions it had."""
-    for family in ("device", "aten"):
-        for older, newer in pairwise(SERIES):
-            before, after = shim_operators(older, family), shim_operators(newer, family)
+    for older, newer in pairwise(SERIES):
+        for before, after in zip(Rules(older).shim_tables[:2], Rules(newer).shim_tables[:2], strict=True):
             for name, shim in before.items():
                 assert len(after[name].versions) >= len(shim.versions)
 
@@ -46,17 +45,18 @@ def test_shims_are_never_taken_away() -> None:
 def test_a_shim_with_a_further_version_of_another_release() -> None:
     """The shim has its own guard, its further version another, and both only where releases have guards."""
     name = "aten._scaled_dot_product_attention_math_for_mps.default"
-    assert shim_operators(Version(2, 11), "device")[name] == ShimOperator(None, ())
-    assert shim_operators(Version(2, 12), "device")[name].versions[0] == ("v2", ("enable_gqa",), None)
-    assert shim_operators(Version(2, 13), "device")[name] == (None, (("v2", ("enable_gqa",), "TORCH_VERSION_2_13_0"),))
+    assert Rules(Version(2, 11)).shim_tables.device[name] == ShimOperator(None, ())
+    assert Rules(Version(2, 12)).shim_tables.device[name].versions[0] == ("v2", ("enable_gqa",), None)
+    versions = (("v2", ("enable_gqa",), "TORCH_VERSION_2_13_0"),)
+    assert Rules(Version(2, 13)).shim_tables.device[name] == (None, versions)
 
 
 def test_rules_give_the_tables_of_their_release() -> None:
     """Patch releases share the tables, which are made once."""
     older, newer = Rules(parse_version("2.13.0")), Rules(parse_version("2.13.7"))
     assert older.complex_gradients is newer.complex_gradients
-    assert older.shim_operators("aten") is newer.shim_operators("aten")
-    assert older.shim_operators("aten").keys() != older.shim_operators("device").keys()
+    assert older.shim_tables is newer.shim_tables
+    assert older.shim_tables.aten.keys() != older.shim_tables.device.keys()
 
 
 def test_operators_are_those_of_the_installed_release() -> None:
@@ -79,8 +79,7 @@ def test_tables_agree_with_the_installed_reference() -> None:
     assert complex_gradients(version) == frozenset().union(*names)
     program = "from torchgen.aoti import fallback_ops as f; print((f.inductor_fallback_ops, f.aten_shimified_ops))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    for family, expected in zip(("device", "aten"), ast.literal_eval(done.stdout), strict=True):
-        ours = shim_operators(version, family)
+    for ours, expected in zip(Rules(version).shim_tables[:2], ast.literal_eval(done.stdout), strict=True):
         assert {name: reference_form(shim) for name, shim in ours.items()} == expected
 
 

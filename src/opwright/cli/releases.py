@@ -118,12 +118,9 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
-_SHIMS = ("device", "aten")
-
-
 def _tables(rules: Rules) -> Iterator[str]:
     """How long the tables of operators are."""
-    shims = sum(len(rules.shim_operators(family)) for family in _SHIMS)
+    shims = len(rules.shim_tables.device) + len(rules.shim_tables.aten)
     yield f"{shims} operators have C shims; derivatives of {len(rules.complex_gradients)} hold for complex tensors."
 
 
@@ -141,7 +138,7 @@ def _shims(rules: Rules) -> set[str]:
     """The operators with shims; a further version of a shim counts as one more."""
     return {
         name if version is None else f"{name} ({version})"
-        for family in _SHIMS
-        for name, operator in rules.shim_operators(family).items()
+        for operators in (rules.shim_tables.device, rules.shim_tables.aten)
+        for name, operator in operators.items()
         for version in (None, *(shim_version.name for shim_version in operator.versions))
     }

@@ -17,7 +17,7 @@ from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
-from opwright.release.tables import ShimTables, shim_tables
+from opwright.release.tables import ShimTables
 from opwright.source.diagnostic import FaultsFound
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
@@ -214,7 +214,7 @@ class Job(FragmentContext):
     @property
     def shim_tables(self) -> ShimTables:
         """The operators with a C shim: from the tables of the inputs, else those of the release."""
-        return self._shim_tables or shim_tables(self.rules.version)
+        return self._shim_tables or self.rules.shim_tables
 
 
 def per_job(make: Callable[[Job], Fact]) -> Callable[[Job], Fact]:

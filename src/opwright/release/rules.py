@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, overload
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from opwright.release.tables import ShimOperator
+    from opwright.release.tables import ShimTables
 
 __all__ = ["Behaviour", "Change", "Rules", "series_followed"]
 
@@ -180,6 +180,12 @@ class Rules:
         "Kernels compiled ahead of time are reached through these stubs, between `meta` and `impl`.",
     )
 
+    shims_are_guarded = _from(
+        "2.13",
+        "Declarations of C shims are guarded by the release that added them.",
+        "A library that is built for an older release must not see shims that this release lacks.",
+    )
+
     # ATen: device families.
 
     plain_hip_guards = _from(
@@ -294,18 +300,19 @@ class Rules:
 
         return operators(self.version)
 
-    def shim_operators(self, family: str) -> Mapping[str, ShimOperator]:
-        """The operators with a C shim, by `namespace.name.overload`; see `tables.shim_operators`."""
-        from opwright.release.tables import shim_operators
+    @property
+    def shim_tables(self) -> ShimTables:
+        """The operators with a C shim, for inputs without tables of their own."""
+        from opwright.release.tables import shim_tables
 
-        return shim_operators(self.version, family)
+        return shim_tables(self.version, self.shims_are_guarded)
 
     @property
-    def shims_are_guarded(self) -> bool:
-        """Whether declarations of C shims are guarded by the release that added them."""
-        from opwright.release.tables import shims_are_guarded
+    def formula_helpers(self) -> frozenset[str]:
+        """The functions that derivative formulas can call besides operators."""
+        from opwright.release.tables import formula_helper_names
 
-        return shims_are_guarded(self.version)
+        return formula_helper_names(self.version)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"rules are frozen: cannot set {name!r}")

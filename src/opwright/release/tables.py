@@ -9,7 +9,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from opwright.release.version import Version, is_between, parse_version
+from opwright.release.version import Version, is_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,15 +23,10 @@ __all__ = [
     "complex_gradients",
     "formula_helper_names",
     "operators",
-    "shim_operators",
     "shim_tables",
-    "shims_are_guarded",
 ]
 
 _DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
-
-# From here on, what was added to the C shims is guarded by the version of the stable interface.
-_FIRST_WITH_GUARDS = Version(2, 13)
 
 
 class ShimVersion(NamedTuple):
@@ -99,61 +94,49 @@ def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
     return frozenset(names)
 
 
-def shim_operators(version: Version, family: str) -> Mapping[str, ShimOperator]:
-    """The operators with a C shim in a release, by `namespace.name.overload`, in that order.
+def shim_tables(version: Version, guarded: bool) -> ShimTables:
+    """The operators with a C shim in a release, for inputs without tables of their own.
 
-    The family is `device` for shims that each device has, `aten` for those that there is one of.
+    `guarded` says whether the release guards its shims.
 
-    >>> shim_operators(Version(2, 12), "device")["aten._flash_attention_forward.default"].versions[0].new_arguments
+    >>> tables = shim_tables(Version(2, 13), True)
+    >>> tables.device["aten._flash_attention_forward.default"].versions[0].new_arguments
     ('block_table', 'num_splits')
-    >>> shim_operators(Version(2, 13), "aten")["aten.full.default"]
+    >>> tables.aten["aten.full.default"]
     ShimOperator(guard='TORCH_VERSION_2_10_0', versions=())
     """
-    return _shim_operators(_series(version), family)
-
-
-def shims_are_guarded(version: Version) -> bool:
-    """Whether a release guards the declarations of C shims by the release that added them."""
-    return version >= _FIRST_WITH_GUARDS
-
-
-def shim_tables(version: Version) -> ShimTables:
-    """Both tables of a release, for inputs that do not bring their own."""
-    return ShimTables(shim_operators(version, "device"), shim_operators(version, "aten"), {})
+    return _shim_tables(_series(version), guarded)
 
 
 @cache
-def _shim_operators(series: Version, family: str) -> Mapping[str, ShimOperator]:
+def _shim_tables(series: Version, guarded: bool) -> ShimTables:
+    sections: dict[str, dict[str, ShimOperator]] = {}
     operators: dict[str, ShimOperator] = {}
-    section = ""
     for name, *words in _rows("c_shim_operators.txt"):
         if name.startswith("["):
-            section = name.strip("[]")
+            operators = sections[name.strip("[]")] = {}
             continue
-        since = words.pop(1) if words[:1] == ["since"] else None
-        if section != family or (since is not None and series < parse_version(since)):
-            continue
-        versions = tuple(_shim_versions(words[1:] if since else words, series))
-        operators[name] = ShimOperator(_guard(since, series), versions)
-    return operators
+        since = words[1] if words[:1] == ["since"] else None
+        if is_between(series, since, None):
+            versions = tuple(_shim_versions(words[2:] if since else words, series, guarded))
+            operators[name] = ShimOperator(_guard_macro(since) if since and guarded else None, versions)
+    return ShimTables(sections["device"], sections["aten"], {})
 
 
-def _shim_versions(words: list[str], series: Version) -> Iterator[ShimVersion]:
+def _shim_versions(words: list[str], series: Version, guarded: bool) -> Iterator[ShimVersion]:
     """The further versions that a row's words name: `v2 since 2.12 guard 2.13 adds a,b`, any number of times."""
-    at = 0
-    while at < len(words):
-        name, stop = words[at], words.index("adds", at)
-        bounds = dict(zip(words[at + 1 : stop : 2], words[at + 2 : stop : 2], strict=True))
-        if series >= parse_version(bounds["since"]):
-            guard = _guard(bounds.get("guard", bounds["since"]), series)
+    start = 0
+    while start < len(words):
+        name, stop = words[start], words.index("adds", start)
+        bounds = dict(zip(words[start + 1 : stop : 2], words[start + 2 : stop : 2], strict=True))
+        if is_between(series, bounds["since"], None):
+            guard = _guard_macro(bounds.get("guard", bounds["since"])) if guarded else None
             yield ShimVersion(name, tuple(words[stop + 1].split(",")), guard)
-        at = stop + 2
+        start = stop + 2
 
 
-def _guard(since: str | None, series: Version) -> str | None:
-    """The macro that guards what a release (`2.12`) added to the shims; None where a series has no guards."""
-    if since is None or not shims_are_guarded(series):
-        return None
+def _guard_macro(since: str) -> str:
+    """The macro that guards what a release (`2.12`) added to the shims."""
     return f"TORCH_VERSION_{since.replace('.', '_')}_0"
 
 

@@ -11,6 +11,10 @@ AUGMENTED: Final = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift"
 FUNCTIONAL_SUFFIX: Final = "_functional"
 
 
+#: What the base names of operators over lists of tensors begin with.
+FOREACH_PREFIX: Final = "_foreach_"
+
+
 class OperatorName:
     """The name of one overload, taken apart.
 
@@ -35,6 +39,11 @@ class OperatorName:
             self.name = f"{base}{FUNCTIONAL_SUFFIX if functional_overload else ''}{'_' if inplace else ''}"
         self.text: Final = f"{self.name}.{overload}" if overload else self.name
         self.unambiguous: Final = f"{self.name}_{overload}" if overload else self.name
+
+    @property
+    def is_foreach(self) -> bool:
+        """Whether the operator applies another one to each tensor of a list (`_foreach_add`)."""
+        return self.base.startswith(FOREACH_PREFIX)
 
     def __str__(self) -> str:
         return self.text

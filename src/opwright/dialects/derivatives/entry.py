@@ -27,9 +27,6 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Node, Scalar
 
 _NUMBERED_RESULT: Final = re.compile(r"result(\d{1,6})")
-#: What the names of functions over lists start with; their formulas are for the item with index `i`.
-FOREACH: Final = "_foreach_"
-
 _NOT_DIFFERENTIABLE: Final = "non_differentiable"
 
 
@@ -133,7 +130,8 @@ class _Reader:
         self._taken: Final[set[str]] = set()
         arguments = [argument.name for argument in scope.function.arguments.all]
         shared = [*arguments, *scope.argument_names, *[result.name for result in scope.results]]
-        if scope.function.root_name.startswith(FOREACH):
+        if scope.function.name.is_foreach:
+            # Formulas over lists are for the item with index `i`.
             shared.append("i")
         self._names: Final = FormulaScope(
             scope.function.name.text, frozenset([*shared, "grad", "grads", *self._gradients])

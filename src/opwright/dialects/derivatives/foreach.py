@@ -20,11 +20,9 @@ from opwright.model.derivatives import (
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.foreach import DERIVATIVE_OF_INPLACE, WITH_ONE_TENSOR, WITHOUT_ALPHA
 from opwright.schema.function import Argument, argument
+from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import TENSOR_LIST, ListType
 from opwright.source.diagnostic import Diagnostics
-
-#: What the names of functions over lists start with.
-FOREACH: Final = "_foreach_"
 
 Source = tuple[NativeFunction, InfoByKey]
 
@@ -63,7 +61,7 @@ class ForeachSources:
             return None, False
 
     def _source(self, function: NativeFunction) -> Source | None:
-        base = function.root_name.rpartition(FOREACH)[2]
+        base = function.root_name.rpartition(FOREACH_PREFIX)[2]
         pools = [self._functional]
         if function.name.text in DERIVATIVE_OF_INPLACE.in_any_release:
             pools.append(self._other)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from opwright.release.rules import Rules
 from opwright.release.tables import formula_helper_names
-from opwright.release.version import Version
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
@@ -49,14 +49,15 @@ class FormulaHelpers(NamedTuple):
     declarations: Mapping[str, tuple[HelperDeclaration, ...]]
 
 
-def helpers_of(version: Version | None = None, header: SourceFile | None = None) -> FormulaHelpers:
-    """The helpers that the table names for a release, or for any, and those that the header declares if there is one.
+def helpers_of(rules: Rules | None = None, header: SourceFile | None = None) -> FormulaHelpers:
+    """The helpers of a release (of all releases without rules), and those that the header declares if there is one.
 
     >>> "pow_backward" in helpers_of().names
     True
     """
     declarations = {} if header is None else declared_helpers(header)
-    return FormulaHelpers(formula_helper_names(version).union(declarations), declarations)
+    names = formula_helper_names(None) if rules is None else rules.formula_helpers
+    return FormulaHelpers(names.union(declarations), declarations)
 
 
 def declared_helpers(header: SourceFile) -> dict[str, tuple[HelperDeclaration, ...]]:

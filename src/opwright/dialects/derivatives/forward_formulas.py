@@ -83,7 +83,7 @@ def _finished(draft: ForwardDraft, setting: _Setting) -> ForwardDerivative:
 
 def _inputs_read(words: frozenset[str], ending: str, draft: ForwardDraft, setting: _Setting) -> tuple[str, ...]:
     """The differentiable inputs that a formula reads with an ending to their names: `_p` or `_t`."""
-    over_lists = setting.function.name.base.startswith("_foreach_")
+    over_lists = setting.function.name.is_foreach
     read: list[str] = []
     for argument in setting.differentiable:
         if isinstance(argument.type, ListType) and argument.type.elem.text == "Tensor" and not over_lists:

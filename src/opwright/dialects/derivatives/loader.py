@@ -34,7 +34,7 @@ _KEYS: Final = frozenset((DEFAULT_KEY, *AUTOGRAD_KEYS))
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
     """The derivatives of a release's operators, whose formulas may call what the release declares besides operators."""
-    helpers = helpers_of(context.rules.version, context.inputs.read_optional(FORMULA_HELPERS))
+    helpers = helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
     return load_derivatives(files[0], context.operators, context.sink, strict=context.strict, helpers=helpers)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from opwright.dialects.derivatives import codes
-from opwright.dialects.derivatives.foreach import FOREACH, ForeachSources
+from opwright.dialects.derivatives.foreach import ForeachSources
 from opwright.dialects.derivatives.inplace_formulas import inplace_forward
 from opwright.dialects.nearest import schema_place
 from opwright.model.derivatives import (
@@ -80,7 +80,7 @@ class _Matcher:
 
     def matched(self, function: NativeFunction) -> DifferentiableFunction:
         """A function with its derivatives."""
-        if function.root_name not in self._roots and not function.root_name.startswith(FOREACH):
+        if function.root_name not in self._roots and not function.name.is_foreach:
             return DifferentiableFunction(function, {}, {})
         match = self._match(function)
         infos = match.infos
@@ -105,7 +105,7 @@ class _Matcher:
         own = self._own.get(function)
         if own is not None:
             return Match(own, True)
-        over_lists = function.root_name.startswith(FOREACH)
+        over_lists = function.name.is_foreach
         if function.root_name in self._roots:
             key = self._signature(function)
             if not over_lists and key in self._functional:

@@ -60,7 +60,7 @@ def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey,
         draft.fault(codes.MODULE_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
     if draft.cpp_no_default_args:
         _check_no_defaults(draft, schema)
-    if draft.device_check is not DeviceCheck.NoCheck and schema.name.text.startswith("_foreach"):
+    if draft.device_check is not DeviceCheck.NoCheck and schema.name.is_foreach:
         at = draft.value_span("device_check") if draft.node.get("device_check") is not None else name_span(draft.node)
         message = "`_foreach` functions take tensors on several devices"
         draft.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")

@@ -11,13 +11,13 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from opwright.dialects.derivatives.foreach import FOREACH
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo
 from opwright.model.said import Said
 from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
+from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import ListType
 
 
@@ -89,7 +89,7 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
         function=info.name,
         # A view goes by `as_strided`, whose backward function cannot be traced.
         superclass="Node" if info.name in VIEWS.in_any_release else "TraceableFunction",
-        over_lists=info.name.startswith(FOREACH),
+        over_lists=info.name.startswith(FOREACH_PREFIX),
         inputs=inputs,
         saved=tuple(saved),
         gradients=_gradients(info),

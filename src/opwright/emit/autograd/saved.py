@@ -120,7 +120,7 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
     if type in _VARIABLES or (type is cpp.SCALAR and is_output):
         return _variable(name, is_output, rules)
     if type in _LISTS or type is _OPTIONAL_LIST:
-        if type.kind == "vector" and not (is_output and info.function.root_name.startswith("_foreach")):
+        if type.kind == "vector" and not (is_output and info.function.name.is_foreach):
             raise _unsavable(saved, type, info)
         return _list_of_variables(name, is_output, type is _OPTIONAL_LIST, rules)
     if type is _SCALARS:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opwright.convention import cpp
-from opwright.dialects.derivatives.foreach import FOREACH
 from opwright.emit.autograd.codes import (
     FORMULA_IGNORED,
     LIST_WITHOUT_DERIVATIVES,
@@ -123,7 +122,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     function = differentiable_function.function
     info = differentiable_function.infos.get(key)
     inplace = function.kind is SchemaKind.inplace
-    over_lists = function.root_name.startswith(FOREACH)
+    over_lists = function.name.is_foreach
     repeated = _repeated(function, info) if inplace and over_lists else {}
     inputs = _inputs(function, info, repeated, over_lists)
     outputs = differentiable_outputs(function, info)

@@ -22,7 +22,7 @@ from opwright.schema.function import SchemaKind
 
 def _without_result(function: NativeFunction, indent: str) -> str:
     """What follows the call of an operator that returns nothing."""
-    if function.kind is SchemaKind.inplace and function.name.name.startswith("_foreach_"):
+    if function.kind is SchemaKind.inplace and function.name.is_foreach:
         # In-place operators over lists give Python the list that it passed.
         return (
             f"{indent}PyObject* self_tensorlist = _r.args[0];\n"
