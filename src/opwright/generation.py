@@ -42,7 +42,7 @@ from opwright.emit.registry import (
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
-from opwright.model.dispatch_key import DispatchKey, key_named
+from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
@@ -67,16 +67,6 @@ __all__ = [
     "load",
 ]
 
-#: Flag -> the dispatch keys that a run has only where the flag is given.
-_KEYS_OF_FLAGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "mps": ("MPS", "SparseMPS", "SparseCsrMPS"),
-    "xpu": ("XPU",),
-    "mtia": ("MTIA",),
-}
-
-#: The keys that newer releases leave out as well where `--xpu` is not given.
-_XPU_SUB_KEYS: Final = ("SparseXPU", "SparseCsrXPU", "NestedTensorXPU")
-
 
 def template_path(name: str) -> str:
     """The input that is the template of a name: ATen's by its file name, others with their folder.
@@ -88,42 +78,44 @@ def template_path(name: str) -> str:
     return f"{folder}{slash}templates/{file}"
 
 
-def ignored_keys(rules: Rules, *, mps: bool = False, xpu: bool = False, mtia: bool = False) -> frozenset[DispatchKey]:
-    """The dispatch keys that a run leaves out, given which optional backends it has.
+def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[DispatchKey]:
+    """The dispatch keys that a run leaves out, given the flags of the optional devices that it has.
 
     >>> from opwright.release.version import parse_version
-    >>> sorted(key.name for key in ignored_keys(Rules(parse_version("2.13.0")), mps=True))
+    >>> sorted(key.name for key in ignored_keys(Rules(parse_version("2.13.0")), ["mps"]))
     ['MTIA', 'XPU']
     """
-    chosen = {"mps": mps, "xpu": xpu, "mtia": mtia}
-    names = [name for flag, keys in _KEYS_OF_FLAGS.items() if not chosen[flag] for name in keys]
-    if not xpu and rules.xpu_subkeys_need_xpu:
-        names += _XPU_SUB_KEYS
-    return frozenset(map(key_named, names))
+    return frozenset(
+        key
+        for key in dispatch_keys()
+        if key.flag and key.flag not in devices and (not key.flag_rule or getattr(rules, key.flag_rule))
+    )
 
 
 def load(
     torch: str | None = None,
     *,
     source_path: str | None = None,
-    mps: bool = False,
-    xpu: bool = False,
-    mtia: bool = False,
+    **devices: bool,
 ) -> Catalog:
     """The catalog of a PyTorch: all its native functions, groups, kernels and tags.
 
     `torch` is a version such as `"2.13.0"`, the path of a wheel, or `"auto"` for the installed one (the default);
-    `source_path` is a folder `aten/src/ATen` instead. The flags add the dispatch keys of those backends.
+    `source_path` is a folder `aten/src/ATen` instead. Flags such as `mps=True` add the dispatch keys of devices that
+    not every build has: `mps`, `xpu` and `mtia`.
 
-    Raises FaultsFound with every mistake in the YAML, and Fault where the inputs cannot be had.
+    Raises FaultsFound with every mistake in the YAML, Fault where the inputs cannot be had, and TypeError for a flag of
+    no device.
 
     >>> print(load("auto")["relu"].schema)
     relu(Tensor self) -> Tensor
     """
+    for flag in devices.keys() - device_flags().keys():
+        raise TypeError(f"load() has no flag {flag!r}")
     sink = Diagnostics()
     inputs = open_inputs(torch, source_path, sink=sink)
     rules = Rules(version_of(inputs, sink=sink))
-    ignored = ignored_keys(rules, mps=mps, xpu=xpu, mtia=mtia)
+    ignored = ignored_keys(rules, [flag for flag in devices if devices[flag]])
     catalog = _load_catalog(LoadContext(sink, rules, inputs, ignored_keys=ignored))
     sink.raise_if_errors()
     return catalog
@@ -248,6 +240,7 @@ class Shard(NamedTuple):
 class Request(NamedTuple):
     """What a run is asked for: inputs, output folders by name, families of emitters, flags.
 
+    `devices` are the flags of optional devices that the run has kernels for, such as `mps`.
     `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
     generator lets pass (operators that are selected but do not exist); `strict` makes errors of what it lets pass in
     derivatives (names and functions that do not exist, what has no effect), where others are warned.
@@ -264,9 +257,7 @@ class Request(NamedTuple):
     selection: Selection = EVERYTHING
     tolerant: bool = False
     strict: bool = False
-    mps: bool = False
-    xpu: bool = False
-    mtia: bool = False
+    devices: frozenset[str] = frozenset()
     release: str | None = None
     shard: Shard | None = None
 
@@ -307,8 +298,8 @@ class Generation:
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
         rules = Rules(self.version)
         # Shims are kept for all devices, so updating them needs the kernels of all.
-        all_shims = request.options.update_c_shim
-        ignored = ignored_keys(rules, mps=request.mps or all_shims, xpu=request.xpu or all_shims, mtia=request.mtia)
+        shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
+        ignored = ignored_keys(rules, request.devices.union(shim_devices))
         loading = LoadContext(self.sink, rules, request.inputs, ignored_keys=ignored, strict=request.strict)
         catalog = _load_catalog(loading)
         loading = loading._replace(catalog=catalog, functions=catalog.functions)

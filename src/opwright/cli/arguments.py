@@ -78,14 +78,22 @@ def not_empty(text: str) -> str:
 
 
 def add_backend_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags for optional backends."""
+    """Declare the flags for optional devices."""
+    from opwright.model.dispatch_key import device_flags
+
     group = parser.add_argument_group("backends")
     group.add_argument(
         "--rocm", action="store_true", help="generate for ROCm: HIP guards and file names instead of those of CUDA"
     )
-    group.add_argument("--mps", action="store_true", help="include kernels for MPS")
-    group.add_argument("--xpu", action="store_true", help="include kernels for XPU")
-    group.add_argument("--mtia", action="store_true", help="include kernels for MTIA")
+    for flag, device in device_flags().items():
+        group.add_argument(f"--{flag}", action="store_true", help=f"include kernels for {device}")
+
+
+def chosen_devices(arguments: argparse.Namespace) -> frozenset[str]:
+    """The flags of optional devices that are given."""
+    from opwright.model.dispatch_key import device_flags
+
+    return frozenset(flag for flag in device_flags() if getattr(arguments, flag))
 
 
 def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:
@@ -155,7 +163,6 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
     """What the flags choose, as the emitters take it."""
     from opwright.dialects.selection.loader import load_backends
     from opwright.emit.emitter import Options
-    from opwright.model.dispatch_key import KEY_NAMES
 
     backends = arguments.backend_whitelist
     return Options(
@@ -163,7 +170,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
         rocm=arguments.rocm,
         skip_dispatcher_registration=arguments.skip_dispatcher_op_registration,
         force_schema_registration=arguments.force_schema_registration,
-        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, backends=KEY_NAMES),
+        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, any_key=True),
         backends=frozenset(load_backends(backends, sink, tolerant=tolerant)) if backends else None,
         update_c_shim=arguments.update_aoti_c_shim,
         extend_c_shim=arguments.extend_aoti_c_shim,

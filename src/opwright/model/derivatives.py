@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from opwright.model.dispatch_key import BACKENDS
+from opwright.model.dispatch_key import devices
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
@@ -226,5 +226,7 @@ class MatchedDerivatives(NamedTuple):
 
 NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), frozenset())
 
-#: The dispatch keys that `dispatch` of an entry may name, `Default` aside.
-AUTOGRAD_KEYS: Final = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in BACKENDS))
+
+def autograd_keys() -> tuple[str, ...]:
+    """The names of the dispatch keys that `dispatch` of an entry may name, `Default` aside."""
+    return "AutogradNestedTensor", *(f"Autograd{device.name}" for device in devices())

@@ -1,63 +1,164 @@
-"""Dispatch keys and their traits: one table for all of the program.
+"""Dispatch keys: one table, whose rows have all that the program knows about a key.
 
-The names and their order are those of `c10/core/DispatchKey.h` as PyTorch's generator sees them.
+The names are those of `c10/core/DispatchKey.h` as PyTorch's generator sees them. Nothing else in the program lists
+keys by name: whoever needs a fact about a key asks its row. A new key is a new row in `_ROWS`.
 
->>> CUDA.device_guard, key_named("SparseCPU").backend, key_named("AutogradXPU").family
-(True, 'CPU', 'xpu')
+>>> CUDA.device_guard, key_named("SparseCPU").backend, key_named("SparseXPU").export_macro, MPS.flag
+(True, 'CPU', 'TORCH_XPU_API', 'mps')
 """
 
 from __future__ import annotations
 
-from typing import Final
+# Programs read the flags of devices when they start, before they know whether there is anything to do.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
-BACKENDS: Final = (
-    "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta",
-    "PrivateUse1", "PrivateUse2", "PrivateUse3",
-)  # fmt: skip
 
-#: The prefixes that make a backend's keys; the empty one is the dense key.
-FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
+class Device:
+    """What all dispatch keys of one device share.
 
-#: The keys that belong to no backend of the list above.
-_OTHERS: Final = (
-    "Undefined", "FPGA", "MAIA", "Vulkan", "Metal", "MKLDNN", "OpenGL", "OpenCL", "IDEEP", "CustomRNGKeyId",
-    "MkldnnCPU", "Sparse", "SparseCsr", "NestedTensor", "Dense", "PythonTLSSnapshot", "PreDispatch",
-    "PythonDispatcher", "Python", "FuncTorchDynamicLayerBackMode", "ZeroTensor", "Conjugate", "Negative",
-    "BackendSelect", "Named", "AutogradOther", "AutogradFunctionality", "AutogradNestedTensor", "Tracer", "Autocast",
-    "AutocastCPU", "AutocastCUDA", "AutocastXPU", "Batched", "VmapMode", "FuncTorchGradWrapper", "FuncTorchBatched",
-    "BatchedNestedTensor", "FuncTorchVmapMode", "FuncTorchDynamicLayerFrontMode", "Functionalize",
-    "TESTING_ONLY_GenericWrapper", "TESTING_ONLY_GenericMode", "ADInplaceOrView", "Autograd",
-    "CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor", "CompositeExplicitAutograd",
-    "CompositeExplicitAutogradNonFunctional", "FuncTorchBatchedDecomposition",
-)  # fmt: skip
+    `flag` is the command-line flag (`mps` for `--mps`) without which a run leaves out the device's keys; empty for
+    devices that every run has. `has_guard` tells that kernels run under a device guard, for which their registrations
+    include `guard_headers`. `is_initialized_lazily` tells that functions that make tensors initialize the device.
+    `export_macro` exports the symbols of the device's own library; it is empty for devices whose kernels stand in the
+    main library.
+    """
 
-#: The backends that a family of compile-time switches, guards and export macros goes with.
-_FAMILIES: Final = {"CUDA": "cuda", "XPU": "xpu"}
+    __slots__ = ("export_macro", "flag", "guard_headers", "has_guard", "is_initialized_lazily", "name")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        flag: str = "",
+        has_guard: bool = False,
+        guard_headers: tuple[str, ...] = (),
+        is_initialized_lazily: bool = False,
+        export_macro: str = "",
+    ) -> None:
+        self.name: Final = name
+        self.flag: Final = flag
+        self.has_guard: Final = has_guard
+        self.guard_headers: Final = guard_headers
+        self.is_initialized_lazily: Final = is_initialized_lazily
+        self.export_macro: Final = export_macro
+
+    def __repr__(self) -> str:
+        return f"<device {self.name}>"
+
+
+class Allocation:
+    """How wrappers of structured kernels allocate outputs.
+
+    `function` is a C++ function, with `{}` where `_strided` may stand. `header` declares it; without one it is one of
+    the functions that the dispatcher knows. `options` is the expression of the tensor options that it is given.
+    """
+
+    __slots__ = ("function", "header", "options")
+
+    def __init__(self, function: str, header: str = "", *, options: str = "options") -> None:
+        self.function: Final = function
+        self.header: Final = header
+        self.options: Final = options
 
 
 class DispatchKey:
     """One dispatch key. There is one object per name, so keys are compared by identity.
 
-    `backend` and `functionality` are empty strings for keys of no backend; `family` is `cuda`, `xpu` or empty;
-    `is_composite` marks the four alias keys of composite kernels; `has_structured` the backends for which structured
-    kernels may be written; `device_guard` tells that kernels of the key run under a device guard.
+    `device` is None for keys of no device. `is_dispatchable` tells that the `dispatch` field of an entry may name the
+    key; `is_composite` marks the alias keys of kernels that are made of other operators. `flag_rule` and
+    `class_export_rule` name behaviours of `release.rules`: in releases with the first, runs without the device's flag
+    leave out the key (without a rule, in all releases); in releases with the second, the device's macro exports the
+    classes of structured kernels (without a rule, as it exports functions). `shards_rule` names the number of shards.
+
+    `has_structured`: structured kernels may be written for the key. Their wrappers get outputs by `allocation`, and
+    hold a guard of the type `structured_guard`, which outputs move to their device if `moves_guard`. The key's own
+    wrappers of every structured operation, which need no kernel, have `generated_suffix` in the names of their classes.
+    `has_functions_header`: the key's functions may be called without the dispatcher, through `{Key}Functions.h`.
+    `has_c_shim`: AOTInductor calls the key's functions from C. `has_native_aot`: structured kernels of the key may have
+    a counterpart that is compiled ahead of time.
     """
 
-    __slots__ = ("backend", "family", "functionality", "has_structured", "is_composite", "lower", "name")
+    __slots__ = (
+        "allocation",
+        "class_export_rule",
+        "device",
+        "flag_rule",
+        "generated_suffix",
+        "has_c_shim",
+        "has_functions_header",
+        "has_native_aot",
+        "has_structured",
+        "is_composite",
+        "is_dispatchable",
+        "lower",
+        "moves_guard",
+        "name",
+        "shards_rule",
+        "structured_guard",
+    )
 
-    def __init__(self, name: str, backend: str, functionality: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        device: Device | None = None,
+        *,
+        is_dispatchable: bool = True,
+        is_composite: bool = False,
+        flag_rule: str = "",
+        class_export_rule: str = "",
+        shards_rule: str = "register_shards",
+        has_structured: bool = False,
+        allocation: Allocation | None = None,
+        structured_guard: str = "",
+        moves_guard: bool = True,
+        generated_suffix: str = "",
+        has_functions_header: bool = False,
+        has_c_shim: bool = False,
+        has_native_aot: bool = False,
+    ) -> None:
         self.name: Final = name
         self.lower: Final = name.lower()
-        self.backend: Final = backend
-        self.functionality: Final = functionality
-        self.family: Final = _FAMILIES.get(backend, "")
-        self.is_composite: Final = name.startswith("Composite")
-        self.has_structured: Final = name in ("CPU", "CUDA", "MPS", "XPU", "MTIA")
+        self.device: Final = device
+        self.is_dispatchable: Final = is_dispatchable
+        self.is_composite: Final = is_composite
+        self.flag_rule: Final = flag_rule
+        self.class_export_rule: Final = class_export_rule
+        self.shards_rule: Final = shards_rule
+        self.has_structured: Final = has_structured
+        self.allocation: Final = allocation
+        self.structured_guard: Final = structured_guard
+        self.moves_guard: Final = moves_guard and bool(structured_guard)
+        self.generated_suffix: Final = generated_suffix
+        self.has_functions_header: Final = has_functions_header or is_composite
+        self.has_c_shim: Final = has_c_shim
+        self.has_native_aot: Final = has_native_aot
+
+    @property
+    def backend(self) -> str:
+        """The name of the key's device; empty for keys of no device."""
+        return "" if self.device is None else self.device.name
+
+    @property
+    def flag(self) -> str:
+        """The command-line flag, without dashes, that adds the key to a run; empty where none does."""
+        return "" if self.device is None or not self.is_dispatchable else self.device.flag
 
     @property
     def device_guard(self) -> bool:
         """Whether kernels under the key run under a device guard unless their entry says otherwise."""
-        return bool(self.family)
+        return self.device is not None and self.device.has_guard
+
+    @property
+    def guard_headers(self) -> tuple[str, ...]:
+        """The headers that registrations include for device guards."""
+        return () if self.device is None else self.device.guard_headers
+
+    @property
+    def export_macro(self) -> str:
+        """The macro that exports symbols of the device's own library; empty where they stand in the main library."""
+        return "" if self.device is None else self.device.export_macro
 
     def __str__(self) -> str:
         return self.name
@@ -69,25 +170,177 @@ class DispatchKey:
         return key_named, (self.name,)
 
 
+_CPU: Final = Device("CPU")
+_CUDA: Final = Device(
+    "CUDA",
+    has_guard=True,
+    guard_headers=(
+        "c10/cuda/CUDAGuard.h",
+        "ATen/cuda/ATenCUDAGeneral.h",
+        "ATen/cuda/CUDADevice.h",
+        "ATen/cuda/CUDAContext.h",
+    ),
+    is_initialized_lazily=True,
+    export_macro="TORCH_CUDA_CPP_API",
+)
+_MPS: Final = Device("MPS", flag="mps")
+_XPU: Final = Device("XPU", flag="xpu", has_guard=True, export_macro="TORCH_XPU_API")
+_META: Final = Device("Meta")
+_HPU: Final = Device("HPU")
+
+_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
+_AT_EMPTY: Final = Allocation("at::empty{}")
+_XPU_SUBKEYS: Final = "xpu_subkeys_need_xpu"
+
+#: The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made.
+_ROWS: Final = (
+    DispatchKey(
+        "CPU",
+        _CPU,
+        has_structured=True,
+        allocation=Allocation("at::detail::empty{}_cpu", "ATen/EmptyTensor.h"),
+        shards_rule="register_cpu_shards",
+        has_functions_header=True,
+        has_c_shim=True,
+    ),
+    DispatchKey("SparseCPU", _CPU),
+    DispatchKey("SparseCsrCPU", _CPU),
+    DispatchKey("MkldnnCPU", _CPU),
+    DispatchKey(
+        "CUDA",
+        _CUDA,
+        has_structured=True,
+        allocation=Allocation("at::detail::empty{}_cuda", "ATen/cuda/EmptyTensor.h"),
+        structured_guard="c10::cuda::OptionalCUDAGuard",
+        has_functions_header=True,
+        has_c_shim=True,
+        has_native_aot=True,
+    ),
+    DispatchKey(
+        "MPS",
+        _MPS,
+        has_structured=True,
+        allocation=Allocation("at::detail::empty{}_mps", "ATen/mps/EmptyTensor.h"),
+        structured_guard=_DEVICE_GUARD,
+        has_functions_header=True,
+        has_c_shim=True,
+    ),
+    DispatchKey(
+        "XPU",
+        _XPU,
+        has_structured=True,
+        allocation=Allocation("at::detail::empty{}_xpu", "ATen/xpu/EmptyTensor.h"),
+        structured_guard=_DEVICE_GUARD,
+        class_export_rule="structured_classes_exported_for_xpu",
+        has_functions_header=True,
+        has_c_shim=True,
+    ),
+    DispatchKey("SparseXPU", _XPU, flag_rule=_XPU_SUBKEYS),
+    DispatchKey("SparseCsrXPU", _XPU, flag_rule=_XPU_SUBKEYS),
+    DispatchKey("SparseCUDA", _CUDA),
+    DispatchKey("SparseCsrCUDA", _CUDA),
+    DispatchKey("SparseMPS", _MPS, has_functions_header=True),
+    DispatchKey("SparseCsrMPS", _MPS, has_functions_header=True),
+    DispatchKey("QuantizedCPU", _CPU, allocation=_AT_EMPTY),
+    DispatchKey("QuantizedCUDA", _CUDA, allocation=_AT_EMPTY),
+    DispatchKey("CompositeImplicitAutograd", is_composite=True),
+    DispatchKey("CompositeImplicitAutogradNestedTensor", is_composite=True),
+    DispatchKey("CompositeExplicitAutograd", is_composite=True),
+    DispatchKey(
+        "CompositeExplicitAutogradNonFunctional",
+        is_composite=True,
+        allocation=_AT_EMPTY,
+        structured_guard=_DEVICE_GUARD,
+        generated_suffix="default_backend",
+    ),
+    DispatchKey("NestedTensorCPU", _CPU),
+    DispatchKey("NestedTensorCUDA", _CUDA),
+    DispatchKey("NestedTensorXPU", _XPU, flag_rule=_XPU_SUBKEYS),
+    DispatchKey("NestedTensorHPU", _HPU),
+    DispatchKey(
+        "Meta",
+        _META,
+        allocation=Allocation("at::detail::empty{}_meta", "ATen/EmptyTensor.h", options="options.device(at::kMeta)"),
+        generated_suffix="meta",
+        has_functions_header=True,
+    ),
+    DispatchKey("SparseMeta", _META),
+    DispatchKey("SparseCsrMeta", _META),
+    DispatchKey("QuantizedMeta", _META),
+    DispatchKey("NestedTensorMeta", _META),
+    DispatchKey("ZeroTensor"),
+    DispatchKey(
+        "MTIA",
+        Device("MTIA", flag="mtia"),
+        has_structured=True,
+        allocation=Allocation("at::detail::empty{}_mtia", "ATen/native/mtia/EmptyTensor.h"),
+        structured_guard=_DEVICE_GUARD,
+        moves_guard=False,
+        has_functions_header=True,
+    ),
+)
+
+#: The prefixes that make the keys of a device; the empty one is the dense key.
+_FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
+
+#: The devices without a row above: their keys exist, and no entry may name them.
+_OTHER_DEVICES: Final = ("HIP", "XLA", "IPU", "VE", "Lazy", "PrivateUse1", "PrivateUse2", "PrivateUse3")
+
+#: The keys of no device without a row above, which no entry may name either.
+_OTHERS: Final = (
+    "Undefined", "FPGA", "MAIA", "Vulkan", "Metal", "MKLDNN", "OpenGL", "OpenCL", "IDEEP", "CustomRNGKeyId",
+    "Sparse", "SparseCsr", "NestedTensor", "Dense", "PythonTLSSnapshot", "PreDispatch",
+    "PythonDispatcher", "Python", "FuncTorchDynamicLayerBackMode", "Conjugate", "Negative",
+    "BackendSelect", "Named", "AutogradOther", "AutogradFunctionality", "AutogradNestedTensor", "Tracer", "Autocast",
+    "AutocastCPU", "AutocastCUDA", "AutocastXPU", "Batched", "VmapMode", "FuncTorchGradWrapper", "FuncTorchBatched",
+    "BatchedNestedTensor", "FuncTorchVmapMode", "FuncTorchDynamicLayerFrontMode", "Functionalize",
+    "TESTING_ONLY_GenericWrapper", "TESTING_ONLY_GenericMode", "ADInplaceOrView", "Autograd",
+    "FuncTorchBatchedDecomposition",
+)  # fmt: skip
+
+
 def _all_keys() -> dict[str, DispatchKey]:
-    keys = {name: DispatchKey(name, "CPU" if name == "MkldnnCPU" else "", "") for name in _OTHERS}
-    for functionality in FUNCTIONALITIES:
-        for backend in BACKENDS:
-            name = functionality + backend
-            keys[name] = DispatchKey(name, backend, functionality)
+    keys = {row.name: row for row in _ROWS}
+    devices = {row.device.name: row.device for row in _ROWS if row.device is not None}
+    for name in _OTHER_DEVICES:
+        devices[name] = Device(name)
+    for device in devices.values():
+        for functionality in _FUNCTIONALITIES:
+            name = functionality + device.name
+            if name not in keys:
+                keys[name] = DispatchKey(name, device, is_dispatchable=False)
+    for name in _OTHERS:
+        keys[name] = DispatchKey(name, is_dispatchable=False)
     keys["CatchAll"] = keys["Undefined"]
     return keys
 
 
-_KEYS: Final = _all_keys()
-
-#: The names of all dispatch keys, aliases included.
-KEY_NAMES: Final = tuple(_KEYS)
+#: All dispatch keys by name, aliases included; those that entries may name come first, in the order of their files.
+KEYS: Final = _all_keys()
 
 
 def key_named(name: str) -> DispatchKey:
     """The dispatch key of that name; KeyError where there is none."""
-    return _KEYS[name]
+    return KEYS[name]
+
+
+def dispatch_keys() -> tuple[DispatchKey, ...]:
+    """The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made."""
+    return tuple([key for key in KEYS.values() if key.is_dispatchable])
+
+
+def devices() -> tuple[Device, ...]:
+    """The devices that have dispatch keys."""
+    return tuple(dict.fromkeys([key.device for key in KEYS.values() if key.device is not None]))
+
+
+def device_flags() -> dict[str, str]:
+    """The command-line flags that add devices to a run, without dashes, with the name of the device.
+
+    >>> device_flags()
+    {'mps': 'MPS', 'xpu': 'XPU', 'mtia': 'MTIA'}
+    """
+    return {device.flag: device.name for device in devices() if device.flag}
 
 
 UNDEFINED: Final = key_named("Undefined")
@@ -95,22 +348,7 @@ CPU: Final = key_named("CPU")
 CUDA: Final = key_named("CUDA")
 META: Final = key_named("Meta")
 MPS: Final = key_named("MPS")
-XPU: Final = key_named("XPU")
-MTIA: Final = key_named("MTIA")
 COMPOSITE_IMPLICIT: Final = key_named("CompositeImplicitAutograd")
 COMPOSITE_IMPLICIT_NESTED: Final = key_named("CompositeImplicitAutogradNestedTensor")
 COMPOSITE_EXPLICIT: Final = key_named("CompositeExplicitAutograd")
 COMPOSITE_EXPLICIT_NON_FUNCTIONAL: Final = key_named("CompositeExplicitAutogradNonFunctional")
-
-#: The keys that `dispatch:` of native_functions.yaml may name, in the order in which their files are made.
-DISPATCH_KEYS: Final = tuple(
-    key_named(name)
-    for name in (
-        "CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "CUDA", "MPS", "XPU", "SparseXPU", "SparseCsrXPU",
-        "SparseCUDA", "SparseCsrCUDA", "SparseMPS", "SparseCsrMPS", "QuantizedCPU", "QuantizedCUDA",
-        "CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor", "CompositeExplicitAutograd",
-        "CompositeExplicitAutogradNonFunctional", "NestedTensorCPU", "NestedTensorCUDA", "NestedTensorXPU",
-        "NestedTensorHPU", "Meta", "SparseMeta", "SparseCsrMeta", "QuantizedMeta", "NestedTensorMeta", "ZeroTensor",
-        "MTIA",
-    )
-)  # fmt: skip

@@ -11,6 +11,7 @@ from opwright.cli.arguments import (
     add_native_aot_argument,
     add_prune_argument,
     add_selection_arguments,
+    chosen_devices,
     options,
     selection,
 )
@@ -108,9 +109,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         options=options(arguments, sink, tolerant=True),
         selection=selection(arguments, sink),
         tolerant=True,
-        mps=arguments.mps,
-        xpu=arguments.xpu,
-        mtia=arguments.mtia,
+        devices=chosen_devices(arguments),
     )
 
 

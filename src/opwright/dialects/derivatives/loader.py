@@ -15,7 +15,7 @@ from opwright.dialects.derivatives.outputs import Differentiability, read_differ
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
-from opwright.model.derivatives import AUTOGRAD_KEYS, DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey
+from opwright.model.derivatives import DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey, autograd_keys
 from opwright.model.native_function import NativeFunction
 from opwright.release.store import FORMULA_HELPERS
 from opwright.source.ahead import read_tree
@@ -28,8 +28,6 @@ NAME: Final = "name"
 DISPATCH: Final = "dispatch"
 DIFFERENTIABILITY: Final = "output_differentiability"
 FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
-
-_KEYS: Final = frozenset((DEFAULT_KEY, *AUTOGRAD_KEYS))
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
@@ -179,9 +177,10 @@ class _Loader:
             report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.described}, not a mapping", dispatch.span)
             return
         check_unique_keys(dispatch, self._sink)
+        names = (DEFAULT_KEY, *autograd_keys())
         for key, value in dispatch.entries:
-            if key.value not in _KEYS:
-                help = did_you_mean(key.value, _KEYS)
+            if key.value not in names:
+                help = did_you_mean(key.value, names)
                 report.error(codes.DISPATCH_KEY, f"`{key.value}` is no dispatch key of autograd", key.span, help=help)
             elif not isinstance(value, Mapping):
                 message = f"`{key.value}` has {value.described}, not arguments with their formulas"

@@ -13,7 +13,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_aot import codes
 from opwright.dialects.python_source import first_line, literal, node_span, parsed_module
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import KEY_NAMES, key_named
+from opwright.model.dispatch_key import KEYS, key_named
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
@@ -63,10 +63,10 @@ def _kernel(
         if not isinstance(literal(node), str):
             raise Fault.at(codes.AOT_DECLARATION, f"`{name}` is not a text that stands there", node_span(file, node))
     operator, key = (str(literal(values[name])) for name in ("ATEN_OP", "DISPATCH_KEY"))
-    if key not in KEY_NAMES:
+    if key not in KEYS:
         message = f"unknown dispatch key `{key}`"
         raise Fault.at(
-            codes.AOT_DECLARATION, message, node_span(file, values["DISPATCH_KEY"]), help=did_you_mean(key, KEY_NAMES)
+            codes.AOT_DECLARATION, message, node_span(file, values["DISPATCH_KEY"]), help=did_you_mean(key, KEYS)
         )
     unconditional = literal(values["UNCONDITIONAL"]) if "UNCONDITIONAL" in values else False
     if not isinstance(unconditional, bool):

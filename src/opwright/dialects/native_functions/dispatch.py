@@ -12,21 +12,15 @@ from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
     COMPOSITE_IMPLICIT,
     COMPOSITE_IMPLICIT_NESTED,
-    DISPATCH_KEYS,
-    KEY_NAMES,
+    KEYS,
     DispatchKey,
-    key_named,
+    dispatch_keys,
 )
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
-
-_KNOWN: Final = frozenset(KEY_NAMES)
-_SUPPORTED: Final = frozenset(DISPATCH_KEYS)
-_SUPPORTED_NAMES: Final = tuple(key.name for key in DISPATCH_KEYS)
-_COMPOSITES: Final = frozenset(key for key in DISPATCH_KEYS if key.is_composite)
 
 #: The sets of composite keys that may have kernels together.
 _TOGETHER: Final = (
@@ -75,23 +69,25 @@ def _read_keys(scalar: Scalar, draft: Draft) -> tuple[DispatchKey, ...]:
         begin = start + part.find(name)
         fault = _key_fault(name)
         if fault is None:
-            keys.append(key_named(name))
+            keys.append(KEYS[name])
         else:
             sound = False
             code, message = fault
             at = scalar.span_of(begin, begin + len(name)) if name else scalar.span
-            draft.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, _SUPPORTED_NAMES))
+            names = [key.name for key in dispatch_keys()]
+            draft.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, names))
         start += len(part) + 1
-    dispatch_keys = tuple(keys)
+    named_keys = tuple(keys)
     if sound:
-        draft.around.keys_of[scalar.value] = dispatch_keys
-    return dispatch_keys
+        draft.around.keys_of[scalar.value] = named_keys
+    return named_keys
 
 
 def _key_fault(name: str) -> tuple[str, str] | None:
-    if name not in _KNOWN:
+    key = KEYS.get(name)
+    if key is None:
         return codes.UNKNOWN_KEY, f"unknown dispatch key `{name}`"
-    if key_named(name) not in _SUPPORTED:
+    if not key.is_dispatchable:
         return codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
     return None
 
@@ -124,7 +120,7 @@ def finished_kernels(draft: Draft, schema: FunctionSchema) -> dict[DispatchKey, 
         return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, default_kernel_name(schema), NATIVE_NAMESPACE, False)}
     if draft.named_keys == 1 and COMPOSITE_IMPLICIT in kernels:
         _check_lone_implicit(draft, schema, kernels[COMPOSITE_IMPLICIT])
-    composites = _COMPOSITES & kernels.keys()
+    composites = frozenset([key for key in kernels if key.is_composite])
     if len(composites) > 1 and composites not in _TOGETHER:
         _report_composites(draft, composites)
     return kernels
@@ -168,7 +164,7 @@ def _kernel_span(draft: Draft) -> Span:
 
 
 def _report_composites(draft: Draft, composites: frozenset[DispatchKey]) -> None:
-    shown = ", ".join(f"`{key.name}`" for key in DISPATCH_KEYS if key in composites)
+    shown = ", ".join(f"`{key.name}`" for key in dispatch_keys() if key in composites)
     last = max((dispatch_key_span(draft.node, key.name) for key in composites), key=lambda span: span.start)
     draft.fault(
         codes.COMPOSITES,

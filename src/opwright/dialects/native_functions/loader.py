@@ -17,7 +17,7 @@ from opwright.dialects.table import TAGS
 from opwright.dialects.tags.codes import FILE_SHAPE
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
+from opwright.model.dispatch_key import DispatchKey, dispatch_keys
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
@@ -67,7 +67,7 @@ def load_catalog(
         tuple(functions),
         tuple(groups),
         tuple(view_groups),
-        tuple(key for key in DISPATCH_KEYS if key not in ignored_keys),
+        tuple(key for key in dispatch_keys() if key not in ignored_keys),
         known_tags,
         None if loaded is None else report.absent,
         is_sound=not own.has_errors,

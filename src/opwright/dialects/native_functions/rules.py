@@ -15,7 +15,7 @@ from opwright.dialects.native_functions.entry_builder import (
     name_span,
 )
 from opwright.dialects.native_functions.type_rules import check_types
-from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey
+from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.function import Argument, Arguments, FunctionSchema
@@ -23,7 +23,6 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Scalar, Sequence
 
 _SEEDED: Final = "nondeterministic_seeded"
-_STRUCTURED_KEYS: Final = tuple(key for key in DISPATCH_KEYS if key.has_structured)
 
 _KEYWORDS: Final = frozenset(keyword.kwlist)
 
@@ -105,8 +104,8 @@ def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[Dispat
         message = "structured kernels have a device guard whatever `device_guard` says"
         draft.fault(codes.STRUCTURED_GUARD, message, draft.value_span("device_guard"))
     if draft.structured_delegate is not None:
-        for key in _STRUCTURED_KEYS:
-            if key in kernels:
+        for key in kernels:
+            if key.has_structured:
                 message = f"kernel for `{key.name}` on a function that delegates to `{draft.structured_delegate}`"
                 draft.fault(codes.DELEGATE_DISPATCH, message, dispatch_key_span(draft.node, key.name))
 

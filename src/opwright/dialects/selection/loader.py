@@ -8,7 +8,7 @@ from typing import Final
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.selection import codes
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import DISPATCH_KEYS, DispatchKey, key_named
+from opwright.model.dispatch_key import KEYS, DispatchKey, dispatch_keys
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
 from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -24,12 +24,6 @@ __all__ = [
     "load_selection",
     "selection_of_names",
 ]
-
-#: The names of the dispatch keys that may have kernels.
-_BACKENDS: Final = tuple(key.name for key in DISPATCH_KEYS)
-
-#: Backend -> the flag without which a run leaves out its dispatch keys.
-_FLAGS_OF_BACKENDS: Final = {"MPS": "--mps", "XPU": "--xpu", "MTIA": "--mtia"}
 
 _FIELDS: Final = (
     "include_all_operators",
@@ -193,8 +187,7 @@ def check_static_backends(
     report = sink.warning if tolerant else sink.error
     for key in backends:
         if not catalog.kernels.get(key):
-            flag = _FLAGS_OF_BACKENDS.get(key.backend)
-            help = f"give `{flag}` as well" if flag is not None and key in DISPATCH_KEYS else ""
+            help = f"give `--{key.flag}` as well" if key.flag else ""
             report(codes.STATIC_WITHOUT_KERNELS, f"no operator of this run has a kernel for `{key.name}`", help=help)
 
 
@@ -203,14 +196,18 @@ def load_backends(
     sink: Diagnostics,
     *,
     tolerant: bool = False,
-    backends: Sequence[str] = _BACKENDS,
+    any_key: bool = False,
 ) -> tuple[DispatchKey, ...]:
-    """The dispatch keys of those names. Names that are not among `backends` are errors, warnings where `tolerant`."""
+    """The dispatch keys of those names, which are keys that may have kernels unless `any_key`.
+
+    Other names are errors, or warnings where `tolerant`.
+    """
     report = sink.warning if tolerant else sink.error
+    backends = list(KEYS) if any_key else [key.name for key in dispatch_keys()]
     keys = []
     for name in names:
         if name in backends:
-            keys.append(key_named(name))
+            keys.append(KEYS[name])
         else:
             report(codes.UNKNOWN_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, backends))
     return tuple(keys)

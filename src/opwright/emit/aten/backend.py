@@ -16,17 +16,7 @@ from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
 from opwright.emit.aten import codes
 from opwright.emit.emitter import FragmentContext, Job, per_job
-from opwright.model.dispatch_key import (
-    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
-    CPU,
-    CUDA,
-    META,
-    MPS,
-    MTIA,
-    XPU,
-    DispatchKey,
-    key_named,
-)
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
@@ -119,7 +109,7 @@ class Backend:
     @property
     def makes_structured(self) -> bool:
         """Whether every structured group has wrappers; not under a key that no entry names."""
-        return self.key in _MADE_FOR_STRUCTURED and bool(self.kernels)
+        return bool(self.key.generated_suffix) and bool(self.kernels)
 
     def _way(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> Way | None:
         if function.manual_kernel_registration:
@@ -138,9 +128,6 @@ class Backend:
             )
             raise Fault.at(codes.COPIED_RESULT, message, function.entry)
         return Way.functional
-
-
-_MADE_FOR_STRUCTURED: Final = (META, COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
 
 
 def _copies_results(function: NativeFunction) -> bool:
@@ -170,13 +157,9 @@ def kernel_signature(function: NativeFunction, kernel: Kernel, *, external: bool
     return native.symint_signature(function) if kernel.symint else native.signature(function)
 
 
-#: The keys whose functions may be called directly, through `{Key}Functions.h`, where a run has them at all.
-_DIRECTLY_CALLED: Final = frozenset((CPU, CUDA, META, MPS, XPU, MTIA, *map(key_named, ("SparseMPS", "SparseCsrMPS"))))
-
-
 def has_functions_header(key: DispatchKey, context: FragmentContext) -> bool:
     """Whether the run writes `{Key}Functions.h`."""
-    return key in _DIRECTLY_CALLED or key.is_composite or key in context.options.static_dispatch
+    return key.has_functions_header or key in context.options.static_dispatch
 
 
 @per_job

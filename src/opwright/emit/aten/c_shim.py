@@ -13,17 +13,13 @@ from typing import Final, NamedTuple
 
 from opwright.convention import c_shim, cpp
 from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
-from opwright.emit.aten.register.helpers import device_headers
+from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.codes import NO_C_FORM
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
     COMPOSITE_IMPLICIT,
-    CPU,
-    CUDA,
-    MPS,
-    XPU,
     DispatchKey,
 )
 from opwright.model.native_function import NativeFunction
@@ -32,8 +28,6 @@ from opwright.release.tables import ShimOperator
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.span import Span
-
-_DEVICES: Final = (CPU, CUDA, MPS, XPU)
 
 #: The keys whose kernels serve a device that has none of its own, the best first.
 _SHARED_KEYS: Final = (COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT)
@@ -51,7 +45,7 @@ _DISPATCHER: Final = Target("aten", None)
 
 def targets(job: Job) -> list[Target]:
     """What the run makes shims for."""
-    return [*[Target(key.lower, key) for key in _DEVICES if key in job.catalog.kernels], _DISPATCHER]
+    return [*[Target(key.lower, key) for key in job.catalog.keys if key.has_c_shim], _DISPATCHER]
 
 
 class ShimFunction(NamedTuple):
@@ -313,7 +307,7 @@ def _source_opening(target: Target, job: Job) -> str:
     includes = "\n".join(sorted({unit.include for unit in shim_units(job)[target]}))
     devices, functions = "", "Functions.h"
     if target.key is not None:
-        devices = device_headers(target.key, rocm=job.options.rocm, rules=job.rules)
+        devices = guard_headers(target.key, rocm=job.options.rocm, rules=job.rules)
         functions = f"{target.key.name}Functions.h"
     folder = "extend/" if job.options.extend_c_shim else ""
     end = "" if _has_functions(target, job) else "\n"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.model.dispatch_key import XPU, DispatchKey
+from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel
 from opwright.release.rules import Rules
 
 PLAIN: Final = "TORCH_API"
 """The macro of the main library, and of all there is in releases that know no other."""
-
-_MACROS: Final = {"cuda": "TORCH_CUDA_CPP_API", "xpu": "TORCH_XPU_API"}
 
 #: Kernels for CUDA that stand in the main library all the same.
 _IN_MAIN_LIBRARY: Final = frozenset(
@@ -35,18 +33,19 @@ def key_macro(key: DispatchKey, rules: Rules) -> str:
     >>> key_macro(CUDA, Rules(Version(2, 14))), key_macro(CUDA, Rules(Version(2, 15)))
     ('TORCH_API', 'TORCH_CUDA_CPP_API')
     """
-    return _MACROS.get(key.family, PLAIN) if rules.device_export_macros else PLAIN
+    return (key.export_macro or PLAIN) if rules.device_export_macros else PLAIN
 
 
 def kernel_macro(kernel: Kernel, rules: Rules) -> str:
     """The macro of a kernel function."""
-    if kernel.key.family == "cuda" and kernel.name in _IN_MAIN_LIBRARY:
+    if kernel.name in _IN_MAIN_LIBRARY:
         return PLAIN
     return key_macro(kernel.key, rules)
 
 
 def class_macro(kernel: Kernel, rules: Rules) -> str:
     """The macro of the class of a structured kernel."""
-    if kernel.key is XPU and rules.structured_classes_exported_for_xpu:
-        return _MACROS["xpu"]
+    rule = kernel.key.class_export_rule
+    if rule and getattr(rules, rule):
+        return kernel.key.export_macro
     return kernel_macro(kernel, rules)

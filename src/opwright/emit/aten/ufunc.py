@@ -15,6 +15,7 @@ from opwright.emit.aten import codes
 from opwright.emit.aten.backend import backends
 from opwright.emit.aten.meta_headers import meta_class
 from opwright.emit.aten.native_headers import structured_class
+from opwright.emit.aten.register.devices import hip_path
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
@@ -273,11 +274,11 @@ def _cpu_kernel_file(group: NativeFunctionsGroup, context: FragmentContext) -> S
 
 
 def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
-    folder = "hip" if context.options.rocm else "cuda"
+    loops = "ATen/native/cuda/Loops.cuh"
     return {
         **_declared(group, CUDA, context),
         "name": _name(group),
-        "cuda_headers": f"#include <ATen/native/{folder}/Loops.cuh>",
+        "cuda_headers": f"#include <{hip_path(loops) if context.options.rocm else loops}>",
         "native_definitions": cuda_definitions(group),
     }
 

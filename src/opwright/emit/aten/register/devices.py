@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.emit.aten.backend import Backend
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CUDA, MPS, MTIA, XPU, DispatchKey
+from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
@@ -45,8 +45,9 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
     arguments = function.arguments
     if arguments.options is not None:
         guard = "  const DeviceGuard device_guard(device_or_default(device));"
-        if backend.key.family == "cuda":
-            return f"  globalContext().lazyInitDevice(c10::DeviceType::CUDA);\n{guard}"
+        device = backend.key.device
+        if device is not None and device.is_initialized_lazily:
+            return f"  globalContext().lazyInitDevice(c10::DeviceType::{device.name});\n{guard}"
         return guard
     first = (arguments.self_arg,) if arguments.self_arg is not None else ()
     guarded = _first_tensor((*first, *arguments.out, *arguments.positional))
@@ -59,21 +60,32 @@ def _first_tensor(arguments: Iterable[Argument]) -> Argument | None:
     return next((argument for argument in arguments if argument.type.is_tensor_like), None)
 
 
-#: The keys whose structured kernels hold a guard of the device of their outputs.
-_HOLDS_GUARD: Final = (CUDA, MPS, XPU, MTIA, COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
+#: What HIP's guard and its header are called in releases where HIP poses as CUDA.
+_MASQUERADING: Final = {
+    "c10::cuda::OptionalCUDAGuard": "c10::hip::OptionalHIPGuardMasqueradingAsCUDA",
+    "c10/cuda/CUDAGuard.h": "ATen/hip/impl/HIPGuardImplMasqueradingAsCUDA.h",
+}
 
 
-def held_guard(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
+def structured_guard(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
     """The type of the guard that a structured kernel's class has as a field; empty where it has none."""
-    if key not in _HOLDS_GUARD:
-        return ""
-    if key is not CUDA:
-        return "c10::OptionalDeviceGuard"
-    if rocm and not rules.plain_hip_guards:
-        return "c10::hip::OptionalHIPGuardMasqueradingAsCUDA"
-    return "c10::cuda::OptionalCUDAGuard"
+    guard = key.structured_guard
+    return _MASQUERADING.get(guard, guard) if rocm and not rules.plain_hip_guards else guard
 
 
-def moves_guard(key: DispatchKey) -> bool:
-    """Whether setting an output moves the guard to the output's device; MTIA holds one that stays where it is."""
-    return key in _HOLDS_GUARD and key is not MTIA
+def guard_headers(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
+    """The includes for device guards."""
+    paths: Iterable[str] = key.guard_headers
+    if rocm:
+        masquerading = {} if rules.plain_hip_guards else _MASQUERADING
+        paths = [masquerading.get(path) or hip_path(path) for path in paths]
+    return "\n".join([f"#include <{path}>" for path in paths])
+
+
+def hip_path(path: str) -> str:
+    """The header that ROCm builds have in place of one for CUDA.
+
+    >>> hip_path("ATen/cuda/CUDAContext.h"), hip_path("ATen/mps/EmptyTensor.h")
+    ('ATen/hip/HIPContext.h', 'ATen/mps/EmptyTensor.h')
+    """
+    return path.replace("cuda", "hip").replace("CUDA", "HIP")

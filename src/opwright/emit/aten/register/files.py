@@ -6,15 +6,14 @@ from functools import partial
 
 from opwright.emit.aten.backend import Backend, Wrapped, backends, wrapped_units
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS, has_kernels
+from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import (
-    device_headers,
     operator_headers,
     registration_headers,
     registration_helpers,
 )
 from opwright.emit.aten.register.registration import REGISTRATION_TEXT, definitions
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.model.dispatch_key import CPU
 
 
 def _fragment(backend: Backend, wrapped: Wrapped, context: FragmentContext) -> Slots:
@@ -28,7 +27,7 @@ def _units(backend: Backend, job: Job) -> list[Wrapped]:
 def _frame(backend: Backend, job: Job) -> Slots:
     per_operator, rocm = job.options.per_operator_headers, job.options.rocm
     return {
-        "extra_cuda_headers": device_headers(backend.key, rocm=rocm, rules=job.rules),
+        "extra_cuda_headers": guard_headers(backend.key, rocm=rocm, rules=job.rules),
         "external_backend_headers": "",
         "dispatch_headers": registration_headers(
             backend, per_operator_headers=per_operator, rocm=rocm, native_aot=has_kernels(backend.key, job)
@@ -52,7 +51,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             frame=partial(_frame, backend),
             layout=Sharded(
                 f"Register{backend.key.name}.cpp",
-                job.rules.register_cpu_shards if backend.key is CPU else job.rules.register_shards,
+                getattr(job.rules, backend.key.shards_rule),
                 lambda wrapped: wrapped[0].root_name,
             ),
         )

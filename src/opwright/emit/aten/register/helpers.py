@@ -6,39 +6,21 @@ from typing import Final
 
 from opwright.emit.aten.backend import Backend, has_functions_header
 from opwright.emit.aten.native_aot import STUBS
+from opwright.emit.aten.register.devices import hip_path
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
     COMPOSITE_IMPLICIT_NESTED,
-    CPU,
-    CUDA,
-    META,
-    MPS,
-    MTIA,
-    XPU,
-    DispatchKey,
-    key_named,
+    Allocation,
 )
-from opwright.release.rules import Rules
 
-#: Where `at::detail::empty_KEY` is declared, by key.
-_EMPTY_TENSOR: Final = {
-    CPU: "ATen/EmptyTensor.h",
-    META: "ATen/EmptyTensor.h",
-    CUDA: "ATen/cuda/EmptyTensor.h",
-    MPS: "ATen/mps/EmptyTensor.h",
-    XPU: "ATen/xpu/EmptyTensor.h",
-    MTIA: "ATen/native/mtia/EmptyTensor.h",
-}
+#: The operators that allocate and copy outputs of keys without functions of their own for it.
 _EMPTY_BY_DISPATCH: Final = ("empty", "empty_strided", "_copy_from_and_resize", "_copy_from")
 
-#: Keys without such functions that make outputs by `at::empty`.
-_AT_EMPTY: Final = (COMPOSITE_EXPLICIT_NON_FUNCTIONAL, key_named("QuantizedCPU"), key_named("QuantizedCUDA"))
 
-
-def acting_key(backend: Backend) -> DispatchKey | None:
-    """The backend's key; None where no entry names it, for such a key has nothing of its own."""
-    return backend.key if backend.kernels else None
+def allocation_of(backend: Backend) -> Allocation | None:
+    """How the backend allocates outputs; None where no entry names its key, for such a key has nothing of its own."""
+    return backend.key.allocation if backend.kernels else None
 
 
 def registration_headers(
@@ -48,35 +30,17 @@ def registration_headers(
     headers = [
         "#include <ATen/ops/as_strided_native.h>" if per_operator_headers else "#include <ATen/NativeFunctions.h>"
     ]
-    key = acting_key(backend)
-    if key is CUDA and rocm:
-        headers.append("#include <ATen/hip/EmptyTensor.h>")
-    elif key in _EMPTY_TENSOR:
-        headers.append(f"#include <{_EMPTY_TENSOR[key]}>")
+    allocation = allocation_of(backend)
+    if allocation is not None and allocation.header:
+        header = hip_path(allocation.header) if rocm else allocation.header
+        headers.append(f"#include <{header}>")
     elif per_operator_headers:
         headers += [f"#include <ATen/ops/{name}.h>" for name in _EMPTY_BY_DISPATCH]
     else:
         headers.append("#include <ATen/Functions.h>")
-    if native_aot and key is CUDA:
+    if native_aot and backend.key.has_native_aot and backend.kernels:
         headers.append(STUBS)
     return [*headers, "#include <c10/macros/Macros.h>"]
-
-
-def device_headers(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
-    """The includes for device guards, of CUDA keys only."""
-    if key.family != "cuda":
-        return ""
-    if not rocm:
-        paths = [
-            "c10/cuda/CUDAGuard.h",
-            "ATen/cuda/ATenCUDAGeneral.h",
-            "ATen/cuda/CUDADevice.h",
-            "ATen/cuda/CUDAContext.h",
-        ]
-    else:
-        guard = "c10/hip/HIPGuard.h" if rules.plain_hip_guards else "ATen/hip/impl/HIPGuardImplMasqueradingAsCUDA.h"
-        paths = [guard, "ATen/hip/ATenHIPGeneral.h", "ATen/hip/HIPDevice.h", "ATen/hip/HIPContext.h"]
-    return "\n".join([f"#include <{path}>" for path in paths])
 
 
 def operator_headers(backend: Backend, job: Job) -> list[str]:
@@ -93,7 +57,7 @@ def operator_headers(backend: Backend, job: Job) -> list[str]:
     endings += [""] if non_functional else []
     endings += [f"_{key.lower}_dispatch"] if has_functions else []
     names = {function.root_name for function in backend.kernels}
-    if key in (META, COMPOSITE_EXPLICIT_NON_FUNCTIONAL):
+    if key.generated_suffix:
         names.update(group.root_name for group in job.catalog.structured_groups)
     return sorted([f"#include <ATen/ops/{name}{ending}.h>" for name in names for ending in endings])
 
@@ -102,27 +66,20 @@ def registration_helpers(backend: Backend) -> list[str]:
     """The functions that make and check outputs of structured kernels, those of them that the key can use."""
     if backend.key is COMPOSITE_IMPLICIT_NESTED:
         return []
-    key = acting_key(backend)
-    empty = _empty_function(key)
+    allocation = allocation_of(backend)
     return [
         'C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")',
-        _create_out(empty, "options.device(at::kMeta)" if key is META else "options") if empty else "",
+        _create_out(allocation) if allocation else "",
         # Only functional overloads are made for this key: nothing there resizes, and unused functions are errors.
-        "" if key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL else _RESIZE_OUT,
+        "" if backend.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and backend.kernels else _RESIZE_OUT,
         _CHECK_INPLACE,
-        _maybe_create_proxy(empty) if empty else "",
+        _maybe_create_proxy(allocation) if allocation else "",
         "C10_DIAGNOSTIC_POP()",
     ]
 
 
-def _empty_function(key: DispatchKey | None) -> str:
-    """The pattern of the names of the functions that allocate outputs: `{}` is nothing or `_strided`."""
-    if key in _AT_EMPTY:
-        return "at::empty{}"
-    return f"at::detail::empty{{}}_{key.lower}" if key in _EMPTY_TENSOR and key is not None else ""
-
-
-def _create_out(empty: str, options: str) -> str:
+def _create_out(allocation: Allocation) -> str:
+    empty, options = allocation.function, allocation.options
     return f"""
 Tensor create_out(IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {{
   if (strides.empty()) {{
@@ -134,12 +91,12 @@ Tensor create_out(IntArrayRef sizes, IntArrayRef strides, const TensorOptions &o
 """
 
 
-def _maybe_create_proxy(empty: str) -> str:
+def _maybe_create_proxy(allocation: Allocation) -> str:
     return f"""
 std::optional<Tensor> maybe_create_proxy(const Tensor &out, IntArrayRef sizes, IntArrayRef strides, \
 const TensorOptions &options) {{
   if (out.strides() != strides) {{
-    return {empty.format("_strided")}(sizes, strides, options);
+    return {allocation.function.format("_strided")}(sizes, strides, options);
   }}
   return std::nullopt;
 }}

@@ -20,7 +20,7 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import Source, Untranslatable, translate
 from opwright.emit.aten import codes, native_aot
 from opwright.emit.aten.backend import Backend, Way
-from opwright.emit.aten.register.devices import device_check, held_guard, moves_guard
+from opwright.emit.aten.register.devices import device_check, structured_guard
 from opwright.emit.aten.register.wrapper import Wrapper
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
@@ -71,21 +71,18 @@ def output_class(
         kind=function.kind,
         outputs=len(function.schema.returns),
         inherits=group.out.structured_inherits is not None,
-        guard=held_guard(key, rocm=context.options.rocm, rules=context.rules),
-        moves_guard=moves_guard(key),
+        guard=structured_guard(key, rocm=context.options.rocm, rules=context.rules),
+        moves_guard=key.moves_guard,
         names=context.rules.set_output_takes_names,
     )
 
 
-#: What stands in the name of classes that belong to no kernel.
-_MADE: Final = {META: "meta", COMPOSITE_EXPLICIT_NON_FUNCTIONAL: "default_backend"}
-
-
 def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, str]:
     """The name of the group's classes, before the kind, and of their parent."""
-    if backend.key in _MADE:
+    suffix = backend.key.generated_suffix
+    if suffix:
         name = f"structured_{convention.meta_name(group)}"
-        return f"{name}_{_MADE[backend.key]}", f"at::meta::{name}"
+        return f"{name}_{suffix}", f"at::meta::{name}"
     kernel = backend.kernel(group)
     assert kernel is not None, "a group without a kernel has no structured wrappers"
     name = f"structured_{kernel.name}"
