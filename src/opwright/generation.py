@@ -17,7 +17,7 @@ from opwright.build.shards import shard_number
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
 from opwright.build.unit_template import UnitTemplate
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.selection.loader import check_selection, check_static_backends
 from opwright.dialects.table import (
@@ -142,7 +142,7 @@ def _load_derivatives(request: Request, context: LoadContext) -> MatchedDerivati
     # Functions or derivatives that are missing because of a fault would be matched wrongly.
     if derivatives is not None and not own.has_errors and catalog.is_sound:
         selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
-        in_order = sorted(selected, key=lambda function: cpp.name(function.schema))
+        in_order = sorted(selected, key=lambda function: public_api.name(function.schema))
         matched = match_derivatives(derivatives, in_order, own)
     context.sink.extend(own)
     own.raise_if_errors()

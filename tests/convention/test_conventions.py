@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opwright.convention import cpp, dispatcher, native, structured
+from opwright.convention import dispatcher, native, public_api, structured
 from opwright.cpp.signature import Signature
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
@@ -48,10 +48,10 @@ def signatures_of(function: NativeFunction) -> dict[str, object]:
     """The same record as the reference's program makes."""
     found: dict[str, object] = {
         "name": f"{function.namespace}::{function.name}",
-        "cpp False": [printed(one) for one in cpp.function_signatures(function).all()],
+        "cpp False": [printed(one) for one in public_api.function_signatures(function).all()],
     }
     if "self" in [one.name for one in function.arguments.non_out]:
-        found["cpp True"] = [printed(one) for one in cpp.method_signatures(function).all()]
+        found["cpp True"] = [printed(one) for one in public_api.method_signatures(function).all()]
     for symint, one in ((False, dispatcher.concrete_signature(function)), (True, dispatcher.signature(function))):
         found[f"dispatcher {symint}"] = [*printed(one), one.type]
     for symint, one in ((False, native.signature(function)), (True, native.symint_signature(function))):

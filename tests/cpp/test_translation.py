@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from opwright.cpp import types as ctypes
+from opwright.cpp import c_types
 from opwright.cpp.binding import Given, Want
+from opwright.cpp.c_types import CType
 from opwright.cpp.translation import Untranslatable, translate
-from opwright.cpp.types import CType
 
 PROGRAM = Path(__file__).with_name("reference_translations.py")
 
 CONSTRUCTORS = {
-    "ConstRef": ctypes.const_ref,
-    "MutRef": ctypes.mut_ref,
-    "Optional": ctypes.optional,
-    "List": ctypes.c10_list,
-    "ArrayRef": ctypes.array_ref,
-    "Vector": ctypes.vector,
-    "Vectorized": ctypes.vectorized,
+    "ConstRef": c_types.const_ref,
+    "MutRef": c_types.mut_ref,
+    "Optional": c_types.optional,
+    "List": c_types.c10_list,
+    "ArrayRef": c_types.array_ref,
+    "Vector": c_types.vector,
+    "Vectorized": c_types.vectorized,
 }
 
 
@@ -30,11 +30,11 @@ def read_type(spelt: list[Any]) -> CType:
     """The C++ type that the reference's program spelt."""
     constructor, *rest = spelt
     if constructor == "base":
-        return ctypes.base(rest[0])
+        return c_types.base(rest[0])
     if constructor == "tuple":
-        return ctypes.tuple_of(tuple(map(read_type, rest)))
+        return c_types.tuple_of(tuple(map(read_type, rest)))
     if constructor == "array":
-        return ctypes.array(read_type(rest[0]), rest[1])
+        return c_types.array(read_type(rest[0]), rest[1])
     return CONSTRUCTORS[constructor](read_type(rest[0]))
 
 
@@ -54,13 +54,13 @@ def test_every_problem_of_a_full_run_has_the_reference_s_solution(tmp_path: Path
 def test_what_no_rule_reaches_is_said_with_what_is_at_hand() -> None:
     """A wanted value without a way to it raises, naming the want and the values in scope."""
     with pytest.raises(Untranslatable, match=r"at::Device device.*bool flag"):
-        translate((Given("flag", "flag", ctypes.BOOL),), (Want("device", ctypes.DEVICE),))
+        translate((Given("flag", "flag", c_types.BOOL),), (Want("device", c_types.DEVICE),))
 
 
 def test_a_reference_binds_to_a_value_but_not_the_other_way() -> None:
     """`const T &` is made of `T &` and `T`; a value is never made of a reference."""
-    reference = ctypes.const_ref(ctypes.TENSOR)
-    value = Given("x", "x", ctypes.TENSOR)
+    reference = c_types.const_ref(c_types.TENSOR)
+    value = Given("x", "x", c_types.TENSOR)
     assert translate((value,), (Want("x", reference),)) == ("x",)
     with pytest.raises(Untranslatable):
-        translate((Given("x", "x", reference),), (Want("x", ctypes.TENSOR),))
+        translate((Given("x", "x", reference),), (Want("x", c_types.TENSOR),))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.native_functions.loader import load_catalog
@@ -52,7 +52,7 @@ def ours(paths: list[str]) -> tuple[Derivatives, MatchedDerivatives]:
     native, tags, derivatives = map(SourceFile.read, paths)
     catalog = load_catalog(native, tags, sink)
     loaded = load_derivatives(derivatives, catalog, sink)
-    functions = sorted(catalog.functions, key=lambda one: cpp.name(one.schema))
+    functions = sorted(catalog.functions, key=lambda one: public_api.name(one.schema))
     matched = match_derivatives(loaded, functions, sink)
     assert not len(sink), [str(one) for one in sink]
     return loaded, matched

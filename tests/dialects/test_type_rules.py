@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from opwright.build.outputs import outputs_of
-from opwright.convention import cpp
-from opwright.convention.types import NoCppType, returns_type
+from opwright.convention import public_api
+from opwright.convention.shared_types import NoCppType, returns_type
 from opwright.cpp.translation import Untranslatable, translate
 from opwright.dialects.native_functions import rules
 from opwright.dialects.native_functions.type_rules import is_argument_type, is_return_type
@@ -65,6 +65,6 @@ def emit_call(schema: str) -> None:
     sink.raise_if_errors()
     function = catalog.functions[0]
     returns_type(function.schema.returns)
-    forms = cpp.function_signatures(function).all()
+    forms = public_api.function_signatures(function).all()
     for given, wanted in product(forms, forms):
         translate(given.bindings, wanted.bindings)

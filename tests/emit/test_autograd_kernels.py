@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.emit.autograd import inplace_or_view, trace_type, variable_factories, view_funcs
@@ -53,7 +53,7 @@ def derived_job(entries: str, derivatives: str = "[]") -> Job:
     job = job_of(entries)
     sink = Diagnostics()
     loaded = load_derivatives(SourceFile("derivatives.yaml", derivatives), job.catalog, sink)
-    functions = sorted(job.catalog.functions, key=lambda one: cpp.name(one.schema))
+    functions = sorted(job.catalog.functions, key=lambda one: public_api.name(one.schema))
     matched = match_derivatives(loaded, functions, sink)
     sink.raise_if_errors()
     return Job(job.catalog, job.rules, job.options, derivatives=matched)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.convention import c_shim as convention
+from opwright.convention import c_shim
 from opwright.convention.c_shim import NoCForm, left_out, parameters, results
 from opwright.emit.aten.c_shim import (
     Target,
@@ -29,7 +29,7 @@ _CPU = Target("cpu", CPU)
 _PLAIN = ShimOperator(None, ())
 
 
-def _parameter(argument: str) -> convention.CParameters:
+def _parameter(argument: str) -> c_shim.CParameters:
     return parameters(parse_schema(f"f({argument}) -> Tensor").arguments.all[0])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.cpp import types as ctypes
+from opwright.cpp import c_types
 from opwright.emit.aten.functionalization import emitters, is_symbolic, registered
 from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
@@ -143,7 +143,7 @@ def test_group_of_set_is_written_by_hand() -> None:
 def test_symbolic_lists_are_searched() -> None:
     """Lists, optional ones too, are symbolic if any item is."""
     any_item = "std::any_of({0}.begin(), {0}.end(), [=](auto& arg) {{ return arg.is_symbolic(); }})"
-    assert is_symbolic("by", ctypes.SYMINT_ARRAY_REF) == any_item.format("by")
-    assert is_symbolic("by", ctypes.OPTIONAL_SYMINT_ARRAY_REF) == (
+    assert is_symbolic("by", c_types.SYMINT_ARRAY_REF) == any_item.format("by")
+    assert is_symbolic("by", c_types.OPTIONAL_SYMINT_ARRAY_REF) == (
         f"by.has_value() ? {any_item.format('(*by)')} : false"
     )

@@ -6,7 +6,7 @@ import pytest
 
 from opwright.emit.aten import direct_headers
 from opwright.emit.aten.backend import Backend, Way, backends, units_of
-from opwright.emit.aten.register import files, structured, wrapper
+from opwright.emit.aten.register import files, structured_kernels, wrapper
 from opwright.emit.aten.register.registration import definitions
 from opwright.emit.emitter import Job, Options
 from opwright.model.dispatch_key import CPU, CUDA, META, DispatchKey, key_named
@@ -400,7 +400,7 @@ def test_decisions_come_before_text() -> None:
     """What the class of a structured overload is like can be read off a record."""
     job = job_of(POOL)
     group = job.catalog.structured_groups[0]
-    made = structured.output_class(group.out, group, backend_of(job, CUDA), job)
+    made = structured_kernels.output_class(group.out, group, backend_of(job, CUDA), job)
     assert (made.name, made.outputs, made.inherits, made.guard) == (
         "structured_pool_out_cuda_out",
         1,

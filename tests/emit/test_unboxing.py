@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.convention.unboxing import unboxed
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.aten.unboxing import declaration, definition, emitters, registration
@@ -114,7 +114,7 @@ def test_only_roots_are_made() -> None:
 
 def _converted(function: NativeFunction) -> str:
     """The statements of a function as the reference's program prints them: without indentation or empty lines."""
-    taken = cpp.function_signatures(function).most_faithful.bindings
+    taken = public_api.function_signatures(function).most_faithful.bindings
     text = definition(function).split("\n    drop(stack, ", 1)[0].split("(Stack & stack) {\n", 1)[1]
     lines = [line.strip() for line in text.splitlines()]
     return "\n".join([f"{function.name.text} {len(taken)}", *[line for line in lines if line]])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.release import operator_names
 from opwright.release.inputs import from_installed
 from opwright.release.name_table import NameForm, NameMap, Names, NameTable
@@ -41,7 +41,7 @@ def installed_names() -> dict[NameForm, frozenset[str]]:
         "root": frozenset(function.root_name for function in functions),
         "overload": frozenset(function.name.text for function in functions),
         "unambiguous": frozenset(function.name.unambiguous for function in functions),
-        "C++ name": frozenset(cpp.name(function.schema) for function in functions),
+        "C++ name": frozenset(public_api.name(function.schema) for function in functions),
     }
     names["root or C++ name"] = names["root"] | names["C++ name"]
     return {**names, "prefix": names["C++ name"], "suffix": names["C++ name"], "part": names["unambiguous"]}

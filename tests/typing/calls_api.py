@@ -18,7 +18,7 @@ assert_type(add, opwright.NativeFunction)
 assert_type(opwright.convention.dispatcher.signature(add), opwright.Signature)
 assert_type(convention.native.signature(add), opwright.Signature)
 assert_type(dispatcher.signature(add).declaration(), str)
-assert_type(opwright.cpp.types.BOOL.text, str)
+assert_type(opwright.cpp.c_types.BOOL.text, str)
 assert_type(opwright.__version__, str)
 
 schema = opwright.parse_schema("f(int[2] size=1) -> Tensor")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
@@ -109,7 +109,7 @@ class FrameOwners:
         self._by_root: Final = {name: tuple(functions) for name, functions in job.by_root.items()}
         by_name: dict[str, list[NativeFunction]] = {}
         for function in job.catalog.functions:
-            names = (function.name.text, function.name.name, function.name.unambiguous, cpp.name(function.schema))
+            names = (function.name.text, function.name.name, function.name.unambiguous, public_api.name(function.schema))
             for name in dict.fromkeys(names):
                 by_name.setdefault(name, []).append(function)
         self._by_name: Final = by_name

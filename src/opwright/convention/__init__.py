@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from opwright.convention import cpp, dispatcher, native, structured
+    from opwright.convention import dispatcher, native, public_api, structured
 
-__all__ = ["cpp", "dispatcher", "native", "structured"]
+__all__ = ["dispatcher", "native", "public_api", "structured"]
 
 # Type checkers take a module that has this function for one that has every attribute.
 if not TYPE_CHECKING:

@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention import cpp, types
-from opwright.convention.derived import Bindings, per_function
+from opwright.convention import public_api, shared_types
+from opwright.convention.caching import Bindings, per_function
 from opwright.cpp.binding import Binding
+from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
-from opwright.cpp.types import CType
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 
 
 def name(schema: FunctionSchema) -> str:
     """The C++ name of an overload."""
-    return cpp.name(schema)
+    return public_api.name(schema)
 
 
 def argument_type(argument: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument."""
-    return types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
+    return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
 _BINDINGS: Final[dict[tuple[bool, int], Bindings]] = {}
@@ -78,7 +78,7 @@ def _signature(function: NativeFunction, *, symint: bool) -> Signature:
     schema = function.schema
     return Signature(
         name(schema),
-        types.returns_type(schema.returns, function.style),
+        shared_types.returns_type(schema.returns, function.style),
         arguments(schema, symint=symint, style=function.style),
     )
 
@@ -121,4 +121,4 @@ def return_statement(returns: tuple[Return, ...], values: Sequence[str], style: 
         return ""
     if len(returns) == 1:
         return f"return {values[0]};"
-    return f"return {types.returns_type(returns, style).text}({', '.join(values)});"
+    return f"return {shared_types.returns_type(returns, style).text}({', '.join(values)});"

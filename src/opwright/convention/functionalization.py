@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.convention import dispatcher, types
-from opwright.cpp import types as ctypes
+from opwright.convention import dispatcher, shared_types
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.model.native_function import NativeFunction, TypeStyle, ViewGroup
 from opwright.schema.function import Argument, FunctionSchema
 
-INVERSE_RETURN_MODE: Final = ctypes.base("at::functionalization::InverseReturnMode")
+INVERSE_RETURN_MODE: Final = c_types.base("at::functionalization::InverseReturnMode")
 
 
-def _parameter(name: str, type: ctypes.CType) -> Binding:
+def _parameter(name: str, type: c_types.CType) -> Binding:
     return Binding(name, name, type, None)
 
 
-BASE: Final = _parameter("base", ctypes.const_ref(ctypes.TENSOR))
-MUTATED_VIEW: Final = _parameter("mutated_view", ctypes.const_ref(ctypes.TENSOR))
-HAS_SYMBOLIC_INPUTS: Final = _parameter("has_symbolic_inputs", ctypes.BOOL)
-OUT_INDEX: Final = _parameter("out_index", ctypes.LONG)
-REAPPLY_VIEWS: Final = _parameter("reapply_views", ctypes.BOOL)
+BASE: Final = _parameter("base", c_types.const_ref(c_types.TENSOR))
+MUTATED_VIEW: Final = _parameter("mutated_view", c_types.const_ref(c_types.TENSOR))
+HAS_SYMBOLIC_INPUTS: Final = _parameter("has_symbolic_inputs", c_types.BOOL)
+OUT_INDEX: Final = _parameter("out_index", c_types.LONG)
+REAPPLY_VIEWS: Final = _parameter("reapply_views", c_types.BOOL)
 RETURN_MODE: Final = _parameter("inverse_return_mode", INVERSE_RETURN_MODE)
 
 
@@ -52,7 +52,7 @@ def has_many_outputs(schema: FunctionSchema) -> bool:
 
 
 def _owned(argument: Argument, style: TypeStyle, owns_tensors: bool) -> Binding:
-    held = types.argument_type(argument.type, mutable=argument.is_write, symint=True, style=style, owning=True)
+    held = shared_types.argument_type(argument.type, mutable=argument.is_write, symint=True, style=style, owning=True)
     if owns_tensors and argument.type.is_tensor_like:
         held = held.value
     return _parameter(argument.name, held)

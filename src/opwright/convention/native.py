@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.convention import types
+from opwright.convention import shared_types
+from opwright.convention.caching import per_function
 from opwright.convention.defaults import default_expression
-from opwright.convention.derived import per_function
-from opwright.cpp import types as ctypes
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
+from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
-from opwright.cpp.types import CType
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema
 
@@ -29,9 +29,9 @@ def name(schema: FunctionSchema) -> str:
 def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument; a written optional tensor stays optional, other than in the public API."""
     if argument.is_write and argument.type.text == "Tensor?":
-        inner = ctypes.optional(ctypes.TENSOR)
-        return ctypes.const_ref(inner) if style & TypeStyle.CONST_REF_MUTABLES else ctypes.mut_ref(inner)
-    return types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
+        inner = c_types.optional(c_types.TENSOR)
+        return c_types.const_ref(inner) if style & TypeStyle.CONST_REF_MUTABLES else c_types.mut_ref(inner)
+    return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
 _BINDINGS: Final[dict[tuple[Argument, bool, int, bool], Binding]] = {}
@@ -53,10 +53,10 @@ def binding(argument: Argument, *, symint: bool, style: TypeStyle, keeps_default
 
 #: The four tensor options as parameters, whatever their types and defaults in the schema.
 _OPTION_TYPES: Final = (
-    ("dtype", ctypes.optional(ctypes.SCALAR_TYPE)),
-    ("layout", ctypes.optional(ctypes.LAYOUT)),
-    ("device", ctypes.optional(ctypes.DEVICE)),
-    ("pin_memory", ctypes.optional(ctypes.BOOL)),
+    ("dtype", c_types.optional(c_types.SCALAR_TYPE)),
+    ("layout", c_types.optional(c_types.LAYOUT)),
+    ("device", c_types.optional(c_types.DEVICE)),
+    ("pin_memory", c_types.optional(c_types.BOOL)),
 )
 _OPTIONS: Final = tuple(Binding(name, name, type, None, "{}") for name, type in _OPTION_TYPES)
 _OPTIONS_WITHOUT_DEFAULT: Final = tuple(Binding(name, name, type, None) for name, type in _OPTION_TYPES)
@@ -82,7 +82,7 @@ def _signature(function: NativeFunction, symint: bool) -> Signature:
     schema = function.schema
     return Signature(
         name(schema),
-        types.returns_type(schema.returns, function.style),
+        shared_types.returns_type(schema.returns, function.style),
         arguments(schema, symint=symint, style=function.style),
     )
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.convention import types
-from opwright.cpp import types as ctypes
+from opwright.convention import shared_types
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
-from opwright.cpp.types import CType
+from opwright.cpp.c_types import CType
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
@@ -28,34 +28,34 @@ def argument_type(type: Type) -> CType:
 
 #: Types by their spelling that have a reference type of their own.
 _REFERENCES: Final = {
-    "Tensor": ctypes.const_ref(ctypes.TENSOR),
-    "Scalar": ctypes.const_ref(ctypes.SCALAR),
-    "Tensor?": ctypes.OPTIONAL_TENSOR_REF,
-    "Scalar?": ctypes.OPTIONAL_SCALAR_REF,
+    "Tensor": c_types.const_ref(c_types.TENSOR),
+    "Scalar": c_types.const_ref(c_types.SCALAR),
+    "Tensor?": c_types.OPTIONAL_TENSOR_REF,
+    "Scalar?": c_types.OPTIONAL_SCALAR_REF,
 }
 
 
 def _argument_type(type: Type) -> CType:
-    value = types.value_type(type, symint=False)
+    value = shared_types.value_type(type, symint=False)
     if value is not None:
         return value
     if type.text in _REFERENCES:
         return _REFERENCES[type.text]
     if isinstance(type, OptionalType):
         if isinstance(type.elem, ListType) and type.elem.elem.text == "int":
-            return ctypes.OPTIONAL_INT_ARRAY_REF
-        return ctypes.optional(argument_type(type.elem))
+            return c_types.OPTIONAL_INT_ARRAY_REF
+        return c_types.optional(argument_type(type.elem))
     if isinstance(type, ListType):
         match type.elem.text:
             case "Tensor":
-                return ctypes.const_ref(ctypes.ITENSOR_LIST_REF)
+                return c_types.const_ref(c_types.ITENSOR_LIST_REF)
             case "Tensor?":
-                return ctypes.IOPT_TENSOR_LIST_REF
+                return c_types.IOPT_TENSOR_LIST_REF
             case "int":
-                return ctypes.INT_ARRAY_REF
+                return c_types.INT_ARRAY_REF
             case "Dimname":
-                return ctypes.DIMNAME_LIST
-        return ctypes.array_ref(argument_type(type.elem))
+                return c_types.DIMNAME_LIST
+        return c_types.array_ref(argument_type(type.elem))
     raise AssertionError(BaseType)
 
 

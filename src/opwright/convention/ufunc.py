@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.convention import structured, types
-from opwright.cpp import types as ctypes
+from opwright.convention import shared_types, structured
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
-from opwright.cpp.types import CType
+from opwright.cpp.c_types import CType
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey
 from opwright.schema.function import Argument
@@ -64,15 +64,17 @@ def functor_arguments(group: NativeFunctionsGroup, key: UfuncKey) -> FunctorArgu
     return FunctorArguments(
         tuple(
             [
-                _binding(argument, ctypes.OPMATH_T)
+                _binding(argument, c_types.OPMATH_T)
                 for argument in group.functional.arguments.non_out
                 if argument not in passed
             ]
         ),
-        tuple([_binding(argument, ctypes.SCALAR_T) for argument in passed]),
+        tuple([_binding(argument, c_types.SCALAR_T) for argument in passed]),
     )
 
 
 def _binding(argument: Argument, computed: CType) -> Binding:
     """An argument by value; tensors and scalars are in the type that is computed in."""
-    return Binding(argument.name, argument.name, types.value_type(argument.type, symint=False) or computed, argument)
+    return Binding(
+        argument.name, argument.name, shared_types.value_type(argument.type, symint=False) or computed, argument
+    )

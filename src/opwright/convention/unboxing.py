@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.convention import types
-from opwright.cpp.types import CType
+from opwright.convention import shared_types
+from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
@@ -42,7 +42,7 @@ def unboxed(argument: Argument, style: TypeStyle) -> Unboxed:
 
 
 def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
-    ctype = types.argument_type(type, mutable=writes, symint=False, style=style)
+    ctype = shared_types.argument_type(type, mutable=writes, symint=False, style=style)
     if isinstance(type, BaseType):
         out = f"{name}_base"
         return Unboxed(out, ctype, (), (f"{ctype.bare} {out} = {name}.to<{ctype.bare}>();",))
@@ -50,7 +50,7 @@ def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
         return _optional(ctype, name, _value(type.elem, f"{name}_opt_in", False, style))
     if isinstance(type, ListType):
         return _list(type, ctype, name, _value(type.elem, f"{name}_elem", False, style))
-    raise types.NoCppType(type.text)
+    raise shared_types.NoCppType(type.text)
 
 
 def _inside(statements: tuple[str, ...]) -> list[str]:

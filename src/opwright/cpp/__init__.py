@@ -8,9 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from opwright.cpp import binding, signature, translation, types
+    from opwright.cpp import binding, c_types, signature, translation
 
-__all__ = ["binding", "signature", "translation", "types"]
+__all__ = ["binding", "c_types", "signature", "translation"]
 
 # Type checkers take a module that has this function for one that has every attribute.
 if not TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.cpp.types import CType
+from opwright.cpp.c_types import CType
 from opwright.schema.function import Argument, TensorOptions
 
 #: A role that is no argument: the memory format that may also stand inside the options.

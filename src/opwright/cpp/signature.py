@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.cpp.binding import Binding
-from opwright.cpp.types import CType
+from opwright.cpp.c_types import CType
 
 
 class Signature:

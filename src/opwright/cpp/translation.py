@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from opwright.cpp import types as cpp
+from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Given, Want
-from opwright.cpp.types import CType
+from opwright.cpp.c_types import CType
 
 Source = Binding | Given
 Scope = dict[tuple[str, CType], str]
@@ -22,27 +22,30 @@ class Untranslatable(Exception):
     """No rule leads from the values at hand to a wanted one; it is a fault of the caller."""
 
 
-_CONST_TENSOR: Final = cpp.const_ref(cpp.TENSOR)
-_MUT_TENSOR: Final = cpp.mut_ref(cpp.TENSOR)
-_OPTIONAL_LONG: Final = cpp.optional(cpp.LONG)
-_OPTIONAL_SYMINT: Final = cpp.optional(cpp.SYMINT)
-_LONG_ARRAY: Final = cpp.array_ref(cpp.LONG)
-_OPTIONS: Final = ("options", cpp.TENSOR_OPTIONS)
+_CONST_TENSOR: Final = c_types.const_ref(c_types.TENSOR)
+_MUT_TENSOR: Final = c_types.mut_ref(c_types.TENSOR)
+_OPTIONAL_LONG: Final = c_types.optional(c_types.LONG)
+_OPTIONAL_SYMINT: Final = c_types.optional(c_types.SYMINT)
+_LONG_ARRAY: Final = c_types.array_ref(c_types.LONG)
+_OPTIONS: Final = ("options", c_types.TENSOR_OPTIONS)
 _OUT: Final = ("out", _CONST_TENSOR)
 
 #: Values that come for free beside a given one: its type -> (the other type, how it is written).
 _BESIDE: Final[dict[CType, tuple[CType, str]]] = {
-    cpp.const_ref(cpp.optional(cpp.TENSOR)): (
-        cpp.OPTIONAL_TENSOR_REF,
+    c_types.const_ref(c_types.optional(c_types.TENSOR)): (
+        c_types.OPTIONAL_TENSOR_REF,
         "(({0}.has_value() && (*{0}).defined()) ? at::OptionalTensorRef(*{0}) : at::OptionalTensorRef())",
     ),
-    cpp.const_ref(cpp.SCALAR): (cpp.OPMATH_T, "({0}).to<opmath_t>()"),
-    cpp.const_ref(cpp.optional(cpp.SCALAR)): (
-        cpp.OPTIONAL_SCALAR_REF,
+    c_types.const_ref(c_types.SCALAR): (c_types.OPMATH_T, "({0}).to<opmath_t>()"),
+    c_types.const_ref(c_types.optional(c_types.SCALAR)): (
+        c_types.OPTIONAL_SCALAR_REF,
         "({0}.has_value() ? at::OptionalScalarRef(&({0}.value())) : at::OptionalScalarRef())",
     ),
-    cpp.SCALAR_T: (cpp.OPMATH_T, "static_cast<opmath_t>({0})"),
-    cpp.const_ref(cpp.c10_list(cpp.optional(cpp.TENSOR))): (cpp.IOPT_TENSOR_LIST_REF, "at::IOptTensorListRef({0})"),
+    c_types.SCALAR_T: (c_types.OPMATH_T, "static_cast<opmath_t>({0})"),
+    c_types.const_ref(c_types.c10_list(c_types.optional(c_types.TENSOR))): (
+        c_types.IOPT_TENSOR_LIST_REF,
+        "at::IOptTensorListRef({0})",
+    ),
 }
 
 _SYMINTS_TO_INTS: Final = "{0}.has_value() ? ::std::make_optional(C10_AS_INTARRAYREF_SLOW(*{0})) : ::std::nullopt"
@@ -52,57 +55,57 @@ _TO_OPTIONAL: Final = "{0}.has_value() ? ::std::make_optional({0}) : ::std::null
 
 #: Wanted type -> the types it is made from, the best first, and how. `{0}` stands for the value.
 _CONVERSIONS: Final[dict[CType, tuple[tuple[CType, str], ...]]] = {
-    cpp.INT_ARRAY_REF: (
-        (cpp.vector(cpp.LONG), "{0}"),
-        (cpp.SYMINT_ARRAY_REF, "C10_AS_INTARRAYREF_SLOW({0})"),
+    c_types.INT_ARRAY_REF: (
+        (c_types.vector(c_types.LONG), "{0}"),
+        (c_types.SYMINT_ARRAY_REF, "C10_AS_INTARRAYREF_SLOW({0})"),
     ),
-    cpp.SYMINT_ARRAY_REF: (
-        (cpp.INT_ARRAY_REF, "c10::fromIntArrayRefSlow({0})"),
-        (cpp.vector(cpp.SYMINT), "{0}"),
+    c_types.SYMINT_ARRAY_REF: (
+        (c_types.INT_ARRAY_REF, "c10::fromIntArrayRefSlow({0})"),
+        (c_types.vector(c_types.SYMINT), "{0}"),
     ),
-    cpp.SYMINT: ((cpp.LONG, "{0}"),),
+    c_types.SYMINT: ((c_types.LONG, "{0}"),),
     _OPTIONAL_SYMINT: (
         (_OPTIONAL_LONG, "{0}.has_value() ? ::std::make_optional(c10::SymInt(*{0})) : ::std::nullopt"),
     ),
-    cpp.LONG: ((cpp.SYMINT, "{0}.guard_int(__FILE__, __LINE__)"),),
+    c_types.LONG: ((c_types.SYMINT, "{0}.guard_int(__FILE__, __LINE__)"),),
     _OPTIONAL_LONG: (
         (_OPTIONAL_SYMINT, _SYMINT_TO_INT),
     ),
-    cpp.OPTIONAL_INT_ARRAY_REF: (
-        (cpp.optional(cpp.vector(cpp.LONG)), "{0}"),
-        (cpp.OPTIONAL_SYMINT_ARRAY_REF, _SYMINTS_TO_INTS),
+    c_types.OPTIONAL_INT_ARRAY_REF: (
+        (c_types.optional(c_types.vector(c_types.LONG)), "{0}"),
+        (c_types.OPTIONAL_SYMINT_ARRAY_REF, _SYMINTS_TO_INTS),
     ),
-    cpp.OPTIONAL_SYMINT_ARRAY_REF: ((cpp.OPTIONAL_INT_ARRAY_REF, _INTS_TO_SYMINTS),),
-    cpp.OPTIONAL_SCALAR_REF: ((cpp.optional(cpp.SCALAR), "{0}"),),
-    cpp.OPTIONAL_TENSOR_REF: ((cpp.optional(cpp.TENSOR), "{0}"),),
+    c_types.OPTIONAL_SYMINT_ARRAY_REF: ((c_types.OPTIONAL_INT_ARRAY_REF, _INTS_TO_SYMINTS),),
+    c_types.OPTIONAL_SCALAR_REF: ((c_types.optional(c_types.SCALAR), "{0}"),),
+    c_types.OPTIONAL_TENSOR_REF: ((c_types.optional(c_types.TENSOR), "{0}"),),
 }  # fmt: skip
 
 #: The same for conversions that copy, which the caller has to allow.
 _COPIES: Final[dict[CType, tuple[CType, str]]] = {
-    cpp.vector(cpp.LONG): (cpp.INT_ARRAY_REF, "{0}.vec()"),
-    cpp.vector(cpp.SYMINT): (cpp.SYMINT_ARRAY_REF, "{0}.vec()"),
-    cpp.optional(cpp.vector(cpp.LONG)): (
-        cpp.OPTIONAL_INT_ARRAY_REF,
+    c_types.vector(c_types.LONG): (c_types.INT_ARRAY_REF, "{0}.vec()"),
+    c_types.vector(c_types.SYMINT): (c_types.SYMINT_ARRAY_REF, "{0}.vec()"),
+    c_types.optional(c_types.vector(c_types.LONG)): (
+        c_types.OPTIONAL_INT_ARRAY_REF,
         "{0}.has_value() ? ::std::make_optional({0}->vec()) : ::std::nullopt",
     ),
-    cpp.optional(cpp.SCALAR): (cpp.OPTIONAL_SCALAR_REF, _TO_OPTIONAL),
-    cpp.optional(cpp.TENSOR): (cpp.OPTIONAL_TENSOR_REF, _TO_OPTIONAL),
+    c_types.optional(c_types.SCALAR): (c_types.OPTIONAL_SCALAR_REF, _TO_OPTIONAL),
+    c_types.optional(c_types.TENSOR): (c_types.OPTIONAL_TENSOR_REF, _TO_OPTIONAL),
 }
 
 #: The parts of the tensor options: (role, type) -> how to take it from the options, and from an out tensor.
 _OPTION_PARTS: Final[dict[tuple[str, CType], tuple[str, str]]] = {
-    ("dtype", cpp.optional(cpp.SCALAR_TYPE)): (
+    ("dtype", c_types.optional(c_types.SCALAR_TYPE)): (
         "c10::optTypeMetaToScalarType({0}.dtype_opt())",
         "{0}.scalar_type()",
     ),
-    ("layout", cpp.optional(cpp.LAYOUT)): ("{0}.layout_opt()", "{0}.layout()"),
-    ("device", cpp.optional(cpp.DEVICE)): ("{0}.device_opt()", "{0}.device()"),
-    ("pin_memory", cpp.optional(cpp.BOOL)): ("{0}.pinned_memory_opt()", "::std::nullopt"),
+    ("layout", c_types.optional(c_types.LAYOUT)): ("{0}.layout_opt()", "{0}.layout()"),
+    ("device", c_types.optional(c_types.DEVICE)): ("{0}.device_opt()", "{0}.device()"),
+    ("pin_memory", c_types.optional(c_types.BOOL)): ("{0}.pinned_memory_opt()", "::std::nullopt"),
 }
 _DTYPE, _LAYOUT, _DEVICE, _PIN_MEMORY = _OPTION_PARTS
 
-_MEMORY_FORMAT: Final = ("memory_format", cpp.optional(cpp.MEMORY_FORMAT))
-_REDUNDANT_MEMORY_FORMAT: Final = (POSSIBLY_REDUNDANT_MEMORY_FORMAT, cpp.optional(cpp.MEMORY_FORMAT))
+_MEMORY_FORMAT: Final = ("memory_format", c_types.optional(c_types.MEMORY_FORMAT))
+_REDUNDANT_MEMORY_FORMAT: Final = (POSSIBLY_REDUNDANT_MEMORY_FORMAT, c_types.optional(c_types.MEMORY_FORMAT))
 
 _SOLVED: Final[dict[tuple[object, ...], tuple[str, ...]]] = {}
 
@@ -176,11 +179,11 @@ class _Solver:
         """The value at hand; else what it can refer to: a const reference binds to a reference, that to a value."""
         text = self._scope.get((role, type))
         if text is None and type.kind == "const_ref":
-            text = self._reference(role, cpp.mut_ref(type.elem), otherwise)
+            text = self._reference(role, c_types.mut_ref(type.elem), otherwise)
         elif text is None and type.kind == "mut_ref":
             text = self._reference(role, type.elem, otherwise)
         if text is None and type is _LONG_ARRAY:
-            return self._reference(role, cpp.INT_ARRAY_REF, otherwise)
+            return self._reference(role, c_types.INT_ARRAY_REF, otherwise)
         return otherwise(role, type) if text is None else text
 
     def _converted(self, role: str, type: CType) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.convention import cpp
-from opwright.convention.derived import per_function
+from opwright.convention import public_api
+from opwright.convention.caching import per_function
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.python_bindings import UNBOUND, UNBOUND_PREFIXES, UNBOUND_SCHEMAS, UNBOUND_SUFFIXES
 
@@ -33,7 +33,7 @@ def is_bound(function: NativeFunction) -> bool:
     """
     if "generated" in function.tags and "view_copy" not in function.tags:
         return False
-    if not is_bound_name(cpp.name(function.schema)):
+    if not is_bound_name(public_api.name(function.schema)):
         return False
     without = UNBOUND_SCHEMAS.in_any_release.get(function.name.text)
     return without is None or without != str(function.schema)

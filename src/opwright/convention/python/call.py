@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.convention.python.signature import PythonSignature
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument
@@ -26,7 +26,7 @@ class _Taken(dict[Argument, str]):
         self._symint = symint
 
     def __missing__(self, argument: Argument) -> str:
-        type = cpp.argument_type(argument, symint=self._symint, style=self._style).text
+        type = public_api.argument_type(argument, symint=self._symint, style=self._style).text
         if type == "at::Tensor &" and not self._keeps_reference:
             type = "at::Tensor"
         declaration = self[argument] = f"{type} {argument.name}"
@@ -86,7 +86,7 @@ def _deprecated_values(passed: tuple[str, ...], function: NativeFunction) -> lis
 
 def _target(function: NativeFunction) -> str:
     """The C++ function that the lambda calls: the method where there is one."""
-    name = cpp.name(function.schema, symint=function.schema.has_symint)
+    name = public_api.name(function.schema, symint=function.schema.has_symint)
     if function.method:
         return f"self.{name}"
     # The factories of `torch::` know of gradients.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.convention import cpp, types
-from opwright.convention.derived import per_function
+from opwright.convention import public_api, shared_types
+from opwright.convention.caching import per_function
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Return, returned
 
@@ -61,7 +61,7 @@ def names_of(returns: tuple[Return, ...]) -> tuple[str, ...]:
 @per_function
 def struct_key(function: NativeFunction) -> str:
     """What overloads have in common whose results have the same Python type."""
-    return "_".join((cpp.name(function.schema), *field_names(function)))
+    return "_".join((public_api.name(function.schema), *field_names(function)))
 
 
 _WITHOUT_ALIAS: Final[dict[tuple[Return, ...], str]] = {}
@@ -76,5 +76,5 @@ def result_type(function: NativeFunction) -> str:
     text = _WITHOUT_ALIAS.get(returns)
     if text is None:
         plain = tuple(returned(result.name, result.type) for result in returns)
-        text = _WITHOUT_ALIAS[returns] = types.returns_type(plain).text
+        text = _WITHOUT_ALIAS[returns] = shared_types.returns_type(plain).text
     return text

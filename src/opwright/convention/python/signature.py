@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.convention.python.parameter import (
     OPTIONS_OF_INPUT,
     Parameter,
@@ -149,7 +149,7 @@ def _options(schema: FunctionSchema, category: str | None) -> tuple[Parameter, .
     """The tensor options: operators that make a tensor have them, even where their schema has not."""
     if category == "dummy":
         return ()
-    name = cpp.name(schema)
+    name = public_api.name(schema)
     if category in ("new", "like") or name.startswith("new_") or name.endswith("_like"):
         return OPTIONS_OF_INPUT
     if category == "factory" or is_factory_schema(schema):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from opwright.convention import c_shim, cpp
+from opwright.convention import c_shim, public_api
 from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.codes import NO_C_FORM
@@ -121,11 +121,11 @@ def kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) ->
 def _called(function: NativeFunction, key: DispatchKey | None) -> str:
     """The C++ function that a shim calls: of a dispatch key, or of the public API."""
     schema = function.schema
-    name = cpp.name(schema, symint=schema.has_symint)
+    name = public_api.name(schema, symint=schema.has_symint)
     if key is not None:
         return f"at::{key.lower}::{name}"
     if schema.has_symint and not function.function:
-        return f"at::symint::{cpp.name(schema).removesuffix('_symint')}<c10::SymInt>"
+        return f"at::symint::{public_api.name(schema).removesuffix('_symint')}<c10::SymInt>"
     return f"at::{name}"
 
 

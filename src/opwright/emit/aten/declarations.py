@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.convention import cpp, dispatcher, types
+from opwright.convention import dispatcher, public_api, shared_types
 from opwright.convention.defaults import default_expression
-from opwright.cpp import types as ctypes
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.emit.aten.units import overloads
 from opwright.emit.aten.yaml_text import name_scalar, scalar, text_scalar
@@ -49,8 +49,8 @@ def _dynamic_type(type: Type, style: TypeStyle) -> str:
     while isinstance(type, OptionalType):
         type = type.elem
     if type.text == "Tensor":
-        return ctypes.TENSOR.text
-    return types.argument_type(type, mutable=False, symint=False, style=style).text
+        return c_types.TENSOR.text
+    return shared_types.argument_type(type, mutable=False, symint=False, style=style).text
 
 
 ArgumentKey = tuple[Argument, TypeStyle, bool, bool, str | None]
@@ -75,7 +75,7 @@ def _argument_fields(
         "dynamic_type": _dynamic_type(type, style),
         "is_nullable": type.is_nullable,
         "name": argument.name,
-        "type": cpp.argument_type(argument, symint=False, style=style).text,
+        "type": public_api.argument_type(argument, symint=False, style=style).text,
     }
     if argument.default is not None:
         fields["default"] = default_value(default_expression(argument.default, type, symint=False))
@@ -127,7 +127,7 @@ def _arguments(function: NativeFunction) -> tuple[str, str]:
     packed = keywords
     if arguments.options is not None:
         first = len(arguments.pre_options)
-        packed = [*keywords[:first], _options(cpp.options_binding(arguments.options)), *keywords[first + 4 :]]
+        packed = [*keywords[:first], _options(public_api.options_binding(arguments.options)), *keywords[first + 4 :]]
     return _listed(outs + positional + packed), _listed(positional + keywords + outs)
 
 
@@ -141,7 +141,7 @@ def _returned(result: Return, name: str, style: TypeStyle) -> str:
         fields: dict[str, Value] = {
             "dynamic_type": _dynamic_type(result.type, style),
             "name": name,
-            "type": types.return_type(result, style).text,
+            "type": shared_types.return_type(result, style).text,
         }
         if result.name:
             fields["field_name"] = result.name
@@ -165,11 +165,11 @@ def entry(function: NativeFunction) -> str:
     schema, style, name = function.schema, function.style, function.name
     packed, in_order = _arguments(function)
     convention = dispatcher.concrete_signature if schema.has_symint else dispatcher.signature
-    names = cpp.return_names(function)
+    names = public_api.return_names(function)
     returns = [_returned(result, shown, style) for result, shown in zip(schema.returns, names, strict=True)]
     is_factory = function.arguments.options is not None and not function.method
     return f"""\
-- name: {name_scalar(cpp.name(schema))}
+- name: {name_scalar(public_api.name(schema))}
   operator_name: {name_scalar(name.name)}
   overload_name: {name_scalar(name.overload)}
   manual_kernel_registration: {_BOOLS[function.manual_kernel_registration]}

@@ -5,20 +5,20 @@ Their signatures are those of the public C++ API, save that every overload has o
 
 from __future__ import annotations
 
-from opwright.convention import cpp
-from opwright.convention.cpp import CppSignature
-from opwright.convention.derived import per_function
+from opwright.convention import public_api
+from opwright.convention.caching import per_function
+from opwright.convention.public_api import CppSignature
 from opwright.model.native_function import NativeFunction
 
 
 def signatures(function: NativeFunction, *, symint: bool = True) -> list[tuple[str, CppSignature]]:
     """The names and signatures of the direct functions of an overload."""
-    cpp_signatures = cpp.function_signatures(function).all(symint=symint)
+    cpp_signatures = public_api.function_signatures(function).all(symint=symint)
     if not function.manual_cpp_binding:
         return [(signature.name, signature) for signature in cpp_signatures]
     schema = function.schema
     return [
-        (cpp.name(schema, faithful=signature.faithful, symint=signature.symint), signature)
+        (public_api.name(schema, faithful=signature.faithful, symint=signature.symint), signature)
         for signature in cpp_signatures
     ]
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from opwright.convention import dispatcher, native, types
-from opwright.cpp import types as ctypes
+from opwright.convention import dispatcher, native, shared_types
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, Given
+from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
-from opwright.cpp.types import CType
 from opwright.emit.aten.view_meta import creation, operator_includes, view_group_includes, view_meta
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -80,10 +80,10 @@ def _unwrapping(name: str, type: CType, sync: str) -> str:
     """The statements that take the functional wrapper off; tensors in a list that is not owned are copied out."""
     value = type.value
     owned, plain = value, name
-    if value is ctypes.TENSOR_LIST:
-        owned, plain = ctypes.vector(ctypes.TENSOR), f"{name}.vec()"
-    elif value is ctypes.ITENSOR_LIST_REF:
-        owned, plain = ctypes.vector(ctypes.TENSOR), f"{{{name}.begin(), {name}.end()}}"
+    if value is c_types.TENSOR_LIST:
+        owned, plain = c_types.vector(c_types.TENSOR), f"{name}.vec()"
+    elif value is c_types.ITENSOR_LIST_REF:
+        owned, plain = c_types.vector(c_types.TENSOR), f"{{{name}.begin(), {name}.end()}}"
     return f"""
       {owned.text} {name}_;
       if ({_IMPL}isFunctionalTensor({name})) {{
@@ -99,8 +99,8 @@ def _joined(statements: Sequence[str], indent: int) -> str:
 
 
 _SYMBOLIC: Final = {
-    ctypes.SYMINT: "{0}.is_symbolic()",
-    ctypes.SYMINT_ARRAY_REF: ("std::any_of({0}.begin(), {0}.end(), [=](auto& arg) {{ return arg.is_symbolic(); }})"),
+    c_types.SYMINT: "{0}.is_symbolic()",
+    c_types.SYMINT_ARRAY_REF: ("std::any_of({0}.begin(), {0}.end(), [=](auto& arg) {{ return arg.is_symbolic(); }})"),
 }
 
 
@@ -110,8 +110,8 @@ def is_symbolic(text: str, type: CType) -> str:
     >>> is_symbolic("index", ctypes.optional(ctypes.SYMINT))
     'index.has_value() ? (*index).is_symbolic() : false'
     """
-    if type is ctypes.OPTIONAL_SYMINT_ARRAY_REF:
-        type = ctypes.optional(ctypes.SYMINT_ARRAY_REF)
+    if type is c_types.OPTIONAL_SYMINT_ARRAY_REF:
+        type = c_types.optional(c_types.SYMINT_ARRAY_REF)
     if type.kind == "optional":
         return f"{text}.has_value() ? {is_symbolic(f'(*{text})', type.elem)} : false"
     return _SYMBOLIC[type].format(text)
@@ -362,7 +362,7 @@ def write_definition(kernel: WriteKernel) -> str:
     takes_storage = any(argument.type.text == "Storage" for argument in function.arguments.all)
     checked = "true" if function.kind is SchemaKind.inplace and not takes_storage else "false"
     meta = ", ".join([plan.meta.text for plan in kernel.passed])
-    result = types.returns_type(functional.schema.returns, function.style).value
+    result = shared_types.returns_type(functional.schema.returns, function.style).value
     return f"""
     {kernel.signature.definition(native.name(function.schema), first=_KEY_SET)} {{
       if ({checked} && !disable_meta_reference()) {{

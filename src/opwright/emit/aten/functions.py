@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from opwright.convention import cpp, dispatcher
-from opwright.convention.derived import per_function
+from opwright.convention import dispatcher, public_api
+from opwright.convention.caching import per_function
 from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
 from opwright.emit.aten.units import Root, includes, overloads, roots, whole_file
@@ -20,7 +20,10 @@ def call_arguments(function: NativeFunction) -> tuple[str, ...]:
     """For each signature of the function, the expressions that make the operator's arguments from its parameters."""
     wanted = dispatcher.signature(function).bindings
     return tuple(
-        [", ".join(translate(signature.bindings, wanted)) for signature in cpp.function_signatures(function).all()]
+        [
+            ", ".join(translate(signature.bindings, wanted))
+            for signature in public_api.function_signatures(function).all()
+        ]
     )
 
 
@@ -35,7 +38,9 @@ def definition(function: NativeFunction) -> str:
     comment = f"\n// aten::{function.schema}\ninline "
     has_symint = function.schema.has_symint
     definitions = []
-    for signature, arguments in zip(cpp.function_signatures(function).all(), call_arguments(function), strict=True):
+    for signature, arguments in zip(
+        public_api.function_signatures(function).all(), call_arguments(function), strict=True
+    ):
         rest = f"({signature.parameters}) {{\n"
         call = f"    return at::_ops::{name}::call({arguments});\n"
         returns = signature.returns.text

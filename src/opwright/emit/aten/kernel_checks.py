@@ -44,7 +44,7 @@ def _check_made(backend: Backend, groups: Collection[NativeFunctionsGroup], sink
 def _check_registered(groups: Collection[NativeFunctionsGroup], sink: Diagnostics) -> None:
     """Structured kernels set tensors and get their arguments, and those of ufuncs can be made."""
     # Runs that write headers alone do without the code of sources.
-    from opwright.emit.aten.register.structured import check_arguments, check_tensor_outputs
+    from opwright.emit.aten.register.structured_kernels import check_arguments, check_tensor_outputs
     from opwright.emit.aten.ufunc import check_ufunc
 
     for group in groups:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.convention import cpp, dispatcher
+from opwright.convention import dispatcher, public_api
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import methods, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
@@ -14,7 +14,7 @@ def method_slots(function: NativeFunction, context: FragmentContext) -> Slots:
     wanted = dispatcher.signature(function).bindings
     operator = function.name.unambiguous
     declared, defined = [], []
-    for signature in cpp.method_signatures(function).all():
+    for signature in public_api.method_signatures(function).all():
         arguments = ", ".join(translate(signature.bindings, wanted, method=True))
         declared.append(f"{signature.declaration()} const;")
         defined.append(f"""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
-from opwright.convention.derived import per_function
+from opwright.convention.caching import per_function
 from opwright.cpp.text import string_literal
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
 from opwright.emit.aten.units import Root, includes, methods, no_units, overloads, roots

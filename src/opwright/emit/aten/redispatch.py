@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.emit.aten.functions import call_arguments
 from opwright.emit.aten.operators import KEY_SET
 from opwright.emit.aten.units import overloads
@@ -14,7 +14,9 @@ def definitions(function: NativeFunction) -> list[str]:
     """The overload's inline functions of `at::redispatch`."""
     operator = function.name.unambiguous
     texts = []
-    for signature, arguments in zip(cpp.function_signatures(function).all(), call_arguments(function), strict=True):
+    for signature, arguments in zip(
+        public_api.function_signatures(function).all(), call_arguments(function), strict=True
+    ):
         passed = f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"
         texts.append(f"""
 // aten::{function.schema}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention import cpp, dispatcher
+from opwright.convention import dispatcher, public_api
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Given
 from opwright.cpp.translation import Source, translate
 from opwright.emit.emitter import DeclaredRead
@@ -102,12 +102,12 @@ def _namespace(function: NativeFunction, key: DispatchKey) -> str:
 def _call(function: NativeFunction) -> tuple[str, str]:
     """The name of the public function that is called, and its arguments made from the dispatcher's."""
     symint = function.schema.has_symint
-    signatures = cpp.function_signatures(function)
+    signatures = public_api.function_signatures(function)
     wanted = (signatures.friendly_symint or signatures.friendly).bindings
     given = dispatcher.signature(function).bindings
     redundant = any(binding.role == POSSIBLY_REDUNDANT_MEMORY_FORMAT for binding in wanted)
     sources = tuple([_as_redundant(binding) for binding in given]) if redundant else given
-    return cpp.name(function.schema, symint=symint), ", ".join(translate(sources, wanted))
+    return public_api.name(function.schema, symint=symint), ", ".join(translate(sources, wanted))
 
 
 def _as_redundant(binding: Binding) -> Source:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.convention import structured, ufunc
-from opwright.cpp import types as ctypes
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, Given
+from opwright.cpp.c_types import CType
 from opwright.cpp.translation import Source, translate, translated_call
-from opwright.cpp.types import CType
 from opwright.emit.aten import codes
 from opwright.emit.aten.backend import backends
 from opwright.emit.aten.meta_headers import meta_class
@@ -119,7 +119,7 @@ _CHOICES: Final = {
     UfuncKey.CPUScalar: (UfuncKey.CPUScalar, UfuncKey.ScalarOnly, UfuncKey.Generic),
     UfuncKey.CPUVector: (UfuncKey.CPUVector, UfuncKey.Generic),
 }
-_VECTOR: Final = ctypes.vectorized(ctypes.SCALAR_T)
+_VECTOR: Final = c_types.vectorized(c_types.SCALAR_T)
 
 
 def _by_dtype(loops: Loops, choices: Iterable[UfuncKey]) -> dict[str, str]:
@@ -147,13 +147,13 @@ def cpu_kernel(group: NativeFunctionsGroup) -> str:
 def _cpu_loop(group: NativeFunctionsGroup, scalar: str, vector: str | None) -> str:
     scalars = [binding.name for binding in ufunc.stub_arguments(group) if _is_scalar(binding)]
     lines = [f"auto _s_{name} = {name}.to<scalar_t>();" for name in scalars]
-    given: list[Source] = [Given(f"_s_{name}", name, ctypes.SCALAR_T) for name in scalars]
+    given: list[Source] = [Given(f"_s_{name}", name, c_types.SCALAR_T) for name in scalars]
     if vector is None:
-        loops, function = [_lambda(group, scalar, ctypes.SCALAR_T, given)], "cpu_kernel"
+        loops, function = [_lambda(group, scalar, c_types.SCALAR_T, given)], "cpu_kernel"
     else:
         lines += [f"auto _v_{name} = at::vec::Vectorized<scalar_t>(_s_{name});" for name in scalars]
         given += [Given(f"_v_{name}", name, _VECTOR) for name in scalars]
-        loops = [_lambda(group, scalar, ctypes.SCALAR_T, given), _lambda(group, vector, _VECTOR, given)]
+        loops = [_lambda(group, scalar, c_types.SCALAR_T, given), _lambda(group, vector, _VECTOR, given)]
         function = "cpu_kernel_vec"
     passed = ",\n".join([f"  {loop}" for loop in loops])
     return "\n".join(["", *(lines or [""]), f"{function}(iter,", passed, ");", ""])
@@ -218,7 +218,7 @@ def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
     fields = tuple([Binding(f"{binding.name}_", binding.role, binding.type, binding.argument) for binding in held])
     members = "\n".join([f"{field.definition};" for field in fields])
     initial = ", ".join([f"{binding.name}_({binding.name})" for binding in held])
-    call = translated_call(f"ufunc::{function}", fields + passed, ufunc.scalar_arguments(group, ctypes.OPMATH_T))
+    call = translated_call(f"ufunc::{function}", fields + passed, ufunc.scalar_arguments(group, c_types.OPMATH_T))
     return (
         "\ntemplate <typename scalar_t>\n"
         f"struct {name} {{\n"
@@ -241,7 +241,7 @@ def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) 
     for key, place in special:
         if key in functors:
             tensor = ufunc.tensors(group)[place].name
-            value = Given(f"iter.scalar_value<opmath_t>({place + 1})", tensor, ctypes.OPMATH_T)
+            value = Given(f"iter.scalar_value<opmath_t>({place + 1})", tensor, c_types.OPMATH_T)
             arguments = ", ".join(translate((*given, value), ufunc.functor_arguments(group, key).held))
             text += (
                 f"else if (iter.is_cpu_scalar({place + 1})) {{\n"

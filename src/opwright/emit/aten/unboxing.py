@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.convention.defaults import default_expression
 from opwright.convention.unboxing import unboxed
 from opwright.cpp.binding import Binding, Given
@@ -43,7 +43,7 @@ def _arguments(parameters: tuple[Binding, ...]) -> list[Argument]:
 
 def definition(function: NativeFunction) -> str:
     """The boxed function: it takes values from the stack, calls the function or method, and puts the results back."""
-    taken = cpp.function_signatures(function).most_faithful.bindings
+    taken = public_api.function_signatures(function).most_faithful.bindings
     values = [unboxed(argument, function.style) for argument in _arguments(taken)]
     count = len(taken)
     lines = [
@@ -55,12 +55,12 @@ def definition(function: NativeFunction) -> str:
         lines += value.statements
     given = tuple([Given(value.name, binding.role, binding.type) for value, binding in zip(values, taken, strict=True)])
     if function.method:
-        signature = cpp.method_signatures(function).most_faithful
+        signature = public_api.method_signatures(function).most_faithful
         called = "self_base."
     else:
-        signature = cpp.function_signatures(function).most_faithful
+        signature = public_api.function_signatures(function).most_faithful
         called = "at::"
-    name = cpp.name(function.schema, faithful=signature.faithful)
+    name = public_api.name(function.schema, faithful=signature.faithful)
     passed = ", ".join(translate(given, signature.bindings, method=function.method))
     keeping, packed = (
         ("auto result_ = ", "\n    pack(stack, std::move(result_));\n") if function.schema.returns else ("", "")
@@ -95,7 +95,7 @@ def _escaped(text: str) -> str:
 
 def registration(function: NativeFunction) -> str:
     """The registration of a boxed function with TorchScript."""
-    signature = cpp.function_signatures(function).most_faithful
+    signature = public_api.function_signatures(function).most_faithful
     arguments = [_registered_argument(argument.name, argument) for argument in _arguments(signature.bindings)]
     returns = [f'c10::Argument("{result.name or ""}")' for result in function.schema.returns]
     joined = ",\n\t\t".join
@@ -112,7 +112,7 @@ OperatorGenerator(
         {joined(returns)}
     }},
     [](Stack & stack) {{
-        RECORD_FUNCTION("{cpp.name(function.schema, faithful=signature.faithful)}", std::vector<c10::IValue>());
+        RECORD_FUNCTION("{public_api.name(function.schema, faithful=signature.faithful)}", std::vector<c10::IValue>());
         at::unboxing::{name.unambiguous}(stack);
     }},
     aliasAnalysisFromSchema()

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention import cpp as public
-from opwright.convention import dispatcher
+from opwright.convention import dispatcher, public_api
 from opwright.convention.functionalization import inverse_name
-from opwright.cpp import types as cpp
+from opwright.cpp import c_types
 from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.autograd.codes import UNHELD_ARGUMENT
 from opwright.emit.autograd.kernels import (
@@ -44,15 +43,15 @@ _KEYS: Final = "ks & c10::after_ADInplaceOrView_keyset"
 #: The types of arguments that a lambda can hold: what is declared for it beforehand, and what stands for it then.
 #: Lists are references to the caller's memory, so the lambda holds a copy.
 _HELD: Final = {
-    cpp.LONG: ("", "{0}"),
-    cpp.optional(cpp.LONG): ("auto {0}_val = {0}.value_or(0);", "{0}_val"),
-    cpp.SYMINT: ("", "{0}"),
-    cpp.optional(cpp.SYMINT): ("", "{0}"),
-    cpp.BOOL: ("", "{0}"),
-    cpp.INT_ARRAY_REF: ("auto {0}_vec = {0}.vec();", "{0}_vec"),
-    cpp.SYMINT_ARRAY_REF: ("auto {0}_vec = {0}.vec();", "{0}_vec"),
-    cpp.const_ref(cpp.TENSOR): ("", "{0}"),
-    cpp.const_ref(cpp.optional(cpp.TENSOR)): ("", "{0}"),
+    c_types.LONG: ("", "{0}"),
+    c_types.optional(c_types.LONG): ("auto {0}_val = {0}.value_or(0);", "{0}_val"),
+    c_types.SYMINT: ("", "{0}"),
+    c_types.optional(c_types.SYMINT): ("", "{0}"),
+    c_types.BOOL: ("", "{0}"),
+    c_types.INT_ARRAY_REF: ("auto {0}_vec = {0}.vec();", "{0}_vec"),
+    c_types.SYMINT_ARRAY_REF: ("auto {0}_vec = {0}.vec();", "{0}_vec"),
+    c_types.const_ref(c_types.TENSOR): ("", "{0}"),
+    c_types.const_ref(c_types.optional(c_types.TENSOR)): ("", "{0}"),
 }
 
 
@@ -89,7 +88,7 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
 
 def _prepared(function: NativeFunction, index: str) -> list[str]:
     """The statements before the result is marked as a view; most views need no more than their strides."""
-    changes = "true" if public.name(function.schema) in DTYPE_CHANGING_VIEWS.in_any_release else "false"
+    changes = "true" if public_api.name(function.schema) in DTYPE_CHANGING_VIEWS.in_any_release else "false"
     return [
         "std::unique_ptr<torch::autograd::ViewFunc> func(nullptr);",
         "std::function<at::Tensor(const at::Tensor&)> rev_func=nullptr;",
@@ -141,7 +140,7 @@ def _writing_statements(function: NativeFunction) -> list[str]:
         "  at::AutoDispatchBelowADInplaceOrView guard;",
         f"  {redispatch(function, _KEYS)};",
         "}",
-        *[f"increment_version({name});" for name in public.return_names(function)],
+        *[f"increment_version({name});" for name in public_api.return_names(function)],
     ]
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from opwright.convention import cpp, dispatcher
-from opwright.convention.derived import per_function
+from opwright.convention import dispatcher, public_api
+from opwright.convention.caching import per_function
 from opwright.emit.emitter import FragmentContext
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import HAND_WRITTEN
@@ -24,7 +24,7 @@ def generated_comment(file: str, context: FragmentContext) -> str:
 
 @per_function
 def _public_name(function: NativeFunction) -> str:
-    return cpp.name(function.schema)
+    return public_api.name(function.schema)
 
 
 def is_hand_written(function: NativeFunction) -> bool:
@@ -72,12 +72,12 @@ def declared_results(function: NativeFunction) -> str:
     returns = function.schema.returns
     if len(returns) == 1:
         return f"auto {returns[0].name or 'result'}"
-    return f"auto [{', '.join(cpp.return_names(function))}]"
+    return f"auto [{', '.join(public_api.return_names(function))}]"
 
 
 def returned_value(function: NativeFunction) -> str:
     """The expression that a kernel returns: the only result, references to outs, or all results moved into a tuple."""
-    names = cpp.return_names(function)
+    names = public_api.return_names(function)
     if len(names) == 1:
         return names[0]
     if function.kind is SchemaKind.out:

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.convention import types
-from opwright.cpp import types as cpp
-from opwright.cpp.types import CType
+from opwright.convention import shared_types
+from opwright.cpp import c_types
+from opwright.cpp.c_types import CType
 from opwright.emit.autograd.codes import UNSAVABLE
 from opwright.model.derivatives import DifferentiabilityInfo, SavedAttribute, SavedKind
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Fault
 
-_OPTIONAL_SIZES: Final = cpp.optional(cpp.SYMINT_ARRAY_REF)
+_OPTIONAL_SIZES: Final = c_types.optional(c_types.SYMINT_ARRAY_REF)
 
 #: The C++ type of each fact that can be saved in place of a value.
 _FACTS: Final = {
-    SavedKind.SIZES: cpp.SYMINT_ARRAY_REF,
+    SavedKind.SIZES: c_types.SYMINT_ARRAY_REF,
     SavedKind.OPTIONAL_SIZES: _OPTIONAL_SIZES,
     SavedKind.BLOCK_SIZE: _OPTIONAL_SIZES,
-    SavedKind.OPTIONS: cpp.TENSOR_OPTIONS,
-    SavedKind.INFO: cpp.base("torch::autograd::generated::TypeAndSize"),
-    SavedKind.SIZE: cpp.SYMINT,
-    SavedKind.NUMEL: cpp.LONG,
-    SavedKind.SYM_NUMEL: cpp.SYMINT,
-    SavedKind.LIST_SIZES: cpp.vector(cpp.vector(cpp.LONG)),
-    SavedKind.LIST_SYM_SIZES: cpp.vector(cpp.vector(cpp.SYMINT)),
-    SavedKind.LIST_SCALAR_TYPES: cpp.vector(cpp.SCALAR_TYPE),
-    SavedKind.GEOMETRY: cpp.base("at::TensorGeometry"),
-    SavedKind.SCALAR_TYPE: cpp.SCALAR_TYPE,
-    SavedKind.DIM: cpp.LONG,
-    SavedKind.STRIDES: cpp.SYMINT_ARRAY_REF,
-    SavedKind.LAYOUT: cpp.LAYOUT,
-    SavedKind.CONJUGATE: cpp.BOOL,
+    SavedKind.OPTIONS: c_types.TENSOR_OPTIONS,
+    SavedKind.INFO: c_types.base("torch::autograd::generated::TypeAndSize"),
+    SavedKind.SIZE: c_types.SYMINT,
+    SavedKind.NUMEL: c_types.LONG,
+    SavedKind.SYM_NUMEL: c_types.SYMINT,
+    SavedKind.LIST_SIZES: c_types.vector(c_types.vector(c_types.LONG)),
+    SavedKind.LIST_SYM_SIZES: c_types.vector(c_types.vector(c_types.SYMINT)),
+    SavedKind.LIST_SCALAR_TYPES: c_types.vector(c_types.SCALAR_TYPE),
+    SavedKind.GEOMETRY: c_types.base("at::TensorGeometry"),
+    SavedKind.SCALAR_TYPE: c_types.SCALAR_TYPE,
+    SavedKind.DIM: c_types.LONG,
+    SavedKind.STRIDES: c_types.SYMINT_ARRAY_REF,
+    SavedKind.LAYOUT: c_types.LAYOUT,
+    SavedKind.CONJUGATE: c_types.BOOL,
 }
 
 
@@ -43,11 +43,11 @@ def saved_type(saved: SavedAttribute, info: DifferentiabilityInfo) -> CType:
         return _FACTS[saved.kind]
     source = saved.source
     if source is None:
-        return cpp.TENSOR_OPTIONS
+        return c_types.TENSOR_OPTIONS
     style = info.function.style
     if isinstance(source, Argument):
-        return types.argument_type(source.type, mutable=source.is_write, symint=True, style=style).value
-    return types.return_type(source, style).value
+        return shared_types.argument_type(source.type, mutable=source.is_write, symint=True, style=style).value
+    return shared_types.return_type(source, style).value
 
 
 class Keeping(NamedTuple):
@@ -65,30 +65,32 @@ class Keeping(NamedTuple):
 
 #: Types that are held by another than their own, mostly by values in place of references.
 _KEEPINGS: Final = {
-    cpp.INT_ARRAY_REF: Keeping("std::vector<int64_t>", "", "plain", "longs"),
-    cpp.SYMINT_ARRAY_REF: Keeping("std::vector<c10::SymInt>", "", "plain", "symints"),
-    cpp.OPTIONAL_INT_ARRAY_REF: Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
-    cpp.OPTIONAL_SYMINT_ARRAY_REF: Keeping("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
-    cpp.optional(cpp.INT_ARRAY_REF): Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
+    c_types.INT_ARRAY_REF: Keeping("std::vector<int64_t>", "", "plain", "longs"),
+    c_types.SYMINT_ARRAY_REF: Keeping("std::vector<c10::SymInt>", "", "plain", "symints"),
+    c_types.OPTIONAL_INT_ARRAY_REF: Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
+    c_types.OPTIONAL_SYMINT_ARRAY_REF: Keeping("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
+    c_types.optional(c_types.INT_ARRAY_REF): Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
     _OPTIONAL_SIZES: Keeping("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
-    cpp.optional(cpp.array_ref(cpp.DOUBLE)): Keeping("c10::OptionalArray<double>", "", "optional_array", "doubles"),
-    cpp.LONG: Keeping("int64_t", "", "plain", "long"),
-    cpp.SYMINT: Keeping("c10::SymInt", "", "plain", "symint"),
-    cpp.STRING_VIEW: Keeping("std::string", "", "plain", "string"),
-    cpp.optional(cpp.STRING_VIEW): Keeping("std::optional<std::string>", "", "optional", "string"),
-    cpp.optional(cpp.LONG): Keeping(cpp.optional(cpp.LONG).text, "", "optional", "long"),
-    cpp.optional(cpp.SYMINT): Keeping(cpp.optional(cpp.SYMINT).text, "", "optional", "symint"),
-    cpp.DOUBLE: Keeping("double", "", "plain", "double"),
-    cpp.optional(cpp.DOUBLE): Keeping(cpp.optional(cpp.DOUBLE).text, "", "optional", "double"),
-    cpp.BOOL: Keeping("bool", "", "plain", "bool"),
-    cpp.SCALAR: Keeping("at::Scalar", "", "plain", "scalar"),
-    cpp.optional(cpp.SCALAR): Keeping(cpp.optional(cpp.SCALAR).text, "", "optional", "scalar"),
+    c_types.optional(c_types.array_ref(c_types.DOUBLE)): Keeping(
+        "c10::OptionalArray<double>", "", "optional_array", "doubles"
+    ),
+    c_types.LONG: Keeping("int64_t", "", "plain", "long"),
+    c_types.SYMINT: Keeping("c10::SymInt", "", "plain", "symint"),
+    c_types.STRING_VIEW: Keeping("std::string", "", "plain", "string"),
+    c_types.optional(c_types.STRING_VIEW): Keeping("std::optional<std::string>", "", "optional", "string"),
+    c_types.optional(c_types.LONG): Keeping(c_types.optional(c_types.LONG).text, "", "optional", "long"),
+    c_types.optional(c_types.SYMINT): Keeping(c_types.optional(c_types.SYMINT).text, "", "optional", "symint"),
+    c_types.DOUBLE: Keeping("double", "", "plain", "double"),
+    c_types.optional(c_types.DOUBLE): Keeping(c_types.optional(c_types.DOUBLE).text, "", "optional", "double"),
+    c_types.BOOL: Keeping("bool", "", "plain", "bool"),
+    c_types.SCALAR: Keeping("at::Scalar", "", "plain", "scalar"),
+    c_types.optional(c_types.SCALAR): Keeping(c_types.optional(c_types.SCALAR).text, "", "optional", "scalar"),
 }
 
-_VARIABLES: Final = (cpp.TENSOR, cpp.optional(cpp.TENSOR))
-_LISTS: Final = (cpp.TENSOR_LIST, cpp.ITENSOR_LIST_REF, cpp.vector(cpp.TENSOR))
-_OPTIONAL_LIST: Final = cpp.c10_list(cpp.optional(cpp.TENSOR))
-_SCALARS: Final = cpp.array_ref(cpp.SCALAR)
+_VARIABLES: Final = (c_types.TENSOR, c_types.optional(c_types.TENSOR))
+_LISTS: Final = (c_types.TENSOR_LIST, c_types.ITENSOR_LIST_REF, c_types.vector(c_types.TENSOR))
+_OPTIONAL_LIST: Final = c_types.c10_list(c_types.optional(c_types.TENSOR))
+_SCALARS: Final = c_types.array_ref(c_types.SCALAR)
 
 
 class SavedField(NamedTuple):
@@ -117,7 +119,7 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
     """How a node keeps one saved attribute. Raises Fault for a value of a type that no node can keep."""
     type = saved_type(saved, info)
     name = saved.name
-    if type in _VARIABLES or (type is cpp.SCALAR and is_output):
+    if type in _VARIABLES or (type is c_types.SCALAR and is_output):
         return _variable(name, is_output, rules)
     if type in _LISTS or type is _OPTIONAL_LIST:
         if type.kind == "vector" and not (is_output and info.function.name.is_foreach):
@@ -133,7 +135,7 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
         if "ref" in spelt or "view" in spelt or "*" in spelt or "&" in spelt:
             raise _unsavable(saved, type, info)
         keeping = Keeping(type.text)
-    start = " = 0" if type is cpp.LONG else ""
+    start = " = 0" if type is c_types.LONG else ""
     # What a list of words calls a type is its spelling up to the first blank.
     parameter = f"{keeping.field.partition(' ')[0]}&"
     field = f"{keeping.field} {name}{start};"

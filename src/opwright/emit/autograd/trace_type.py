@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
-from opwright.convention import cpp
-from opwright.convention.derived import per_function
+from opwright.convention import public_api
+from opwright.convention.caching import per_function
 from opwright.emit.autograd.kernels import (
     declared_results,
     generated_comment,
@@ -85,7 +85,7 @@ def _name_lines(function: NativeFunction) -> list[str]:
     name = function.name
     if name.dunder or function.kind in (SchemaKind.functional, SchemaKind.out):
         return [f"    {_named(name.name)}"]
-    functional, itself = _named(name.base), _named(cpp.name(function.schema))
+    functional, itself = _named(name.base), _named(public_api.name(function.schema))
     return ["", *_choice("tracer_state->force_outplace", [f"      {functional}"], [f"      {itself}"])]
 
 
@@ -130,7 +130,7 @@ def _guard(function: NativeFunction) -> str:
     if not _changes_argument(function):
         return ""
     changed = function.arguments.out[0].name if function.arguments.out else "self"
-    return f'    jit::tracer::ensureUniqueIfOutOfPlaced("{cpp.name(function.schema)}", {changed});'
+    return f'    jit::tracer::ensureUniqueIfOutOfPlaced("{public_api.name(function.schema)}", {changed});'
 
 
 def _node(function: NativeFunction) -> str:
@@ -177,7 +177,7 @@ def kernel(function: NativeFunction) -> str:
     before = after = ""
     if is_traced(function):
         before = _node(function)
-        after = _recorded_results(function.arguments.out, cpp.return_names(function))
+        after = _recorded_results(function.arguments.out, public_api.return_names(function))
     returns = function.schema.returns
     results = ""
     if returns and function.kind in (SchemaKind.functional, SchemaKind.mutable):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opwright.convention import cpp
-from opwright.convention.cpp import CppSignature
+from opwright.convention import public_api
+from opwright.convention.public_api import CppSignature
 from opwright.cpp.binding import Binding
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
@@ -15,7 +15,7 @@ def is_factory(function: NativeFunction) -> bool:
     """Whether the overload is a function that takes tensor options, or is named like those that copy them."""
     if not function.function:
         return False
-    return function.arguments.options is not None or cpp.name(function.schema).endswith("_like")
+    return function.arguments.options is not None or public_api.name(function.schema).endswith("_like")
 
 
 def _parameter(binding: Binding) -> str:
@@ -32,7 +32,7 @@ def _defined(signature: CppSignature) -> str:
             requires_grad = f"{binding.name}.requires_grad()"
         else:
             passed.append(binding.name)
-    name = cpp.name(signature.function.schema, symint=signature.symint)
+    name = public_api.name(signature.function.schema, symint=signature.symint)
     call = f"at::{name}({', '.join(passed)})"
     return f"""inline at::Tensor {name}({", ".join(map(_parameter, signature.bindings))}) {{
   at::AutoDispatchBelowADInplaceOrView guard;
@@ -43,7 +43,7 @@ def _defined(signature: CppSignature) -> str:
 
 def definition(function: NativeFunction) -> str:
     """The functions of one overload: with integers and, where it has some, with symbolic ones."""
-    signatures = cpp.function_signatures(function)
+    signatures = public_api.function_signatures(function)
     text = _defined(signatures.friendly)
     if signatures.friendly_symint is not None:
         text += _defined(signatures.friendly_symint)

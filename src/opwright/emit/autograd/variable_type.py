@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention import cpp as public
-from opwright.convention import dispatcher, types
-from opwright.cpp import types as cpp
+from opwright.convention import dispatcher, public_api, shared_types
+from opwright.cpp import c_types
 from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.codes import NEEDS_DISPATCH
 from opwright.emit.autograd.kernels import generated_comment, kernel_head, kernel_name, returned_value
@@ -77,7 +76,7 @@ def _pointer(node: str, context: FragmentContext) -> str:
 
 def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
     """The expression that makes a node."""
-    parameters = "" if wrapper.has_formulas else f'"{public.name(wrapper.function.schema)}"'
+    parameters = "" if wrapper.has_formulas else f'"{public_api.name(wrapper.function.schema)}"'
     if context.rules.nodes_are_intrusive:
         return f"c10::make_intrusive<{wrapper.node}>({parameters})"
     return f"std::shared_ptr<{wrapper.node}>(new {wrapper.node}({parameters}), deleteNode)"
@@ -97,7 +96,7 @@ def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that make the node, tie it to the inputs, and save inputs in it."""
     if wrapper.function.kind is SchemaKind.out:
         return _refused_outs(wrapper, context)
-    name = public.name(wrapper.function.schema)
+    name = public_api.name(wrapper.function.schema)
     not_differentiated = wrapper.info.non_differentiable if wrapper.info is not None else ()
     refused = [
         f'check_no_requires_grad({inp.name}, "{inp.name}", "{name}");'
@@ -196,7 +195,7 @@ def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
     return [
         f'throw_error_for_complex_autograd({output.name}, "{name}");'
         for output in wrapper.outputs
-        if types.return_type(output.result, style) is cpp.TENSOR
+        if shared_types.return_type(output.result, style) is c_types.TENSOR
     ]
 
 
@@ -276,7 +275,7 @@ def _falls_back(differentiable_function: DifferentiableFunction) -> bool:
     if (
         name in SHARED_STORAGES.in_any_release
         or name in SHARED_RESULTS.in_any_release
-        or public.name(function.schema) in REPLACES_TENSORS.in_any_release
+        or public_api.name(function.schema) in REPLACES_TENSORS.in_any_release
     ):
         return False
     return bool(differentiable_outputs(function, None))
@@ -376,7 +375,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_units,
             fragment=_fragment,
             layout=Sharded(
-                "VariableType.cpp", job.rules.variable_type_shards, lambda unit: public.name(unit.function.schema)
+                "VariableType.cpp", job.rules.variable_type_shards, lambda unit: public_api.name(unit.function.schema)
             ),
             frame=_frame,
         ),

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from opwright.convention import dispatcher, types
-from opwright.cpp import types as cpp
+from opwright.convention import dispatcher, shared_types
+from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
+from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
-from opwright.cpp.types import CType
 from opwright.emit.autograd.kernels import generated_comment, operator_header
 from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, has_kernel, view_base
@@ -62,7 +62,9 @@ def view_func(function: NativeFunction) -> ViewFunc:
 
 def _held(argument: Argument, function: NativeFunction) -> Binding:
     """An argument as the object holds it, before references are taken off."""
-    type = types.argument_type(argument.type, mutable=argument.is_write, symint=True, style=function.style, owning=True)
+    type = shared_types.argument_type(
+        argument.type, mutable=argument.is_write, symint=True, style=function.style, owning=True
+    )
     return Binding(argument.name, argument.name, type, argument)
 
 
@@ -164,8 +166,8 @@ def _call(func: ViewFunc) -> str:
 def definition(func: ViewFunc) -> str:
     """The definitions of the class's methods."""
     name = func.name
-    symints = _access(_chosen(func, lambda held: held.is_symint_like), "symints", cpp.vector(cpp.SYMINT))
-    tensors = _access(_chosen(func, lambda held: held.is_tensor_like), "tensors", cpp.vector(cpp.TENSOR))
+    symints = _access(_chosen(func, lambda held: held.is_symint_like), "symints", c_types.vector(c_types.SYMINT))
+    tensors = _access(_chosen(func, lambda held: held.is_tensor_like), "tensors", c_types.vector(c_types.TENSOR))
     return f"""std::vector<c10::SymInt> {name}::get_symints() const {{
 {symints.reading}
 }}

@@ -6,7 +6,7 @@ gradients reach the base after the view was written to.
 
 from __future__ import annotations
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.emit.autograd.codes import VIEW_AMONG_RESULTS
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
@@ -56,7 +56,7 @@ def is_differentiable_view(differentiable_function: DifferentiableFunction) -> b
         count = sum(info.output_differentiability)
     else:
         without = info.non_differentiable if info is not None else ()
-        names = cpp.return_names(function)
+        names = public_api.return_names(function)
         count = sum(
             [result.type.is_tensor_like and name not in without for name, result in zip(names, returns, strict=True)]
         )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-from opwright.convention import cpp as public
-from opwright.convention import types
-from opwright.cpp import types as cpp
+from opwright.convention import public_api, shared_types
+from opwright.cpp import c_types
 from opwright.emit.autograd.kernels import declared_results, kernel_name
 from opwright.emit.autograd.views import changes_arguments, view_base
 from opwright.emit.autograd.wrapper_forward import any_tangent
@@ -66,7 +65,7 @@ def indented(text: str, indent: str = INDENT) -> str:
 def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
     """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
     call = indented(_call(wrapper, parameters))
-    if public.name(wrapper.function.schema) in REPLACES_TENSORS.in_any_release:
+    if public_api.name(wrapper.function.schema) in REPLACES_TENSORS.in_any_release:
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
     results = _result_checks(wrapper.function, context)
@@ -99,7 +98,7 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     writes = changes_arguments(function)
     # Kernels for views and writes follow for their own key, so that is not to be passed over.
     scope = "AutoDispatchBelowAutograd" if writes or view_base(function) else "AutoDispatchBelowADInplaceOrView"
-    name = public.name(schema, faithful=True, symint=schema.has_symint)
+    name = public_api.name(schema, faithful=True, symint=schema.has_symint)
     passed = ", ".join(["ks & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]])
     call = f"at::redispatch::{name}({passed})"
     if writes or not schema.returns:
@@ -111,7 +110,7 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     return f"""\
 auto _tmp = ([&]() {{
   if ({any_tangent(wrapper)}) {{
-    static c10::OperatorName full_name("aten::{public.name(schema)}", "{function.name.overload}");
+    static c10::OperatorName full_name("aten::{public_api.name(schema)}", "{function.name.overload}");
     static ::std::optional<c10::OperatorHandle> opt_op = c10::Dispatcher::singleton().findSchema(full_name);
     return impl::{_decomposed(function)};
   }} else {{
@@ -124,10 +123,10 @@ auto _tmp = ([&]() {{
 
 def _decomposed(function: NativeFunction) -> str:
     """The call of the operator's decomposition."""
-    returns = [types.return_type(result, function.style).text for result in function.schema.returns]
+    returns = [shared_types.return_type(result, function.style).text for result in function.schema.returns]
     returned = returns[0] if len(returns) == 1 else f"std::tuple<{', '.join(returns)}>"
     names = ", ".join([argument.name for argument in function.arguments.all])
-    name = public.name(function.schema)
+    name = public_api.name(function.schema)
     return f'run_jit_decomposition_with_args_for_jvp<{returned}>("{name}", *opt_op, ks, {names})'
 
 
@@ -213,8 +212,8 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
     if not context.rules.tensor_use_count_asked_of_tensor:
         expected = "{0}.use_count() <= 1"
     checks: list[str] = []
-    for result_name, result in zip(public.return_names(function), function.schema.returns, strict=True):
-        if types.return_type(result, function.style).value is not cpp.TENSOR:
+    for result_name, result in zip(public_api.return_names(function), function.schema.returns, strict=True):
+        if shared_types.return_type(result, function.style).value is not c_types.TENSOR:
             continue
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({result_name})"
         if base is not None:

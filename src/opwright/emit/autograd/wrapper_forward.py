@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.convention import cpp as public
-from opwright.cpp import types as cpp
+from opwright.convention import public_api
+from opwright.cpp import c_types
 from opwright.emit.autograd.wrappers import Wrapper, check_tangents, is_differentiable
 from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import ForwardDerivative
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 
-_OPTIONAL_TENSOR: Final = cpp.optional(cpp.TENSOR).text
-_OPTIONAL_TENSORS: Final = cpp.optional(cpp.vector(cpp.TENSOR)).text
+_OPTIONAL_TENSOR: Final = c_types.optional(c_types.TENSOR).text
+_OPTIONAL_TENSORS: Final = c_types.optional(c_types.vector(c_types.TENSOR)).text
 
 _NOT_YET: Final = (
     "because it has not been implemented yet.\\nPlease file an issue to PyTorch at "
@@ -46,9 +46,10 @@ def any_tangent(wrapper: Wrapper) -> str:
 def refusal(wrapper: Wrapper) -> str:
     """The statement that refuses inputs with tangents."""
     reason = "because it is an out= function" if wrapper.function.kind is SchemaKind.out else _NOT_YET
+    name = public_api.name(wrapper.function.schema)
     return (
         f"TORCH_CHECK_NOT_IMPLEMENTED(!({any_tangent(wrapper)}), "
-        f'"Trying to use forward AD with {public.name(wrapper.function.schema)} that does not support it {reason}");'
+        f'"Trying to use forward AD with {name} that does not support it {reason}");'
     )
 
 
@@ -184,7 +185,7 @@ def _setters(derivative: ForwardDerivative, results: tuple[str, ...], inplace: b
         )
         return _OPTIONAL_TENSOR, f" && ({derivative.var_names[0]}.defined())", [setter]
     value = f"{'_'.join(results)}_new_fw_grad_opt"
-    tuple_type = cpp.optional(cpp.tuple_of((cpp.TENSOR,) * len(types))).text
+    tuple_type = c_types.optional(c_types.tuple_of((c_types.TENSOR,) * len(types))).text
     return tuple_type, "", [_set_part(value, index, name) for index, name in enumerate(results)]
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from opwright.cpp import types as cpp
-from opwright.cpp.types import CType
+from opwright.cpp import c_types
+from opwright.cpp.c_types import CType
 from opwright.emit.autograd.saved import saved_type
 from opwright.emit.autograd.wrappers import Wrapper
 from opwright.model.derivatives import SavedAttribute, SavedKind
@@ -16,15 +16,15 @@ from opwright.schema.types import ListType
 _MASK: Final = re.compile(r"grad_input_mask\[(\d+)\]")
 _SCALAR_TYPE: Final = "_scalar_type"
 
-_TENSORS: Final = (cpp.TENSOR, cpp.optional(cpp.TENSOR))
+_TENSORS: Final = (c_types.TENSOR, c_types.optional(c_types.TENSOR))
 _LISTS: Final = (
-    cpp.TENSOR_LIST,
-    cpp.ITENSOR_LIST_REF,
-    cpp.vector(cpp.TENSOR),
-    cpp.c10_list(cpp.optional(cpp.TENSOR)),
+    c_types.TENSOR_LIST,
+    c_types.ITENSOR_LIST_REF,
+    c_types.vector(c_types.TENSOR),
+    c_types.c10_list(c_types.optional(c_types.TENSOR)),
 )
-_OPTIONAL_STRING: Final = cpp.optional(cpp.STRING_VIEW)
-_COPIED: Final = (cpp.INT_ARRAY_REF, cpp.SYMINT_ARRAY_REF, cpp.array_ref(cpp.SCALAR))
+_OPTIONAL_STRING: Final = c_types.optional(c_types.STRING_VIEW)
+_COPIED: Final = (c_types.INT_ARRAY_REF, c_types.SYMINT_ARRAY_REF, c_types.array_ref(c_types.SCALAR))
 
 
 class Assignment(NamedTuple):
@@ -71,14 +71,14 @@ def _assignment(wrapper: Wrapper, saved: SavedAttribute, type: CType, is_output:
     value = saved.expression
     if item is not None:
         value = value.replace(name.partition(_SCALAR_TYPE)[0], item)
-    if type in _TENSORS or (is_output and type is cpp.SCALAR):
+    if type in _TENSORS or (is_output and type is c_types.SCALAR):
         return _variable(wrapper, name, item, is_output)
     if type in _LISTS:
         of_results = "true" if wrapper.over_lists and is_output else "false"
         return Assignment(f"{name}_", f"make_saved_variable_list({name}, {of_results})", "")
     if type in _COPIED:
         return Assignment(name, f"{value}.vec()", "")
-    if type is cpp.STRING_VIEW:
+    if type is c_types.STRING_VIEW:
         return Assignment(name, f"std::string({value})", "")
     if type is _OPTIONAL_STRING:
         string = f"::std::optional<std::string>(std::string({value}.value()))"
@@ -110,7 +110,12 @@ def _item_of(wrapper: Wrapper, name: str) -> str | None:
 def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
     """The condition under which a tensor is needed: that the one gradient which reads it is wanted; else empty."""
     info = wrapper.info
-    if info is None or type is not cpp.TENSOR or saved.kind is not SavedKind.VALUE or len(wrapper.differentiated) <= 1:
+    if (
+        info is None
+        or type is not c_types.TENSOR
+        or saved.kind is not SavedKind.VALUE
+        or len(wrapper.differentiated) <= 1
+    ):
         return ""
     if "backward" in info.name:
         # The formulas of double backward read more than they say.

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.emit.autograd.codes import (
     FORMULA_IGNORED,
     LIST_WITHOUT_DERIVATIVES,
@@ -126,7 +126,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     repeated = _repeated(function, info) if inplace and over_lists else {}
     inputs = _inputs(function, info, repeated, over_lists)
     outputs = differentiable_outputs(function, info)
-    public_name = cpp.name(function.schema)
+    public_name = public_api.name(function.schema)
     constants = NEVER_DIFFERENTIATED.in_any_release
     undifferentiated = function.root_name in constants or public_name in constants
     records = bool(inputs) and not undifferentiated and (bool(outputs) or (inplace and over_lists))
@@ -158,7 +158,8 @@ def is_differentiable(name: str, type: Type, info: DifferentiabilityInfo | None)
 def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo | None) -> tuple[Output, ...]:
     """The outputs that carry gradients. Raises Fault where the info speaks of another number of outputs."""
     outputs = [
-        Output(name, result) for name, result in zip(cpp.return_names(function), function.schema.returns, strict=True)
+        Output(name, result)
+        for name, result in zip(public_api.return_names(function), function.schema.returns, strict=True)
     ]
     declared = None if info is None else info.output_differentiability
     if declared is not None and info is not None:

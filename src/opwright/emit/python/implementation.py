@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.convention.python.bound import TORCH
 from opwright.convention.python.call import call_arguments, dispatch_lambda
 from opwright.convention.python.overloads import Pair
@@ -47,7 +47,7 @@ class _Writer:
         prepared, passed, requires_grad = call_arguments(
             signature, function, called.names, guards_device=self.guards_device
         )
-        name, result = f"dispatch_{cpp.name(function.schema)}", result_type(function)
+        name, result = f"dispatch_{public_api.name(function.schema)}", result_type(function)
         call, done = f"{name}({passed})", f"{called.target}({called.passed})"
         if requires_grad is not None:
             call += f".set_requires_grad({requires_grad})"

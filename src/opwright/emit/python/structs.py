@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opwright.convention import cpp
+from opwright.convention import public_api
 from opwright.convention.python.results import field_names, struct_key
 from opwright.model.native_function import NativeFunction
 
@@ -45,5 +45,5 @@ def structs(functions: Iterable[NativeFunction]) -> dict[str, Struct]:
         if fields:
             key = struct_key(function)
             if key not in by_field:
-                by_field[key] = Struct(key, cpp.name(function.schema), fields, len(by_field))
+                by_field[key] = Struct(key, public_api.name(function.schema), fields, len(by_field))
     return by_field

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from typing import Final
 
-from opwright.convention.typed import argument_type, default_text, return_type
+from opwright.convention.stub_types import argument_type, default_text, return_type
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.python_bindings import NUMBERS_AS_TENSORS
 from opwright.schema.function import Argument

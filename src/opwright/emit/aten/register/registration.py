@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.convention import dispatcher, native
-from opwright.convention.derived import per_function
+from opwright.convention.caching import per_function
 from opwright.cpp.namespaces import closing, opening
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten import direct
 from opwright.emit.aten.backend import Backend, Unit, Way, Wrapped
-from opwright.emit.aten.register import structured
+from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.wrapper import Wrapper
 from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
@@ -36,8 +36,8 @@ def definitions(wrapped: Wrapped, backend: Backend, context: FragmentContext) ->
     functions: list[str] = []
     for function, way in ways:
         if way is Way.structured and isinstance(unit, NativeFunctionsGroup):
-            wrapper = structured.structured_wrapper(function, backend)
-            bodies.append(structured.definition(wrapper, unit, backend, context))
+            wrapper = structured_kernels.structured_wrapper(function, backend)
+            bodies.append(structured_kernels.definition(wrapper, unit, backend, context))
         else:
             wrapper = plain.plain_wrapper(function, way, backend)
             bodies.append(plain.definition(wrapper, backend))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.convention import cpp, dispatcher
+from opwright.convention import dispatcher, public_api
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
 from opwright.emit.aten.backend import Backend, Way, kernel_signature
@@ -102,7 +102,7 @@ def _copied_results(wrapper: Wrapper, result: str) -> tuple[str, str]:
     """The copies of all results, and what the wrapper returns."""
     function = wrapper.function
     copy = _COPIES[function.kind]
-    names = cpp.return_names(function)
+    names = public_api.return_names(function)
     if len(names) > 1:
         lines = [f"{copy}(std::get<{place}>({result}), {name});" for place, name in enumerate(names)]
         return "\n  ".join(lines), f"{wrapper.signature.returns.text}({', '.join(names)})"

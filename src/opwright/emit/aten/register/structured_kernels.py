@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from opwright.convention import cpp, native
-from opwright.convention import structured as convention
-from opwright.convention.derived import per_function
-from opwright.cpp import types as ctypes
+from opwright.convention import native, public_api, structured
+from opwright.convention.caching import per_function
+from opwright.cpp import c_types
 from opwright.cpp.binding import Given
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import Source, Untranslatable, translate
@@ -81,7 +80,7 @@ def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, st
     """The name of the group's classes, before the kind, and of their parent."""
     suffix = backend.key.generated_suffix
     if suffix:
-        name = f"structured_{convention.meta_name(group)}"
+        name = f"structured_{structured.meta_name(group)}"
         return f"{name}_{suffix}", f"at::meta::{name}"
     kernel = backend.kernel(group)
     assert kernel is not None, "a group without a kernel has no structured wrappers"
@@ -236,12 +235,12 @@ def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Call
     group = function.group
     assert group is not None, "only overloads of a group have structured wrappers"
     given: tuple[Source, ...] = signature.bindings
-    meta = translate(given, convention.meta_arguments(group))
+    meta = translate(given, structured.meta_arguments(group))
     given += _precomputed(group) + _outputs(function, group)
-    out = cpp.function_signatures(group.out).most_faithful
+    out = public_api.function_signatures(group.out).most_faithful
     return _Calls(
         ", ".join(meta),
-        ", ".join(translate(given, convention.impl_arguments(group))),
+        ", ".join(translate(given, structured.impl_arguments(group))),
         ", ".join(translate(given, out.bindings)),
     )
 
@@ -252,16 +251,16 @@ def _precomputed(group: NativeFunctionsGroup) -> tuple[Given, ...]:
     if precomputed is None:
         return ()
     replaced = [replacement for replacements in precomputed.replace.values() for replacement in replacements]
-    bindings = [convention.binding(argument) for argument in (*replaced, *precomputed.add)]
+    bindings = [structured.binding(argument) for argument in (*replaced, *precomputed.add)]
     return tuple([Given(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
 
 
 def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Given, ...]:
     """The outputs, once `meta` has set them; of an out function they may be proxies."""
     form = "op.maybe_get_output({})" if function.kind is SchemaKind.out else "op.outputs_[{}]"
-    outs = convention.out_arguments(group)
+    outs = structured.out_arguments(group)
     check_tensor_outputs(group)
-    tensor = ctypes.mut_ref(ctypes.TENSOR)
+    tensor = c_types.mut_ref(c_types.TENSOR)
     return tuple([Given(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
 
 
@@ -286,7 +285,7 @@ def check_arguments(group: NativeFunctionsGroup) -> None:
 @cache
 def _reaches_meta(argument: Argument, style: TypeStyle) -> bool:
     """Whether a wrapper whose types are of that style makes what `meta` takes for an argument from its own."""
-    wanted = convention.binding(argument)
+    wanted = structured.binding(argument)
     for symint in (False, True):
         given = native.binding(argument, symint=symint, style=style, keeps_default=False)
         try:
@@ -305,8 +304,8 @@ def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, contex
     if group.out.precomputed is not None:
         lines = [f"auto precompute = op.meta({calls.meta});", "(void)precompute;"]
     if key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
-        name = cpp.name(group.out.schema, faithful=True)
-        lines.append(f"at::{cpp.MANUAL_PREFIX if function.manual_cpp_binding else ''}{name}({calls.out});")
+        name = public_api.name(group.out.schema, faithful=True)
+        lines.append(f"at::{public_api.MANUAL_PREFIX if function.manual_cpp_binding else ''}{name}({calls.out});")
     elif key is not META:
         ahead = native_aot.kernel_for(group, key, context)
         lines.append(f"op.impl({calls.impl});" if ahead is None else native_aot.attempt(ahead, calls.impl))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.convention import types
+from opwright.convention import shared_types
+from opwright.convention.caching import Bindings, per_function
 from opwright.convention.defaults import default_expression
-from opwright.convention.derived import Bindings, per_function
-from opwright.cpp import types as ctypes
+from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding
+from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
-from opwright.cpp.types import CType
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema, TensorOptions
 
@@ -40,7 +40,7 @@ def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False
 
 def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument."""
-    return types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
+    return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
 _BINDINGS: Final[dict[tuple[bool, int, bool, bool], Bindings]] = {}
@@ -82,7 +82,7 @@ def options_binding(options: TensorOptions) -> Binding:
             default = "{}"
         elif options.dtype.default == "long":
             default = "at::kLong"
-        binding = _OPTIONS[options.all] = Binding("options", "options", ctypes.TENSOR_OPTIONS, options, default)
+        binding = _OPTIONS[options.all] = Binding("options", "options", c_types.TENSOR_OPTIONS, options, default)
     return binding
 
 
@@ -120,7 +120,7 @@ class CppSignature(Signature):
         schema = function.schema
         super().__init__(
             prefix + name(schema, faithful=faithful, symint=symint),
-            types.returns_type(schema.returns, function.style),
+            shared_types.returns_type(schema.returns, function.style),
             bindings(function, faithful=faithful, method=method, symint=symint),
         )
         self.plain_name: Final = prefix + name(schema, faithful=faithful)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.cpp import types as cpp
-from opwright.cpp.types import CType
+from opwright.cpp import c_types
+from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ClassType, ListType, OptionalType, Type
@@ -39,18 +39,18 @@ def _value_type(type: Type, symint: bool) -> CType | None:
         if type.name in ("Tensor", "Scalar"):
             return None
         if type.name == "SymInt":
-            return cpp.SYMINT if symint else cpp.LONG
-        if type.name not in cpp.BASE_TYPES:
+            return c_types.SYMINT if symint else c_types.LONG
+        if type.name not in c_types.BASE_TYPES:
             raise NoCppType(type.text)
-        return cpp.BASE_TYPES[type.name]
+        return c_types.BASE_TYPES[type.name]
     if isinstance(type, OptionalType):
         inner = value_type(type.elem, symint=symint)
-        return None if inner is None else cpp.optional(inner)
+        return None if inner is None else c_types.optional(inner)
     if isinstance(type, ListType):
         if type.elem.text == "bool":
             if type.size is None:
                 raise NoCppType(type.text)
-            return cpp.array(cpp.BOOL, type.size)
+            return c_types.array(c_types.BOOL, type.size)
         return None
     if isinstance(type, ClassType):
         raise NoCppType(type.text)
@@ -63,8 +63,8 @@ def integer_list(type: ListType, *, symint: bool, owning: bool = False) -> CType
     if name not in ("int", "SymInt"):
         return None
     if name == "SymInt" and symint:
-        return cpp.vector(cpp.SYMINT) if owning else cpp.SYMINT_ARRAY_REF
-    return cpp.vector(cpp.LONG) if owning else cpp.INT_ARRAY_REF
+        return c_types.vector(c_types.SYMINT) if owning else c_types.SYMINT_ARRAY_REF
+    return c_types.vector(c_types.LONG) if owning else c_types.INT_ARRAY_REF
 
 
 def argument_type(type: Type, *, mutable: bool, symint: bool, style: TypeStyle, owning: bool = False) -> CType:
@@ -88,8 +88,8 @@ def _argument_type(type: Type, mutable: bool, symint: bool, style: TypeStyle, ow
         return value
     writable = mutable and not style & TypeStyle.CONST_REF_MUTABLES
     if isinstance(type, BaseType):
-        held = cpp.TENSOR if type.name == "Tensor" else cpp.SCALAR
-        return cpp.mut_ref(held) if writable and held is cpp.TENSOR else cpp.const_ref(held)
+        held = c_types.TENSOR if type.name == "Tensor" else c_types.SCALAR
+        return c_types.mut_ref(held) if writable and held is c_types.TENSOR else c_types.const_ref(held)
     if isinstance(type, OptionalType):
         return _optional_argument(type, mutable, writable, symint, style, owning)
     if not isinstance(type, ListType):
@@ -102,15 +102,15 @@ def _optional_argument(
 ) -> CType:
     elem = type.elem
     if elem.text == "Tensor":
-        return cpp.mut_ref(cpp.TENSOR) if writable else cpp.const_ref(cpp.optional(cpp.TENSOR))
+        return c_types.mut_ref(c_types.TENSOR) if writable else c_types.const_ref(c_types.optional(c_types.TENSOR))
     if elem.text == "Scalar":
-        return cpp.const_ref(cpp.optional(cpp.SCALAR))
+        return c_types.const_ref(c_types.optional(c_types.SCALAR))
     if isinstance(elem, ListType):
         if elem.elem.text == "int":
-            return cpp.OPTIONAL_INT_ARRAY_REF
+            return c_types.OPTIONAL_INT_ARRAY_REF
         if elem.elem.text == "SymInt":
-            return cpp.OPTIONAL_SYMINT_ARRAY_REF if symint else cpp.OPTIONAL_INT_ARRAY_REF
-    return cpp.optional(argument_type(elem, mutable=mutable, symint=symint, style=style, owning=owning))
+            return c_types.OPTIONAL_SYMINT_ARRAY_REF if symint else c_types.OPTIONAL_INT_ARRAY_REF
+    return c_types.optional(argument_type(elem, mutable=mutable, symint=symint, style=style, owning=owning))
 
 
 def _list_argument(type: ListType, mutable: bool, symint: bool, style: TypeStyle, owning: bool) -> CType:
@@ -119,14 +119,14 @@ def _list_argument(type: ListType, mutable: bool, symint: bool, style: TypeStyle
         return integers
     match type.elem.text:
         case "Tensor":
-            return cpp.const_ref(cpp.ITENSOR_LIST_REF) if style & TypeStyle.ILIST_REF else cpp.TENSOR_LIST
+            return c_types.const_ref(c_types.ITENSOR_LIST_REF) if style & TypeStyle.ILIST_REF else c_types.TENSOR_LIST
         case "Scalar":
-            return cpp.array_ref(cpp.SCALAR)
+            return c_types.array_ref(c_types.SCALAR)
         case "Dimname":
-            return cpp.DIMNAME_LIST
+            return c_types.DIMNAME_LIST
         case "Tensor?":
-            return cpp.const_ref(cpp.c10_list(cpp.optional(cpp.TENSOR)))
-    return cpp.array_ref(argument_type(type.elem, mutable=mutable, symint=symint, style=style))
+            return c_types.const_ref(c_types.c10_list(c_types.optional(c_types.TENSOR)))
+    return c_types.array_ref(argument_type(type.elem, mutable=mutable, symint=symint, style=style))
 
 
 #: The only part of a style that return types depend on.
@@ -154,14 +154,18 @@ def _fresh_return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
         return value
     if isinstance(type, BaseType):
         if type.name == "Scalar":
-            return cpp.SCALAR
+            return c_types.SCALAR
         if not mutable:
-            return cpp.TENSOR
-        return cpp.const_ref(cpp.TENSOR) if style & TypeStyle.CONST_REF_MUTABLES else cpp.mut_ref(cpp.TENSOR)
+            return c_types.TENSOR
+        return (
+            c_types.const_ref(c_types.TENSOR)
+            if style & TypeStyle.CONST_REF_MUTABLES
+            else c_types.mut_ref(c_types.TENSOR)
+        )
     if isinstance(type, OptionalType) and type.elem.text == "Tensor":
-        return cpp.optional(_return_type(type.elem, mutable, style))
+        return c_types.optional(_return_type(type.elem, mutable, style))
     if isinstance(type, ListType) and (type.size is None or type.elem.text == "bool"):
-        return cpp.vector(_return_type(type.elem, mutable, style))
+        return c_types.vector(_return_type(type.elem, mutable, style))
     raise NoCppType(type.text)
 
 
@@ -174,10 +178,10 @@ def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN
     ctype = _RETURNS.get(key)
     if ctype is None:
         if not returns:
-            ctype = cpp.VOID
+            ctype = c_types.VOID
         elif len(returns) == 1:
             ctype = return_type(returns[0], style)
         else:
-            ctype = cpp.tuple_of(tuple(return_type(result, style) for result in returns))
+            ctype = c_types.tuple_of(tuple(return_type(result, style) for result in returns))
         _RETURNS[key] = ctype
     return ctype
