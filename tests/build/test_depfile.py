@@ -61,7 +61,7 @@ def plan_of(lists: Path) -> Plan:
 
 def test_lists_are_the_reference_s(reference_lists: Path, tmp_path: Path) -> None:
     """Each list has the reference's name, variable, files, order and form."""
-    write_dependency_lists(tmp_path / "made.by.cmake", plan_of(reference_lists), devices=("cuda", "xpu"))
+    write_dependency_lists(tmp_path / "made.by.cmake", plan_of(reference_lists), devices=("CUDA", "XPU"))
     expected = {path.name: path.read_text() for path in reference_lists.iterdir()}
     assert len(expected) == 6
     assert sum(text.count("\n") for text in expected.values()) > 7000

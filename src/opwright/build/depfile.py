@@ -31,7 +31,7 @@ __all__ = ["cmake_list", "dependency_lists", "list_paths", "make_rule", "write_d
 _FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
 _MAIN_FOLDER = "aten"
 _VECTORIZED = re.compile(r"UfuncCPUKernel_\w+\.cpp")
-_OF_DEVICE = re.compile(r"(?:Register|Ufunc)?\w*?(?P<device>CUDA|XPU)(?:_\w+\.(?:cpp|cu)|Functions(?:_inl)?\.h)")
+_OF_DEVICE = r"(?:Register|Ufunc)?\w*?(?P<device>{})(?:_\w+\.(?:cpp|cu)|Functions(?:_inl)?\.h)"
 
 
 def cmake_list(name: str, paths: Iterable[str]) -> str:
@@ -48,16 +48,18 @@ def cmake_list(name: str, paths: Iterable[str]) -> str:
     return "\n".join(["set(", name, *[f'    "{path}"' for path in ordered], ")"])
 
 
-def dependency_lists(plan: Plan, devices: Sequence[str] = ("cuda",)) -> dict[str, list[str]]:
+def dependency_lists(plan: Plan, devices: Sequence[str] = ("CUDA",)) -> dict[str, list[str]]:
     """The paths of each list by its prefix, below the folders as the user wrote them.
 
-    A list is there even when it is empty. Files of a device that has no list go to the main one.
+    Each of `devices` has a list, under the prefix `cuda_` for `CUDA`. A list is there even when it is empty. Files of
+    a device that has no list go to the main one.
     """
     roots = {name: _listed_root(path) for name, path in plan.folders.items()}
     lists: dict[str, list[str]] = {prefix: [] for prefix in ("", "cpu_vec_", "core_", "ops_")}
-    lists.update({f"{device}_": [] for device in devices})
+    lists.update({f"{device.lower()}_": [] for device in devices})
+    of_device = re.compile(_OF_DEVICE.format("|".join(devices)))
     for planned in plan.outputs:
-        prefix = _prefix(planned, lists)
+        prefix = _prefix(planned, of_device)
         if prefix is not None:
             lists[prefix].append(roots[planned.folder] + planned.path)
     return lists
@@ -69,7 +71,7 @@ def _listed_root(path: str) -> str:
     return "" if root == "." else root if root.endswith("/") else f"{root}/"
 
 
-def _prefix(planned: Planned, known: Mapping[str, object]) -> str | None:
+def _prefix(planned: Planned, of_device: re.Pattern[str]) -> str | None:
     """The prefix of the list that an output belongs to, or None."""
     if planned.folder in _FOLDER_PREFIXES:
         return _FOLDER_PREFIXES[planned.folder]
@@ -77,9 +79,8 @@ def _prefix(planned: Planned, known: Mapping[str, object]) -> str | None:
         return None
     if _VECTORIZED.fullmatch(planned.path):
         return "cpu_vec_"
-    device = _OF_DEVICE.fullmatch(planned.path)
-    prefix = f"{device['device'].lower()}_" if device else ""
-    return prefix if prefix in known else ""
+    device = of_device.fullmatch(planned.path)
+    return f"{device['device'].lower()}_" if device else ""
 
 
 def make_rule(targets: Iterable[str], inputs: Iterable[str]) -> bytes:
@@ -120,7 +121,7 @@ def _written(path: str, refused: re.Pattern[str]) -> str:
 
 
 def write_dependency_lists(
-    path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("cuda",), journal: Journal | None = None
+    path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("CUDA",), journal: Journal | None = None
 ) -> dict[str, Status]:
     """Writes each list beside `path`, with its prefix before the file's name and before the variable's.
 
@@ -134,7 +135,7 @@ def write_dependency_lists(
     return writer.statuses
 
 
-def list_paths(path: str | os.PathLike[str], devices: Sequence[str] = ("cuda",)) -> list[str]:
+def list_paths(path: str | os.PathLike[str], devices: Sequence[str] = ("CUDA",)) -> list[str]:
     """The path of each list that `write_dependency_lists` writes."""
     return [_list_place(path, prefix)[0] for prefix in dependency_lists(Plan({}), devices)]
 

@@ -157,8 +157,13 @@ def _write_lists(arguments: argparse.Namespace, generation: Generation, journal:
 
 
 def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The devices that have a list of their own."""
-    return ("cuda", "xpu") if arguments.xpu else ("cuda",)
+    """The devices with a library of their own, whose files have a list of their own."""
+    from opwright.model.dispatch_key import devices
+
+    chosen = chosen_devices(arguments)
+    return tuple(
+        [device.name for device in devices() if device.export_macro and (not device.flag or device.flag in chosen)]
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,158 @@
+"""A new dispatch key is one row of the table: everything else follows from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.emit.aten.exports import class_macro, key_macro
+from opwright.model import dispatch_key
+from opwright.model.derivatives import autograd_keys
+from opwright.model.dispatch_key import Allocation, Device, DispatchKey
+from opwright.model.native_function import Kernel
+from opwright.release.rules import Rules
+from opwright.release.version import Version
+from tests.engine.project import Project, files_of
+
+TACHYON = DispatchKey(
+    "Tachyon",
+    Device(
+        "Tachyon",
+        flag="tachyon",
+        has_guard=True,
+        guard_headers=("c10/tachyon/TachyonGuard.h",),
+        is_initialized_lazily=True,
+        export_macro="TORCH_TACHYON_API",
+    ),
+    has_structured=True,
+    allocation=Allocation("at::detail::empty{}_tachyon", "ATen/tachyon/EmptyTensor.h"),
+    structured_guard="c10::tachyon::OptionalTachyonGuard",
+    shards_rule="register_cpu_shards",
+    has_functions_header=True,
+    has_c_shim=True,
+)
+
+ENTRIES = """\
+- func: abs(Tensor self) -> Tensor
+  structured_delegate: abs.out
+
+- func: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    CPU, Tachyon: abs_out
+
+- func: blank(int size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+bool? pin_memory=None) -> Tensor
+  dispatch:
+    Tachyon: blank_tachyon
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, reference_inputs: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Inputs with kernels for an imaginary device, whose key has a row while the test runs."""
+    monkeypatch.setitem(dispatch_key.KEYS, "Tachyon", TACHYON)
+    project = Project(tmp_path, reference_inputs)
+    project.yaml.write_text(ENTRIES)
+    return project
+
+
+def generated(project: Project, *flags: str) -> dict[str, str]:
+    """The files of a run in this process, by path."""
+    assert main([*project.words("--jobs", "1"), *flags]) == 0
+    return {path: text.decode() for path, text in files_of(project.out).items()}
+
+
+def of_tachyon(files: dict[str, str]) -> list[str]:
+    """The paths of the files that are for the device alone, without the shards of its registrations."""
+    return sorted(Path(path).name for path in files if "tachyon" in path.lower() and "RegisterTachyon_" not in path)
+
+
+def test_a_device_has_its_files(project: Project) -> None:
+    """A key has registrations, in as many shards as its row says, and the headers and the C shim that it asks for."""
+    files = generated(project, "--tachyon")
+    assert of_tachyon(files) == [
+        "RegisterTachyonEverything.cpp",
+        "TachyonFunctions.h",
+        "TachyonFunctions_inl.h",
+        "abs_tachyon_dispatch.h",
+        "blank_tachyon_dispatch.h",
+        "c_shim_tachyon.cpp",
+    ]
+    assert sum("RegisterTachyon_" in path for path in files) == 4
+
+
+def test_a_flag_adds_the_device(project: Project) -> None:
+    """Without its flag a run has no file of the device, and no declaration of its kernels."""
+    files = generated(project)
+    assert of_tachyon(files) == []
+    assert not any("blank_tachyon" in text for text in files.values())
+
+
+def test_registrations_have_headers_and_guards_of_the_row(project: Project) -> None:
+    """Registrations include what the row names, allocate and hold guards as it says, and initialize the device."""
+    text = next(text for path, text in generated(project, "--tachyon").items() if "RegisterTachyonEverything" in path)
+    for piece in [
+        "#include <c10/tachyon/TachyonGuard.h>",
+        "#include <ATen/tachyon/EmptyTensor.h>",
+        "#include <ATen/ops/abs_tachyon_dispatch.h>",
+        "return at::detail::empty_strided_tachyon(sizes, strides, options);",
+        "    c10::tachyon::OptionalTachyonGuard guard_;\n",
+        "guard_.reset_device(options.device());",
+        "struct structured_abs_out_functional final : public at::native::structured_abs_out {",
+        "  globalContext().lazyInitDevice(c10::DeviceType::Tachyon);\n"
+        "  const DeviceGuard device_guard(device_or_default(device));",
+        "  return at::native::blank_tachyon(size, dtype, layout, device, pin_memory);",
+        "TORCH_LIBRARY_IMPL(aten, Tachyon, m) {",
+        "namespace tachyon {",
+    ]:
+        assert piece in text, piece
+
+
+def test_shims_call_the_functions_of_the_device(project: Project) -> None:
+    """The device's C shim includes the headers that its functions and guards need, and calls these functions."""
+    text = next(text for path, text in generated(project, "--tachyon").items() if "c_shim_tachyon" in path)
+    assert "#include <ATen/TachyonFunctions.h>" in text
+    assert "#include <c10/tachyon/TachyonGuard.h>" in text
+    assert "auto tmp_result = at::tachyon::abs(" in text
+
+
+def test_static_calls_can_name_the_device(project: Project) -> None:
+    """Static calls go to the device's functions; without its flag the diagnostic names the flag."""
+    files = generated(project, "--tachyon", "--static-dispatch-backend", "Tachyon")
+    assert any("return at::tachyon::abs(self);" in text for text in files.values())
+
+
+def test_the_flag_is_offered(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """A static backend that has no kernels because its flag is missing names the flag."""
+    assert main([*project.words("--jobs", "1"), "--static-dispatch-backend", "Tachyon"]) == 1
+    assert "give `--tachyon` as well" in capsys.readouterr().err
+
+
+def test_misspelt_keys_suggest_the_device(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown key is compared with the new one too."""
+    project.edit("    Tachyon: blank", "    Tachion: blank")
+    assert main(project.words("--jobs", "1", "--tachyon")) == 1
+    assert "did you mean `Tachyon`?" in capsys.readouterr().err
+
+
+def test_derivatives_can_be_given_for_the_device(project: Project) -> None:
+    """Every device has a key of autograd, which derivatives may name."""
+    assert "AutogradTachyon" in autograd_keys()
+
+
+def test_the_device_exports_its_symbols() -> None:
+    """Functions and classes carry the macro of the device's library in releases that tell libraries apart."""
+    kernel = Kernel(TACHYON, "abs_out", "at::native", structured=True)
+    old, new = Rules(Version(2, 14)), Rules(Version(2, 15))
+    assert [key_macro(TACHYON, old), key_macro(TACHYON, new)] == ["TORCH_API", "TORCH_TACHYON_API"]
+    assert [class_macro(kernel, old), class_macro(kernel, new)] == ["TORCH_API", "TORCH_TACHYON_API"]
+
+
+def test_rows_name_behaviours_of_releases() -> None:
+    """What a row says of releases is the name of a row in the table of behaviours."""
+    names = {row.name for row in Rules.rows()}
+    for key in dispatch_key.KEYS.values():
+        assert {key.flag_rule, key.class_export_rule, key.shards_rule} - {""} <= names
