@@ -23,6 +23,7 @@ ORDER = (
     "convention",
     "emit",
     "build",
+    "run",
     "cli",
     "torchgen",
 )

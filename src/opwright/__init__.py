@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
-    from opwright.emit.registry import emitters
-    from opwright.generation import Generation, Request, build_folders, load
+    from opwright.emit.registry import build_folders, emitters
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.release.inputs import Inputs, open_inputs
+    from opwright.run.generation import Generation
+    from opwright.run.loading import load
+    from opwright.run.request import Request
     from opwright.schema import (
         Argument,
         Arguments,
@@ -102,12 +104,14 @@ _MODULES: Final = {
     "cpp.signature": ("Signature",),
     "cpp.translation": ("translate",),
     "emit.emitter": ("Emitter", "Job", "Options"),
-    "emit.registry": ("emitters",),
-    "generation": ("Generation", "Request", "build_folders", "load"),
+    "emit.registry": ("build_folders", "emitters"),
     "model.catalog": ("Catalog",),
     "model.dispatch_key": ("DispatchKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),
     "release.inputs": ("Inputs", "open_inputs"),
+    "run.generation": ("Generation",),
+    "run.loading": ("load",),
+    "run.request": ("Request",),
     "schema": (
         "Argument",
         "Arguments",
@@ -128,7 +132,7 @@ _MODULES: Final = {
 }
 
 #: Public name -> the module that has it. Importing the package alone costs nothing, which every command profits from.
-_HOMES: Final = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}
+_LAZY_EXPORTS: Final = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}
 
 
 # Type checkers take a module that has this function for one that has every attribute.
@@ -137,7 +141,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name in ("convention", "cpp"):
             return import_module(f"opwright.{name}")
-        home = _HOMES.get(name)
+        home = _LAZY_EXPORTS.get(name)
         if home is None:
             raise AttributeError(f"module `opwright` has no attribute `{name}`")
         return getattr(import_module(home), name)

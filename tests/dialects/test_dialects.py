@@ -14,10 +14,12 @@ from opwright.cli.main import main
 from opwright.dialects import table
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.table import DIALECTS, dialect_of, yaml_names
-from opwright.generation import Generation, Request, build_folders
+from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, FaultsFound
 from opwright.source.text import SourceFile

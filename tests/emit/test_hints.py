@@ -13,8 +13,9 @@ from opwright.convention.python.hints import declaration, result_class, spread_d
 from opwright.convention.python.signature import python_signature
 from opwright.emit.emitter import Job
 from opwright.emit.python.hints import module_declarations, result_classes
-from opwright.generation import Generation, Request
 from opwright.release.inputs import from_source_path
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 from opwright.schema import parse_schema
 from tests.emit import hint_exceptions as by_hand
 from tests.emit.nn_declarations import differences, parts

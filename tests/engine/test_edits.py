@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from opwright.build.incremental import Maker
-from opwright.emit.registry import emitters
-from opwright.generation import Earlier, Generation, Request, build_folders
+from opwright.emit.registry import build_folders, emitters
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import from_source_path
+from opwright.run.generation import Earlier, Generation
+from opwright.run.request import Request
 from tests.engine.project import Project, files_of
 
 EDITS: dict[str, Callable[[Project], object]] = {

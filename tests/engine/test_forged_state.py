@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from opwright.build import past, prune, record
-from opwright.build.folders import build_folders
 from opwright.build.runs import Run
 from opwright.cli import session
+from opwright.emit.registry import build_folders
 from tests.engine.project import Project, files_of, put, state_files
 
 MEAN_OF = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
@@ -105,7 +105,7 @@ def run_of(project: Project) -> Run:
     arguments = argparse.Namespace(prune=True, source_path=str(project.inputs))
     families = ("headers", "sources", "declarations_yaml")
     out = str(project.out)
-    return session.run_of("generate", arguments, out, build_folders(out), families, shard=None)
+    return session.run_of("generate", arguments, out, build_folders(out, families), families, shard=None)
 
 
 NESTED: list[object] = []

@@ -12,10 +12,11 @@ import pytest
 
 from opwright.build.provenance import FileOrigin
 from opwright.emit.emitter import FilePerUnit
-from opwright.emit.registry import emitters
-from opwright.generation import Generation, Request, build_folders
+from opwright.emit.registry import build_folders, emitters
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import open_inputs
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 
 SCHEMA = re.compile(r"\w+(?:\.\w+)?\(.*?\) -> [^\"/]*")
 INCLUDE = re.compile(r"#include <ATen/ops/(\w+?)(?:_ops|_native|_meta|_[a-z]+_dispatch)?\.h>")

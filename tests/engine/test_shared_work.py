@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from opwright import generation as generations
 from opwright.build import workers
+from opwright.run import generation as generations
 from opwright.source.diagnostic import FaultsFound
 from tests.engine.project import Project, files_of
 from tests.engine.test_edits import generation
@@ -66,7 +66,7 @@ def test_a_process_that_dies_is_a_fault(project: Project, monkeypatch: pytest.Mo
 
 SHARED_PROGRAM = """
 import os, sys
-from opwright import generation
+from opwright.run import generation
 from opwright.cli.main import main
 
 generation._WORTH_SHARING = 0

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from opwright.generation import Generation, Request, build_folders
+from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 from tests.engine.project import ENTRIES, Project
 
 #: Names that stand for operators in the entries.

@@ -14,13 +14,11 @@ from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.selection.loader import check_selection
 from opwright.dialects.table import DERIVATIVES, DIALECTS, NATIVE_FUNCTIONS, SELECTION
-from opwright.emit.aten.kernel_checks import check_kernels
 from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
-from opwright.emit.python.units import check_bindings, check_modules
-from opwright.emit.registry import FAMILIES, emitters
+from opwright.emit.registry import FAMILIES, checks_of, emitters
 from opwright.emit.stubs.files import emitters as stub_emitters
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
@@ -102,9 +100,9 @@ def emitted_files(catalog: Catalog, options: Options, sink: Diagnostics) -> int:
     derived = [function for function in catalog.functions if not function.name.base.startswith("_foreach_")]
     job = Job(catalog, RULES, options, derivatives=match_derivatives(derivatives, derived, sink))
     check_emittable(job, sink)
-    check_kernels(job, FAMILIES, sink)
-    check_modules(job, sink)
-    check_bindings(job, sink)
+    for late in (False, True):
+        for check in checks_of(FAMILIES, late=late, tolerant=True):
+            check(job, sink)
     sink.raise_if_errors()
     count = 0
     for emitter in [*emitters(job, FAMILIES), *stub_emitters(job)]:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest.mock import patch
 
-from opwright import generation
 from opwright.build.runs import STATE_FOLDER
 from opwright.build.staging import STAGING_PREFIX
 from opwright.cli import main
 from opwright.cli.streams import leave
-from opwright.generation import import_modules
+from opwright.run import generation
+from opwright.run.generation import import_modules
 from opwright.torchgen import gen
 from tests.engine.project import Project
 from tests.kills.victim import ENDS, LONGEST, NOBODY, Death, Ended, killed_run

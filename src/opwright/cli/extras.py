@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.build.runs import Run
     from opwright.build.staging import Journal
     from opwright.build.watch import Watched
-    from opwright.generation import Generation, Outcome
+    from opwright.run.generation import Generation, Outcome
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = [

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import time
 
-from opwright.build.folders import build_folders
 from opwright.cli import session
 from opwright.cli.arguments import (
     add_backend_arguments,
@@ -23,7 +22,7 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
-from opwright.emit.registry import FAMILIES, chosen_families
+from opwright.emit.registry import FAMILIES, build_folders, chosen_families
 from opwright.source.numbers import read_number
 
 # What does the work is imported when there is work.
@@ -31,8 +30,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.build.runs import Run
     from opwright.build.watch import Watched
-    from opwright.generation import Generation, Outcome, Request
     from opwright.release.inputs import Inputs
+    from opwright.run.generation import Generation, Outcome
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FAMILY",
         action="append",
         choices=tuple(FAMILIES),
-        help=f"write only this family of files (may be repeated): {', '.join(FAMILIES)}",
+        help="write only this family of files (may be repeated): "
+        + "; ".join(f"`{name}`, {family.help}" for name, family in FAMILIES.items()),
     )
     output.add_argument(
         "--no-per-operator-headers",
@@ -116,7 +117,7 @@ def _count(text: str) -> int:
 
 def _run(arguments: argparse.Namespace) -> Run:
     families = chosen_families(arguments.only)
-    folders = build_folders(arguments.out)
+    folders = build_folders(arguments.out, families)
     return session.run_of("generate", arguments, arguments.out, folders, families, shard=arguments.shard)
 
 
@@ -162,7 +163,8 @@ def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
 
 
 def _watched(arguments: argparse.Namespace, inputs: Inputs) -> Watched | None:
-    return session.watched_inputs(inputs, session.read_besides(arguments, build_folders(arguments.out)))
+    folders = build_folders(arguments.out, chosen_families(arguments.only))
+    return session.watched_inputs(inputs, session.read_besides(arguments, folders))
 
 
 def _loaded(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Generation:
@@ -171,13 +173,14 @@ def _loaded(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) ->
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
-    from opwright.generation import Request, Shard
+    from opwright.run.request import OutputShard, Request
 
-    shard = None if arguments.shard is None else Shard(*map(int, arguments.shard.split("/")))
+    families = chosen_families(arguments.only)
+    shard = None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
     return Request(
         inputs=inputs,
-        folders=build_folders(arguments.out),
-        families=chosen_families(arguments.only),
+        folders=build_folders(arguments.out, families),
+        families=families,
         options=options(arguments, sink),
         selection=selection(arguments, sink),
         devices=chosen_devices(arguments),

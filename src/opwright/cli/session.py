@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from opwright.build.plain_files import Status
     from opwright.build.plan import Planned
     from opwright.build.staging import Journal
-    from opwright.generation import Earlier, Generation, Outcome, Request
     from opwright.release.inputs import Inputs
+    from opwright.run.generation import Earlier, Generation, Outcome
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
@@ -114,7 +115,7 @@ def read_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> l
     """What a run reads besides the release's inputs: a selection file, and the headers of C shims that are kept."""
     files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
     if not arguments.update_aoti_c_shim:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, KeyError):
             aoti = folders["aoti"]
             files += [os.path.join(aoti, name) for name in os.listdir(aoti) if name.endswith(".h")]
     return files
@@ -136,7 +137,7 @@ def loaded(
 
     several = usable_processes(jobs) > 1
     with reading_ahead(_readable(inputs, families)) if several else contextlib.nullcontext():
-        from opwright.generation import Generation, import_modules
+        from opwright.run.generation import Generation, import_modules
 
         import_modules(families)
         return Generation(request(), sink, later=True)
@@ -237,7 +238,7 @@ def write(
 def _earlier(run: Run, record: Record | None, token: bytes) -> Earlier | None:
     """What the earlier run left that this one can use: only the same tool, doing the same job, made the same files."""
     from opwright.build.past import load_past
-    from opwright.generation import Earlier
+    from opwright.run.generation import Earlier
 
     if record is None or record.tool != tool_identity():
         return None

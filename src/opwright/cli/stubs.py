@@ -25,9 +25,10 @@ from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.stubs.codes import NO_OWN_STUBS, UNKNOWN_NAMESPACE
 from opwright.emit.stubs.files import emitters, own_stub_emitters, project_emitter
 from opwright.emit.stubs.namespaces import namespaces
-from opwright.generation import Generation, Request
 from opwright.model.catalog import Catalog
 from opwright.release.inputs import Inputs, open_inputs
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.text import SourceFile
 

@@ -16,7 +16,7 @@ from opwright.cli.streams import say
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
-    from opwright.generation import Generation, Outcome
+    from opwright.run.generation import Generation, Outcome
 
     Generate: TypeAlias = Callable[[argparse.Namespace, Diagnostics], "tuple[Generation, Outcome, Watched | None]"]
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from opwright.emit import codes
 from opwright.emit.emitter import FilePerUnit, Job
-from opwright.emit.registry import emitters
+from opwright.emit.registry import emitters, families_with
 from opwright.source.diagnostic import Diagnostics, Label
 
 __all__ = ["check_header_names", "check_headers_of_pytorch"]
@@ -23,7 +23,7 @@ def check_header_names(job: Job, sink: Diagnostics) -> None:
     if not job.options.per_operator_headers or not any(_is_suspect(name, job) for name in job.by_root):
         return
     owners: dict[tuple[str, str], str] = {}
-    for emitter in emitters(job, ["headers"]):
+    for emitter in emitters(job, families_with("ops")):
         layout = emitter.layout
         if not isinstance(layout, FilePerUnit):
             continue

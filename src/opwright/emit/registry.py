@@ -1,108 +1,336 @@
-"""All emitters of the program, by family.
+"""The table of families: every kind of files that Opwright makes, with all that programs need to know about it.
 
-A new emitter is a module with `emitters(job)` and a row here. Its name, which `opwright where` shows, is unique. It is
-made of lower-case words with underscores and ends in what the emitter writes: `operators_source`, `functions_header`,
-`function_headers` for a header per operator.
+A family is one row. The choices of the command line and their help, the drop-in programs, the inputs that are read in
+advance, the output folders, and the checks before writing follow from it. A new emitter is a module with
+`emitters(job)`, entered in the row of its family; a new family is a new row.
+
+The name of an emitter, which `opwright where` shows, is unique. It is made of lower-case words with underscores and
+ends in what the emitter writes: `operators_source`, `functions_header`, `function_headers` for a header per operator.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-# The table is read when a program starts, before it is known whether there is anything to do: no import for types.
+# Programs read the table before they know whether there is anything to do: no import for types.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Final
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import ModuleType
+    from typing import Final, TypeAlias
 
     from opwright.emit.emitter import AnyEmitter, Job, Slots
+    from opwright.source.diagnostic import Diagnostics
 
-#: Family -> the modules below `opwright.emit` that make it.
-FAMILIES: Final[dict[str, tuple[str, ...]]] = {
-    "headers": (
-        "aten.operators",
-        "aten.functions",
-        "aten.methods",
-        "aten.redispatch",
-        "aten.registration_declarations",
-        "aten.names",
-        "aten.vmap",
-        "aten.native_headers",
-        "aten.meta_headers",
-        "aten.direct_headers",
-        "aten.native_aot",
-    ),
-    "sources": (
-        "aten.operators",
-        "aten.functions",
-        "aten.methods",
-        "aten.names",
-        "aten.schemas",
-        "aten.backend_select",
-        "aten.view_meta",
-        "aten.functionalization",
-        "aten.composite_kernels",
-        "aten.c_shim",
-        "aten.register.files",
-        "aten.native_aot",
-        "aten.ufunc",
-    ),
-    "declarations_yaml": ("aten.declarations",),
-    # The longest work stands first, so that processes which share the work end together.
-    "autograd": (
-        "autograd.variable_type",
-        "autograd.trace_type",
-        "autograd.functions",
-        "autograd.inplace_or_view",
-        "autograd.variable_factories",
-        "autograd.view_funcs",
-    ),
-    "python": ("python.torch_functions", "autograd.python_functions", "python.files", "python.return_types"),
-    "annotated": ("python.annotated_arguments",),
-    "view_meta": ("aten.view_meta",),
-    "unboxing": ("aten.unboxing",),
-}
+    CheckFunction: TypeAlias = Callable[[Job, Diagnostics], None]
 
-#: What a run makes unless it is asked for more: boxed functions are for builds without the dispatcher only.
-DEFAULT_FAMILIES: Final = tuple(family for family in FAMILIES if family != "unboxing")
+__all__ = [
+    "DEFAULT_FAMILIES",
+    "FAMILIES",
+    "REGISTRATIONS",
+    "Check",
+    "Family",
+    "build_folders",
+    "checks_of",
+    "chosen_families",
+    "dialects_of",
+    "emitters",
+    "families_with",
+    "family_inputs",
+    "import_modules",
+    "made_template",
+    "program_families",
+]
 
-#: Families that go with another for whoever asks for that one by name.
-_COMPANIONS: Final = {"python": ("annotated", "view_meta")}
+#: The template of what `Register{Key}.cpp` has of each unit.
+REGISTRATIONS: Final = "templates/RegisterDispatchDefinitions.ini"
 
 
-#: Family -> the names of the dialects that its runs load besides those of every run.
-_DIALECTS: Final[dict[str, tuple[str, ...]]] = {
-    "sources": ("shim_tables",),
-    "autograd": ("derivatives",),
-    "python": ("derivatives", "deprecated"),
-}
+class Check:
+    """A check of a whole job, which reports what keeps the emitters of a family from making their files.
 
-
-def dialects_of(families: Iterable[str]) -> frozenset[str]:
-    """The names of the dialects that a run of these families loads besides those of every run.
-
-    >>> dialects_of(["headers", "autograd"])
-    frozenset({'derivatives'})
+    `function` is a function of a module, as `module:name`, which takes the job and a sink. With `when_tolerant` false,
+    runs that let pass what PyTorch's own generator lets pass leave it out. A `late` check needs the late dialects of
+    its family, and is made when these are loaded.
     """
-    return frozenset(dialect for family in families for dialect in _DIALECTS.get(family, ()))
+
+    __slots__ = ("function", "late", "when_tolerant")
+
+    def __init__(self, function: str, *, when_tolerant: bool = True, late: bool = False) -> None:
+        self.function: Final = function
+        self.when_tolerant: Final = when_tolerant
+        self.late: Final = late
+
+    def load(self) -> CheckFunction:
+        """The function itself."""
+        module, _, name = self.function.partition(":")
+        check: CheckFunction = getattr(_module(module), name)
+        return check
+
+
+class Family:
+    """A family of files: what a user can ask for by name.
+
+    `emitters` are the modules that make the files, and `imports` those that loading and checking for them need; a name
+    that begins with a dot is below `opwright.emit`. `dialects` are those that it loads besides the dialects of every
+    run; few of its emitters need the `late_dialects`, so a process which makes other files need not load them. `inputs`
+    are those that it reads besides files of dialects and its templates. `folders` are the output folders it writes to,
+    with the place of each below the folder of a build. `companions` are made too when a user asks for this family. A
+    run without a choice makes those that are `by_default`. Where one `selects_as_aten`, a selection may name operators
+    as if all were in the namespace `aten`. `programs` has the drop-in programs that make it, each with what its flag
+    calls the family; None where the program always makes it.
+    """
+
+    __slots__ = (
+        "by_default",
+        "checks",
+        "companions",
+        "dialects",
+        "emitters",
+        "folders",
+        "help",
+        "imports",
+        "inputs",
+        "late_dialects",
+        "name",
+        "programs",
+        "selects_as_aten",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        *,
+        emitters: tuple[str, ...],
+        folders: Mapping[str, str],
+        imports: tuple[str, ...] = (),
+        inputs: tuple[str, ...] = (),
+        dialects: tuple[str, ...] = (),
+        late_dialects: tuple[str, ...] = (),
+        checks: tuple[Check, ...] = (),
+        companions: tuple[str, ...] = (),
+        by_default: bool = True,
+        selects_as_aten: bool = False,
+        programs: Mapping[str, str | None] | None = None,
+    ) -> None:
+        self.name: Final = name
+        self.help: Final = help
+        self.emitters: Final = emitters
+        self.folders: Final = folders
+        self.imports: Final = imports
+        self.inputs: Final = inputs
+        self.dialects: Final = dialects
+        self.late_dialects: Final = late_dialects
+        self.checks: Final = checks
+        self.companions: Final = companions
+        self.by_default: Final = by_default
+        self.selects_as_aten: Final = selects_as_aten
+        self.programs: Final[Mapping[str, str | None]] = programs or {}
+
+
+_CHECK_KERNELS: Final = Check(".aten.kernel_checks:check_kernels")
+_CHECK_REGISTERED: Final = Check(".aten.kernel_checks:check_registered")
+
+#: Places of output folders in PyTorch's own build.
+_ATEN: Final = {"aten": "aten/src/ATen"}
+_OPS: Final = {"ops": "aten/src/ATen/ops"}
+_CORE: Final = {"core": "aten/src/ATen/core"}
+_HEADER_ONLY: Final = {"headeronly": "torch/headeronly/core"}
+_SHIMS: Final = {"aoti": "torch/csrc/inductor/aoti_torch/generated"}
+_AUTOGRAD: Final = {"autograd": "torch/csrc/autograd/generated"}
+
+_ROWS: Final = (
+    Family(
+        "headers",
+        "ATen's C++ headers",
+        emitters=(
+            ".aten.operators",
+            ".aten.functions",
+            ".aten.methods",
+            ".aten.redispatch",
+            ".aten.registration_declarations",
+            ".aten.names",
+            ".aten.vmap",
+            ".aten.native_headers",
+            ".aten.meta_headers",
+            ".aten.direct_headers",
+            ".aten.native_aot",
+        ),
+        folders={**_ATEN, **_OPS, **_CORE, **_HEADER_ONLY},
+        checks=(Check(".header_names:check_headers_of_pytorch", when_tolerant=False), _CHECK_KERNELS),
+        imports=(".aten.kernel_checks",),
+        programs={"gen": "headers"},
+    ),
+    Family(
+        "sources",
+        "ATen's C++ sources, with the C shims",
+        emitters=(
+            ".aten.operators",
+            ".aten.functions",
+            ".aten.methods",
+            ".aten.names",
+            ".aten.schemas",
+            ".aten.backend_select",
+            ".aten.view_meta",
+            ".aten.functionalization",
+            ".aten.composite_kernels",
+            ".aten.c_shim",
+            ".aten.register.files",
+            ".aten.native_aot",
+            ".aten.ufunc",
+        ),
+        folders={**_ATEN, **_CORE, **_SHIMS},
+        dialects=("shim_tables",),
+        inputs=(REGISTRATIONS,),
+        checks=(_CHECK_KERNELS, _CHECK_REGISTERED),
+        imports=(".aten.kernel_checks",),
+        programs={"gen": "sources"},
+    ),
+    Family(
+        "declarations_yaml",
+        "Declarations.yaml",
+        emitters=(".aten.declarations",),
+        folders=_ATEN,
+        programs={"gen": "declarations_yaml"},
+    ),
+    Family(
+        "autograd",
+        "autograd's C++ files",
+        # The longest work stands first, so that processes which share the work end together.
+        emitters=(
+            ".autograd.variable_type",
+            ".autograd.trace_type",
+            ".autograd.functions",
+            ".autograd.inplace_or_view",
+            ".autograd.variable_factories",
+            ".autograd.view_funcs",
+        ),
+        folders=_AUTOGRAD,
+        dialects=("derivatives",),
+        programs={"generate_code": "libtorch", "gen_autograd": None},
+    ),
+    Family(
+        "python",
+        "the C++ files of the Python bindings",
+        emitters=(".python.torch_functions", ".autograd.python_functions", ".python.files", ".python.return_types"),
+        folders=_AUTOGRAD,
+        # One emitter alone shows derivatives: a process can load them while another makes the other files.
+        late_dialects=("derivatives", "deprecated"),
+        checks=(Check(".python.units:check_modules"), Check(".python.units:check_bindings", late=True)),
+        companions=("annotated", "view_meta"),
+        imports=(".python.units",),
+        programs={"generate_code": "pybindings", "gen_autograd_python": None},
+    ),
+    Family(
+        "annotated",
+        "the annotated arguments that PyTorch's tests read",
+        emitters=(".python.annotated_arguments",),
+        folders={"testing": "torch/testing/_internal/generated"},
+        programs={"generate_code": "python", "gen_annotated_fn_args": None},
+    ),
+    Family(
+        "view_meta",
+        "the Python binding of view metas",
+        emitters=(".aten.view_meta",),
+        folders={"functionalization": "torch/csrc/functionalization/generated"},
+        programs={"generate_code": None},
+    ),
+    Family(
+        "unboxing",
+        "boxed functions, for builds without the dispatcher",
+        emitters=(".aten.unboxing",),
+        folders=_ATEN,
+        checks=(Check(".aten.unboxing:check_selected"),),
+        by_default=False,
+        selects_as_aten=True,
+        programs={"gen_unboxing": None},
+    ),
+)
+
+#: Name -> family. Rows may be added.
+FAMILIES: Final[dict[str, Family]] = {family.name: family for family in _ROWS}
+
+#: What a run makes unless it is asked for something else.
+DEFAULT_FAMILIES: Final = tuple(family.name for family in _ROWS if family.by_default)
 
 
 def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
-    """The families that a user asks for, with those that go with them; without a choice the usual ones.
+    """The families that a user asks for, with their companions; without a choice those that are made by default.
 
     >>> chosen_families(["python"])
     ('python', 'annotated', 'view_meta')
     """
     if not only:
-        return DEFAULT_FAMILIES
-    wanted = {family for name in only for family in (name, *_COMPANIONS.get(name, ()))}
-    return tuple(family for family in FAMILIES if family in wanted)
+        return tuple(name for name, family in FAMILIES.items() if family.by_default)
+    wanted = {name for asked in only for name in (asked, *FAMILIES[asked].companions)}
+    return tuple(name for name in FAMILIES if name in wanted)
 
 
-#: Templates that are made by filling another: name -> that one, and the module below `opwright.emit` whose
-#: `template_slots` fill it.
+def program_families(program: str, chosen: str | None = None) -> dict[str, str | None]:
+    """The families that a drop-in program makes, each with what its flag calls the family.
+
+    With `chosen`, only the family of that name for the flag, and those that the program always makes.
+
+    >>> program_families("generate_code", "libtorch")
+    {'autograd': 'libtorch', 'view_meta': None}
+    """
+    named = {name: family.programs[program] for name, family in FAMILIES.items() if program in family.programs}
+    return {name: flag for name, flag in named.items() if chosen is None or flag in (chosen, None)}
+
+
+def families_with(folder: str) -> tuple[str, ...]:
+    """The families that write to an output folder.
+
+    >>> families_with("ops")
+    ('headers',)
+    """
+    return tuple(name for name, family in FAMILIES.items() if folder in family.folders)
+
+
+def build_folders(out: str, families: Iterable[str] | None = None) -> dict[str, str]:
+    """The output folders of families (by default the usual ones) below `out`, laid out as PyTorch's own build does.
+
+    >>> build_folders("build")["ops"]
+    'build/aten/src/ATen/ops'
+    """
+    places: dict[str, str] = {}
+    for name in chosen_families(None) if families is None else families:
+        places.update(FAMILIES[name].folders)
+    return {name: f"{out}/{place}" if place else out for name, place in places.items()}
+
+
+def dialects_of(families: Iterable[str], *, late: bool = True) -> frozenset[str]:
+    """The names of the dialects that a run of these families loads besides those of every run.
+
+    Unless `late`, without those that are late dialects of all families which load them.
+
+    >>> sorted(dialects_of(["headers", "python"])), sorted(dialects_of(["headers", "python"], late=False))
+    (['deprecated', 'derivatives'], [])
+    """
+    rows = [FAMILIES[name] for name in families]
+    return frozenset(name for row in rows for name in row.dialects + (row.late_dialects if late else ()))
+
+
+def family_inputs(families: Iterable[str]) -> frozenset[str]:
+    """The inputs that these families read besides files of dialects and their templates."""
+    return frozenset(name for family in families for name in FAMILIES[family].inputs)
+
+
+def checks_of(families: Iterable[str], *, late: bool, tolerant: bool = False) -> list[CheckFunction]:
+    """The checks of these families, each once."""
+    checks = {
+        check.function: check
+        for name in families
+        for check in FAMILIES[name].checks
+        if check.late == late and (check.when_tolerant or not tolerant)
+    }
+    return [check.load() for check in checks.values()]
+
+
+#: Templates that are made by filling another: name -> that one, and the module whose `template_slots` fill it.
 _MADE_TEMPLATES: Final = {
-    "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", "autograd.variable_type"),
+    "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", ".autograd.variable_type"),
 }
 
 
@@ -111,15 +339,19 @@ def made_template(name: str, job: Job) -> tuple[str, Slots | None]:
     if name not in _MADE_TEMPLATES:
         return name, None
     plain, module = _MADE_TEMPLATES[name]
-    slots: Slots = import_module(f"opwright.emit.{module}").template_slots(job)
+    slots: Slots = _module(module).template_slots(job)
     return plain, slots
 
 
-def import_emitters(families: Iterable[str]) -> None:
-    """Import the modules of these families, as `emitters` does when it is their turn."""
-    for family in families:
-        for module in FAMILIES[family]:
-            import_module(f"opwright.emit.{module}")
+def _module(name: str) -> ModuleType:
+    return import_module(name, "opwright.emit")
+
+
+def import_modules(families: Iterable[str]) -> None:
+    """Import what runs of these families use sooner or later."""
+    for name in families:
+        for module in (*FAMILIES[name].imports, *FAMILIES[name].emitters):
+            _module(module)
 
 
 def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[AnyEmitter]:
@@ -136,7 +368,7 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     ['declarations_yaml']
     """
     for family in families:
-        for module in FAMILIES[family]:
-            for emitter in import_module(f"opwright.emit.{module}").emitters(job):
+        for module in FAMILIES[family].emitters:
+            for emitter in _module(module).emitters(job):
                 if emitter.family == family:
                     yield emitter

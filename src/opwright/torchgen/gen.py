@@ -17,6 +17,7 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
+from opwright.emit.registry import program_families
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
     from opwright.build.plain_files import Status
     from opwright.build.runs import Run
     from opwright.build.staging import Journal
-    from opwright.generation import Generation, Request
     from opwright.release.inputs import Inputs
+    from opwright.run.generation import Generation
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
-#: What `--generate` may name, which are families of emitters.
-_FAMILIES: Final = ("headers", "sources", "declarations_yaml")
+#: What `--generate` may name: family -> its name for the flag.
+_FAMILIES: Final = program_families("gen")
 
 
 def _parser() -> Parser:
@@ -55,7 +57,8 @@ def _parser() -> Parser:
         help="output folder for AOTInductor's C shims",
     )
     add("--headeronly-install-dir", "--headeronly_install_dir", metavar="DIR", help="output folder of enum_tag.h")
-    add("--generate", nargs="*", choices=_FAMILIES, default=list(_FAMILIES), help="the kinds of files to generate")
+    kinds = list(_FAMILIES.values())
+    add("--generate", nargs="*", choices=kinds, default=kinds, help="the kinds of files to generate")
     add_prune_argument(parser)
     add_native_aot_argument(parser)
     add_backend_arguments(parser)
@@ -78,7 +81,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
-    return tuple(family for family in _FAMILIES if family in arguments.generate)
+    return tuple(family for family, name in _FAMILIES.items() if name in arguments.generate)
 
 
 def _identity(arguments: argparse.Namespace) -> Run | None:
@@ -100,7 +103,7 @@ def _is_settled(arguments: argparse.Namespace) -> bool:
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
-    from opwright.generation import Request
+    from opwright.run.request import Request
 
     return Request(
         inputs=inputs,

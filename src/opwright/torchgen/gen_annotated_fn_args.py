@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return run_family("gen_annotated_fn_args", __doc__, argv, family="annotated", folder="testing")
+    return run_family("gen_annotated_fn_args", __doc__, argv)
 
 
 if __name__ == "__main__":

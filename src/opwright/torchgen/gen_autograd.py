@@ -11,17 +11,27 @@ from opwright.cli import session
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
+from opwright.emit.registry import build_folders, program_families
 from opwright.torchgen.autograd_paths import add_path_arguments, program_as_named, templates_as_named
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
     from opwright.build.runs import Run
-    from opwright.generation import Request
     from opwright.release.inputs import Inputs
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
+
+
+_PROGRAM: Final = "gen_autograd"
+
+
+def _folders(arguments: argparse.Namespace) -> dict[str, str]:
+    """Every output folder of the program's families is the one that is named."""
+    return dict.fromkeys(build_folders("", program_families(_PROGRAM)), arguments.out)
 
 
 def _parser() -> Parser:
@@ -60,11 +70,11 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, sink: Diagnostics) -> Request:
     from opwright.emit.emitter import Options
-    from opwright.generation import Request
+    from opwright.run.request import Request
 
     return Request(
         inputs=inputs,
-        folders={"autograd": arguments.out},
+        folders=_folders(arguments),
         families=run.families,
         options=Options(
             autograd_templates=templates_as_named(arguments.autograd),
@@ -79,9 +89,8 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, sink: Diag
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
-    run = session.run_of(
-        "gen_autograd", arguments, arguments.out, {"autograd": arguments.out}, ("autograd",), apart=True
-    )
+    families = tuple(program_families(_PROGRAM))
+    run = session.run_of(_PROGRAM, arguments, arguments.out, _folders(arguments), families, apart=True)
     return session.run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 

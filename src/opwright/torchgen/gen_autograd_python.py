@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return run_family("gen_autograd_python", __doc__, argv, family="python", folder="autograd", named=True)
+    return run_family("gen_autograd_python", __doc__, argv, named=True)
 
 
 if __name__ == "__main__":

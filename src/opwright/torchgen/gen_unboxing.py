@@ -17,8 +17,10 @@ from opwright.cli.extras import check_overwrites
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
 from opwright.dialects.selection.loader import load_operator_names
-from opwright.generation import Generation, Request
+from opwright.emit.registry import build_folders, program_families
 from opwright.release.inputs import from_source_path
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
@@ -59,10 +61,11 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if names is None and arguments.names_path:
         names = load_operator_names(SourceFile.read(arguments.names_path), sink)
     arguments.op_registration_whitelist = names
+    families = tuple(program_families("gen_unboxing"))
     request = Request(
         inputs=from_source_path(arguments.source_path),
-        folders={"aten": arguments.install_dir},
-        families=("unboxing",),
+        folders=dict.fromkeys(build_folders("", families), arguments.install_dir),
+        families=families,
         selection=selection(arguments, sink),
         tolerant=True,
     )

@@ -13,6 +13,7 @@ from opwright.cli import session
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
+from opwright.emit.registry import program_families
 from opwright.source.codes import Code, register
 from opwright.torchgen.autograd_paths import templates_as_named
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.build.runs import Run
-    from opwright.generation import Request
     from opwright.model.selection import Selection
     from opwright.release.inputs import Inputs
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
 NO_LAZY: Final = register(
@@ -41,8 +42,7 @@ NO_LAZY: Final = register(
     )
 )
 
-#: What `--subset` may name -> the family of files. The view-meta binding is made in any case.
-_SUBSETS: Final = {"pybindings": "python", "libtorch": "autograd", "python": "annotated"}
+_PROGRAM: Final = "generate_code"
 
 _NATIVE: Final = "aten/src/ATen/native/native_functions.yaml"
 _TAGS: Final = "aten/src/ATen/native/tags.yaml"
@@ -60,7 +60,8 @@ def _parser() -> Parser:
         metavar="DIR",
         help="output folder (default: torch/csrc, and torch/testing/_internal/generated for annotated arguments)",
     )
-    add("--subset", choices=tuple(_SUBSETS), help="make only this part")
+    subsets = [flag for flag in program_families(_PROGRAM).values() if flag is not None]
+    add("--subset", choices=subsets, help="make only this part")
     add("--disable-autograd", action="store_true", help="omit the kernels of autograd, of views and of tracing")
     add("--selected-op-list-path", metavar="FILE", help="a YAML list of operators to include")
     add(
@@ -125,8 +126,7 @@ def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
-    subset: str | None = arguments.subset
-    return (*(_SUBSETS.values() if subset is None else (_SUBSETS[subset],)), "view_meta")
+    return tuple(program_families(_PROGRAM, arguments.subset))
 
 
 def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
@@ -148,7 +148,7 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, templates: str, sink: Diagnostics) -> Request:
     from opwright.emit.emitter import Options
-    from opwright.generation import Request
+    from opwright.run.request import Request
 
     return Request(
         inputs=inputs,
@@ -165,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse(argv)
     folders = _folders(arguments)
     # Only one of the output folders holds nothing but generated files, whatever the arguments.
-    run = session.run_of("generate_code", arguments, folders["autograd"], folders, _families(arguments), apart=True)
+    run = session.run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments), apart=True)
     return session.run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 

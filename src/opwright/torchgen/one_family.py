@@ -7,6 +7,7 @@ import argparse
 from opwright.cli import session
 from opwright.cli.arguments import add_prune_argument
 from opwright.cli.parser import Parser
+from opwright.emit.registry import build_folders, program_families
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
 # What does the work is imported when there is work.
@@ -15,17 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.build.runs import Run
-    from opwright.generation import Request
     from opwright.release.inputs import Inputs
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["run_family"]
 
 
-def run_family(
-    program: str, description: str | None, argv: Sequence[str] | None, *, family: str, folder: str, named: bool = False
-) -> int:
-    """Run a program that writes `family` to the output folder of that name, and give its exit status.
+def run_family(program: str, description: str | None, argv: Sequence[str] | None, *, named: bool = False) -> int:
+    """Run a program that writes its families to the folder that is named, and give its exit status.
 
     `named` tells that comments in the outputs name the folder of the templates.
     """
@@ -33,8 +32,9 @@ def run_family(
     add_path_arguments(parser)
     add_prune_argument(parser)
     arguments = parser.parse(argv)
-    folders = {folder: arguments.out}
-    run = session.run_of(program, arguments, arguments.out, folders, (family,), apart=True)
+    families = tuple(program_families(program))
+    folders = dict.fromkeys(build_folders("", families), arguments.out)
+    run = session.run_of(program, arguments, arguments.out, folders, families, apart=True)
     return session.run_unless_current(run, lambda sink: _written(arguments, run, sink, folders, named))
 
 
@@ -53,7 +53,7 @@ def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders
 def _request(inputs: Inputs, run: Run, folders: dict[str, str], templates: str | None) -> Request:
     from opwright.build.engine import LAUNCHER
     from opwright.emit.emitter import Options
-    from opwright.generation import Request
+    from opwright.run.request import Request
 
     # PyTorch has no program that makes the bindings alone; what calls its function from `python -c` is not named.
     options = Options() if templates is None else Options(autograd_templates=templates, autograd_program=LAUNCHER)

@@ -10,12 +10,11 @@ from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.source.diagnostic import Diagnostics, Fault
 
-__all__ = ["check_kernels"]
+__all__ = ["check_kernels", "check_registered"]
 
 
-def check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> None:
-    """Reports each kernel that the headers, or the sources if the run makes them, have no text for."""
-    registers = "sources" in families
+def check_kernels(job: Job, sink: Diagnostics) -> None:
+    """Report each kernel that cannot be declared."""
     for function in job.catalog.functions:
         if not function.schema.has_symint:
             _check_symbolic(function, sink)
@@ -23,8 +22,6 @@ def check_kernels(job: Job, families: Collection[str], sink: Diagnostics) -> Non
     for backend in backends(job):
         if backend.makes_structured:
             _check_made(backend, groups, sink)
-    if registers:
-        _check_registered(groups, sink)
 
 
 def _check_symbolic(function: NativeFunction, sink: Diagnostics) -> None:
@@ -41,13 +38,13 @@ def _check_made(backend: Backend, groups: Collection[NativeFunctionsGroup], sink
             _check(partial(backend.runs_structured, group), sink)
 
 
-def _check_registered(groups: Collection[NativeFunctionsGroup], sink: Diagnostics) -> None:
-    """Structured kernels set tensors and get their arguments, and those of ufuncs can be made."""
+def check_registered(job: Job, sink: Diagnostics) -> None:
+    """Report each structured kernel that cannot be registered, because of its arguments, its results or its ufunc."""
     # Runs that write headers alone do without the code of sources.
     from opwright.emit.aten.register.structured_kernels import check_arguments, check_tensor_outputs
     from opwright.emit.aten.ufunc import check_ufunc
 
-    for group in groups:
+    for group in job.catalog.structured_groups:
         _check(partial(check_tensor_outputs, group), sink)
         _check(partial(check_arguments, group), sink)
         if group.out.ufunc:

@@ -1,0 +1,200 @@
+"""A run whose inputs are loaded: what it plans, checks and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from opwright.build.engine import LAUNCHER, Engine, Summary, generated_comment
+from opwright.build.incremental import Maker
+from opwright.build.outputs import emitted
+from opwright.build.plan import Emitted, Plan, Planned
+from opwright.build.provenance import FileOrigin, Sources, origins
+from opwright.build.staging import remove_old_staging
+from opwright.build.template import Template
+from opwright.emit.registry import dialects_of, emitters, families_with, made_template
+from opwright.emit.registry import import_modules as import_family_modules
+from opwright.release.rules import Rules
+from opwright.release.version import Version, version_of
+from opwright.run.loading import check_job, load_job, load_late_dialects
+from opwright.run.request import Request
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from opwright.build.past import EmitterPast
+    from opwright.build.plain_files import Status
+    from opwright.build.staging import Journal
+
+__all__ = ["Earlier", "Generation", "Outcome", "import_modules", "template_path"]
+
+
+def template_path(name: str) -> str:
+    """The input that is the template of a name: ATen's by its file name, others with their folder.
+
+    >>> template_path("Functions.h"), template_path("autograd/Functions.h")
+    ('templates/Functions.h', 'autograd/templates/Functions.h')
+    """
+    folder, slash, file = name.rpartition("/")
+    return f"{folder}{slash}templates/{file}"
+
+
+#: Modules that every run which writes files imports sooner or later.
+_MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers")
+
+
+def import_modules(families: Iterable[str]) -> None:
+    """Import now what a run of these families imports sooner or later, before copies of this process do so each."""
+    for name in _MODULES:
+        import_module(f"opwright.{name}")
+    for dialect in sorted(dialects_of(families)):
+        import_module(f"opwright.dialects.{dialect}.loader")
+    import_family_modules(families)
+
+
+#: From how many emitters times functions on a run gains from a second process: starting one costs some 20 ms.
+_WORTH_SHARING: Final = 30_000
+
+
+class Earlier(NamedTuple):
+    """What an earlier run left: how the files of each emitter were made, and which are as they were, with status."""
+
+    emitters: Mapping[str, EmitterPast]
+    intact: Mapping[str, Status]
+
+
+class Outcome(NamedTuple):
+    """What a run did, the status of every output by path, and how the files of each emitter were made."""
+
+    summary: Summary
+    statuses: Mapping[str, Status]
+    emitters: Mapping[str, EmitterPast]
+
+
+class Generation:
+    """A run whose inputs are loaded: it can be planned, and written.
+
+    `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs; with
+    `later`, what only files of Python show is loaded and checked when they are made, by the processes that make them.
+
+    >>> import opwright
+    >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("declarations_yaml",))
+    >>> [output.path for output in Generation(request).plan().outputs]
+    ['Declarations.yaml']
+    """
+
+    def __init__(self, request: Request, sink: Diagnostics | None = None, *, later: bool = False) -> None:
+        self.request: Final = request
+        self.sink: Final = sink if sink is not None else Diagnostics()
+        self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
+        job, loaded = load_job(request, Rules(self.version), self.sink)
+        self.job: Final = job
+        #: What dialects that are not PyTorch's own loaded, by the name of the dialect.
+        self.loaded: Final = loaded
+        check_job(self.job, request, self.sink)
+        load_late_dialects(self.job, request, self.sink, later=later)
+        self.sink.raise_if_errors()
+        inputs = request.inputs
+
+        def read_template(name: str) -> SourceFile:
+            plain, slots = made_template(name, self.job)
+            source = inputs.read_text(template_path(plain))
+            return source if slots is None else SourceFile(source.path, Template(source).render(slots))
+
+        self._engine: Final = Engine(request.folders, read_template, self._comment)
+
+    def _comment(self, template: str) -> str:
+        """What files say of the program that made them from a template: autograd's are made by one of their own."""
+        folder, _, name = template.rpartition("/")
+        return generated_comment(name, self.request.options.autograd_program if folder else LAUNCHER)
+
+    def _emitted(self) -> Iterable[Emitted]:
+        return map(self._chosen, emitted(emitters(self.job, self.request.families), self.job))
+
+    def _chosen(self, made: Emitted) -> Emitted:
+        """The same without the outputs of other shards."""
+        shard = self.request.shard
+        return made if shard is None else (made[0], filter(shard.has, made[1]))
+
+    def check_shims(self, *, note_missing: bool = False) -> None:
+        """Compare the headers of C shims with those that are kept in their output folder, where they are not updated.
+
+        Notes operators that can have no shim, and, with `note_missing`, headers that are not there. Raises FaultsFound
+        where a header differs.
+        """
+        from opwright.build.kept_headers import check_kept_headers
+        from opwright.emit.aten.c_shim import check_c_forms, check_names, headers
+
+        if not set(self.request.families).intersection(families_with("aoti")):
+            return
+        check_names(self.job, self.sink)
+        check_c_forms(self.job, self.sink)
+        if not self.request.options.update_c_shim:
+            check_kept_headers(headers(self.job), self.request.folders["aoti"], self.sink, note_missing=note_missing)
+        self.sink.raise_if_errors()
+
+    def plan(self) -> Plan:
+        """Every output with its place; nothing is rendered."""
+        return self._engine.plan(self._emitted())
+
+    def write(self, report: Callable[[Planned, bool], None] | None = None) -> Summary:
+        """Write the outputs that differ from what is on disk; nothing is kept for later runs."""
+        remove_old_staging(self.request.folders.values())
+        maker = Maker(self.job, self._engine.renderer, remembers=False)
+        return self._engine.write(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))), report)
+
+    def write_after(
+        self,
+        earlier: Earlier | None,
+        report: Callable[[Planned, bool], None] | None = None,
+        processes: int = 1,
+        journal: Journal | None = None,
+    ) -> Outcome:
+        """Write the outputs that differ, making only what an earlier run with the same job token left different.
+
+        Where all is to be made, and it is much, so many processes share the work. The journal gets the staging folders.
+        """
+        self._engine.journal = journal
+        previous = earlier or Earlier({}, {})
+        maker = Maker(self.job, self._engine.renderer, previous.emitters, previous.intact.__contains__)
+        statuses: dict[str, Status] = {}
+        chosen = list(emitters(self.job, self.request.families))
+        tasks = [partial(self._done, task) for task in maker.tasks(chosen)]
+        if previous.emitters or processes < 2 or len(chosen) * len(self.job.catalog) < _WORTH_SHARING:
+            summary = self._engine.write((task() for task in tasks), report, statuses, previous.intact)
+            return Outcome(summary, statuses, maker.present)
+        known = len(self.sink)
+        summary, parts = self._engine.write_shared(
+            processes, tasks, statuses, lambda: (maker.present, self.sink.since(known)), report
+        )
+        # What another process warned of while it loaded more; the first part is of this one.
+        for _, warnings in parts[1:]:
+            self.sink.extend(warnings)
+        return Outcome(summary, statuses, {name: past for part, _ in parts for name, past in part.items()})
+
+    def _done(self, task: Callable[[], Emitted]) -> Emitted:
+        return self._chosen(task())
+
+    def differing(self) -> list[str]:
+        """The paths of the outputs that are not on disk as they should be; nothing is written."""
+        maker = Maker(self.job, self._engine.renderer, remembers=False)
+        return self._engine.differing(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))))
+
+    def kept_outputs(self) -> list[str]:
+        """The paths of the outputs that belong to the user's sources, which no later run removes."""
+        kept = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
+        return [planned.target for planned in self._engine.plan(emitted(kept, self.job)).outputs]
+
+    def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
+        """Where the lines of each output come from, by its path; after a run."""
+        chosen = list(emitters(self.job, self.request.families))
+        sources = Sources(
+            chosen,
+            self._engine.plan(self._emitted()),
+            outcome.emitters,
+            lambda name: self._engine.renderer.template(name)[0].source.text,
+            self.request.inputs.read_text("native/tags.yaml"),
+        )
+        return origins(self.job, sources)

@@ -1,0 +1,207 @@
+"""From inputs to a job: the catalog, and what the families of a run load besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from opwright.build.unit_template import UnitTemplate
+from opwright.convention import public_api
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.selection.loader import check_selection, check_static_backends
+from opwright.dialects.table import (
+    DEPRECATED,
+    DERIVATIVES,
+    NATIVE_AOT,
+    NATIVE_FUNCTIONS,
+    SHIM_TABLES,
+    more_dialects,
+)
+from opwright.emit.checks import check_emittable
+from opwright.emit.emitter import Job, Later
+from opwright.emit.registry import FAMILIES, REGISTRATIONS, checks_of, dialects_of, family_inputs
+from opwright.model.catalog import Catalog
+from opwright.model.deprecated import DeprecatedSignature
+from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
+from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
+from opwright.release.inputs import open_inputs
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+
+if TYPE_CHECKING:
+    from opwright.run.request import Request
+
+__all__ = ["check_job", "ignored_keys", "load", "load_job", "load_late_dialects"]
+
+Loaded = TypeVar("Loaded")
+
+
+def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[DispatchKey]:
+    """The dispatch keys that a run leaves out, given the flags of the optional devices that it has.
+
+    >>> from opwright.release.version import parse_version
+    >>> sorted(key.name for key in ignored_keys(Rules(parse_version("2.13.0")), ["mps"]))
+    ['MTIA', 'XPU']
+    """
+    return frozenset(
+        key
+        for key in dispatch_keys()
+        if key.flag and key.flag not in devices and (not key.flag_rule or getattr(rules, key.flag_rule))
+    )
+
+
+def load(
+    torch: str | None = None,
+    *,
+    source_path: str | None = None,
+    **devices: bool,
+) -> Catalog:
+    """The catalog of a PyTorch: all its native functions, groups, kernels and tags.
+
+    `torch` is a version such as `"2.13.0"`, the path of a wheel, or `"auto"` for the installed one (the default);
+    `source_path` is a folder `aten/src/ATen` instead. Flags such as `mps=True` add the dispatch keys of devices that
+    not every build has: `mps`, `xpu` and `mtia`.
+
+    Raises FaultsFound with every mistake in the YAML, Fault where the inputs cannot be had, and TypeError for a flag of
+    no device.
+
+    >>> print(load("auto")["relu"].schema)
+    relu(Tensor self) -> Tensor
+    """
+    for flag in devices.keys() - device_flags().keys():
+        raise TypeError(f"load() has no flag {flag!r}")
+    sink = Diagnostics()
+    inputs = open_inputs(torch, source_path, sink=sink)
+    rules = Rules(version_of(inputs, sink=sink))
+    ignored = ignored_keys(rules, [flag for flag in devices if devices[flag]])
+    catalog = _load_catalog(LoadContext(sink, rules, inputs, ignored_keys=ignored))
+    sink.raise_if_errors()
+    return catalog
+
+
+def _load_catalog(context: LoadContext) -> Catalog:
+    catalog = NATIVE_FUNCTIONS.load_inputs(context)
+    assert catalog is not None, "inputs without operators are refused"
+    return catalog
+
+
+def load_job(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Job, Mapping[str, object]]:
+    """The job of a request, and what dialects that are not PyTorch's own loaded, by the name of the dialect.
+
+    Faults go to `sink`. Derivatives and deprecated signatures are loaded when they are asked for.
+    """
+    # Shims are kept for all devices, so updating them needs the kernels of all.
+    shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
+    ignored = ignored_keys(rules, request.devices.union(shim_devices))
+    context = LoadContext(sink, rules, request.inputs, ignored_keys=ignored, strict=request.strict)
+    catalog = _load_catalog(context)
+    context = context._replace(catalog=catalog, functions=catalog.functions)
+    boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
+    check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
+    more = {dialect.name: dialect.load_inputs(context) for dialect in more_dialects()}
+    has_shims = SHIM_TABLES.name in dialects_of(request.families)
+    job = Job(
+        catalog,
+        rules,
+        request.options,
+        request.selection,
+        derivatives=Later(partial(_load_derivatives, request, context)),
+        deprecated=Later(partial(_load_deprecated, request, context)),
+        native_aot=NATIVE_AOT.load_inputs(context) or (),
+        shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
+        registration_text=_load_registration_text(request, sink),
+    )
+    return job, more
+
+
+def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
+    """Report what keeps the emitters of the run from making their files; not where entries are missing from the job."""
+    if not job.catalog.is_sound:
+        return
+    check_emittable(job, sink)
+    check_static_backends(request.options.static_dispatch, job.catalog, sink, tolerant=request.tolerant)
+    for check in checks_of(request.families, late=False, tolerant=request.tolerant):
+        check(job, sink)
+
+
+def load_late_dialects(job: Job, request: Request, sink: Diagnostics, *, later: bool) -> None:
+    """Load and check what few emitters need.
+
+    With `later`, late dialects are left to the process that makes the files which show them, unless there are faults
+    already: then they are loaded, so that one run reports all faults.
+    """
+    early = dialects_of(request.families, late=False)
+    for dialect, load_input in ((DERIVATIVES, lambda: job.derivatives), (DEPRECATED, lambda: job.deprecated)):
+        if not later or sink.has_errors or dialect.name in early:
+            _attempt(load_input, sink)
+    if (not later or sink.has_errors) and job.catalog.is_sound:
+        for check in checks_of(request.families, late=True):
+            _attempt(partial(check, job, sink), sink)
+
+
+def _attempt(load_part: Callable[[], object], sink: Diagnostics) -> None:
+    """Load a part of the job; what keeps it from being loaded is in the sink."""
+    try:
+        load_part()
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+    except FaultsFound:
+        # Its diagnostics are there already, since the part was loaded with this run's sink.
+        pass
+
+
+def _gather_faults(load_part: Callable[[LoadContext], Loaded], context: LoadContext) -> Loaded:
+    """What `load_part` gives. Its diagnostics go to the sink of the context; raises FaultsFound if it finds errors."""
+    own = Diagnostics()
+    part = load_part(context._replace(sink=own))
+    context.sink.extend(own)
+    own.raise_if_errors()
+    return part
+
+
+def _load_derivatives(request: Request, context: LoadContext) -> MatchedDerivatives:
+    """The derivatives of the functions selected for training, which autograd's files have in the order of C++ names.
+
+    None where no family of the run needs them. Raises FaultsFound.
+    """
+    from opwright.dialects.derivatives.matching import match_derivatives
+
+    if DERIVATIVES.name not in dialects_of(request.families):
+        return NO_DERIVATIVES
+
+    def load_matched(context: LoadContext) -> MatchedDerivatives:
+        derivatives, catalog = DERIVATIVES.load_inputs(context), context.operators
+        # Functions or derivatives that are missing because of a fault would be matched wrongly.
+        if derivatives is None or context.sink.has_errors or not catalog.is_sound:
+            return NO_DERIVATIVES
+        selected = [function for function in catalog.functions if request.selection.selects_for_training(function)]
+        in_order = sorted(selected, key=lambda function: public_api.name(function.schema))
+        return match_derivatives(derivatives, in_order, context.sink)
+
+    return _gather_faults(load_matched, context)
+
+
+def _load_deprecated(request: Request, context: LoadContext) -> Sequence[DeprecatedSignature]:
+    """The deprecated signatures of the functions that Python gets from the generator; none for runs without its files.
+
+    Raises FaultsFound.
+    """
+    from opwright.convention.python.bound import is_bound
+
+    if DEPRECATED.name not in dialects_of(request.families):
+        return ()
+    functions = tuple(filter(is_bound, context.operators.functions))
+    return _gather_faults(DEPRECATED.load_inputs, context._replace(functions=functions)) or ()
+
+
+def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate | None:
+    """The template of what `Register{Key}.cpp` has of each unit; None for runs without these files."""
+    if REGISTRATIONS not in family_inputs(request.families):
+        return None
+    try:
+        return UnitTemplate(request.inputs.read_text(REGISTRATIONS))
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return None

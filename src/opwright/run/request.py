@@ -1,0 +1,52 @@
+"""What a run is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from opwright.build.plan import Output
+from opwright.build.shards import shard_number
+from opwright.emit.emitter import Options
+from opwright.emit.registry import DEFAULT_FAMILIES
+from opwright.model.selection import EVERYTHING, Selection
+from opwright.release.inputs import Inputs
+
+__all__ = ["OutputShard", "Request"]
+
+
+class OutputShard(NamedTuple):
+    """One of `parts` parts of the outputs, by number from 0 on. The parts are disjoint, and together they are all."""
+
+    number: int
+    parts: int
+
+    def has(self, output: Output) -> bool:
+        """Whether an output is in this part."""
+        return shard_number(f"{output.folder}/{output.path}", self.parts) == self.number
+
+
+class Request(NamedTuple):
+    """What a run is asked for: inputs, output folders by name, families of emitters, flags.
+
+    `devices` are the flags of optional devices that the run has kernels for, such as `mps`.
+    `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
+    generator lets pass (operators that are selected but do not exist); `strict` makes errors of what it lets pass in
+    derivatives (names and functions that do not exist, what has no effect), where others are warned.
+
+    >>> import opwright
+    >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
+    >>> request.folders["headeronly"]
+    'build/torch/headeronly/core'
+    """
+
+    inputs: Inputs
+    folders: Mapping[str, str]
+    families: tuple[str, ...] = DEFAULT_FAMILIES
+    options: Options = Options()
+    selection: Selection = EVERYTHING
+    tolerant: bool = False
+    strict: bool = False
+    devices: frozenset[str] = frozenset()
+    release: str | None = None
+    shard: OutputShard | None = None
