@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.emit.aten import direct_headers, meta_headers, native_headers
+from opwright.emit.aten import dispatch_key_headers, meta_headers, native_headers
 from opwright.emit.emitter import Options
 from tests.emit.emitting import job_of, paths_of, slots_of
 
@@ -141,11 +141,11 @@ def test_precomputed_values_are_set_one_by_one() -> None:
 def test_direct_functions_are_declared_where_a_backend_wraps_them() -> None:
     """Each key with a functions header declares what it has wrappers for, with all signatures of the public API."""
     job = job_of(TURN)
-    paths = paths_of(direct_headers.emitters(job), job)
+    paths = paths_of(dispatch_key_headers.emitters(job), job)
     assert "ops/turn_cpu_dispatch.h" in paths
     assert "ops/turn_compositeexplicitautograd_dispatch.h" in paths
     assert "ops/turn_mkldnncpu_dispatch.h" not in paths
-    slots = slots_of(direct_headers.emitters, "turn_cuda_dispatch.h", job)
+    slots = slots_of(dispatch_key_headers.emitters, "turn_cuda_dispatch.h", job)
     assert slots == {
         "dispatch_namespace": "cuda",
         "dispatch_namespaced_declarations": [
@@ -158,7 +158,7 @@ def test_direct_functions_are_declared_where_a_backend_wraps_them() -> None:
 def test_functions_written_by_hand_have_direct_functions_of_plain_names() -> None:
     """`manual_cpp_binding` renames the public function alone."""
     entry = "- func: turn(Tensor self) -> Tensor\n  manual_cpp_binding: True\n  dispatch:\n    CPU: turn_cpu\n"
-    text = str(slots_of(direct_headers.emitters, "turn_cpu_dispatch.h", job_of(entry)))
+    text = str(slots_of(dispatch_key_headers.emitters, "turn_cpu_dispatch.h", job_of(entry)))
     assert "TORCH_API at::Tensor turn(const at::Tensor & self);" in text
     assert "__dispatch_" not in text
 
@@ -166,11 +166,11 @@ def test_functions_written_by_hand_have_direct_functions_of_plain_names() -> Non
 def test_structured_operations_are_wrapped_under_keys_made_for_them() -> None:
     """Every structured operation has Meta wrappers, and ones that call the out overload, which has none itself."""
     # Keys that no entry names have nothing.
-    assert paths_of(direct_headers.emitters(job_of(POOL)), job_of(POOL)).count("ops/pool_meta_dispatch.h") == 0
+    assert paths_of(dispatch_key_headers.emitters(job_of(POOL)), job_of(POOL)).count("ops/pool_meta_dispatch.h") == 0
     other = "- func: {0}(Tensor self) -> Tensor\n  autogen: {0}.out\n  dispatch:\n    {1}: {0}_kernel\n"
     job = job_of(POOL + other.format("a", "Meta") + other.format("b", "CompositeExplicitAutogradNonFunctional"))
-    meta = str(slots_of(direct_headers.emitters, "pool_meta_dispatch.h", job))
-    made = str(slots_of(direct_headers.emitters, "pool_compositeexplicitautogradnonfunctional_dispatch.h", job))
+    meta = str(slots_of(dispatch_key_headers.emitters, "pool_meta_dispatch.h", job))
+    made = str(slots_of(dispatch_key_headers.emitters, "pool_compositeexplicitautogradnonfunctional_dispatch.h", job))
     assert "pool_outf" in meta
     assert "at::Tensor pool(" in made
     assert "pool_out" not in made
@@ -179,7 +179,7 @@ def test_structured_operations_are_wrapped_under_keys_made_for_them() -> None:
 def test_all_direct_functions_in_one_header() -> None:
     """Without headers per operator the declarations are in the namespace that goes with the kernels'."""
     job = job_of(TURN, WHOLE)
-    slots = slots_of(direct_headers.emitters, "CPUFunctions_inl.h", job)
+    slots = slots_of(dispatch_key_headers.emitters, "CPUFunctions_inl.h", job)
     assert slots["DispatchKeyFunctions_inl_includes"] == []
     assert str(slots["dispatch_namespaced_declarations"]).startswith("namespace at {\nnamespace cpu {\nTORCH_API")
-    assert paths_of(direct_headers.emitters(job), job).count("aten/CPUFunctions.h") == 1
+    assert paths_of(dispatch_key_headers.emitters(job), job).count("aten/CPUFunctions.h") == 1

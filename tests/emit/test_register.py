@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.emit.aten import direct_headers
-from opwright.emit.aten.backend import Backend, Way, backends, units_of
+from opwright.emit.aten import dispatch_key_headers
+from opwright.emit.aten.backend import Backend, WrapperKind, backends, units_of
 from opwright.emit.aten.register import files, structured_kernels, wrapper
 from opwright.emit.aten.register.registration import definitions
 from opwright.emit.emitter import Job, Options
@@ -54,9 +54,9 @@ def text_of(job: Job, name: str, key: DispatchKey) -> str:
     """All that `Register{Key}.cpp` has of the unit that has an overload."""
     backend = backend_of(job, key)
     function = job.catalog[name]
-    for unit, ways in units_of(backend, job):
-        if any(one is function for one, _ in ways):
-            return definitions((unit, ways), backend, job)
+    for unit, kinds in units_of(backend, job):
+        if any(one is function for one, _ in kinds):
+            return definitions((unit, kinds), backend, job)
     raise AssertionError(f"{name} has no wrapper for {key}")
 
 
@@ -356,7 +356,7 @@ def test_external_kernels_are_static_members() -> None:
     )
     backend = external(job, "grow")
     function = job.catalog["grow"]
-    text = wrapper.definition(wrapper.plain_wrapper(function, Way.kernel, backend), backend)
+    text = wrapper.definition(wrapper.plain_wrapper(function, WrapperKind.kernel, backend), backend)
     assert "at::Tensor wrapper_XLA__grow(const at::Tensor & self, c10::SymInt by) {" in text
     assert "return shed::Kernels::grow(self, by.guard_int(__FILE__, __LINE__));" in text
 
@@ -365,13 +365,13 @@ def test_functional_kernel_serves_the_overloads_that_write() -> None:
     """Where groups are implemented by their functional overload, the others copy its result."""
     job = job_of(ADD)
     backend = external(job, "plus")
-    ((_, ways),) = units_of(backend, job)
-    assert [(function.name.text, way) for function, way in ways] == [
-        ("plus", Way.kernel),
-        ("plus.out", Way.functional),
-        ("plus_", Way.functional),
+    ((_, kinds),) = units_of(backend, job)
+    assert [(function.name.text, kind) for function, kind in kinds] == [
+        ("plus", WrapperKind.kernel),
+        ("plus.out", WrapperKind.functional),
+        ("plus_", WrapperKind.functional),
     ]
-    inplace = wrapper.plain_wrapper(job.catalog["plus_"], Way.functional, backend)
+    inplace = wrapper.plain_wrapper(job.catalog["plus_"], WrapperKind.functional, backend)
     assert (
         wrapper.definition(inplace, backend)
         == """\
@@ -381,7 +381,7 @@ at::Tensor & wrapper_XLA__plus_(at::Tensor & self, const at::Tensor & other) {
   return self;
 }"""
     )
-    out = wrapper.plain_wrapper(job.catalog["plus.out"], Way.functional, backend)
+    out = wrapper.plain_wrapper(job.catalog["plus.out"], WrapperKind.functional, backend)
     assert "at::_copy_from_and_resize(wrapper_XLA_out_plus_out_tmp, out);" in wrapper.definition(out, backend)
 
 
@@ -418,7 +418,7 @@ def test_declared_and_defined_functions_are_the_same() -> None:
             line.partition(" ")[2].partition("=")[0].split("(")[0]
             for header in ("turn", "pool")
             if any(unit.root_name == header for unit, _ in units_of(backend_of(job, key), job))
-            for text in slots_of(direct_headers.emitters, f"{header}_{key.lower}_dispatch.h", job)[
+            for text in slots_of(dispatch_key_headers.emitters, f"{header}_{key.lower}_dispatch.h", job)[
                 "dispatch_namespaced_declarations"
             ]
             for line in text.splitlines()

@@ -154,7 +154,7 @@ _ROWS: Final = (
             ".aten.vmap",
             ".aten.native_headers",
             ".aten.meta_headers",
-            ".aten.direct_headers",
+            ".aten.dispatch_key_headers",
             ".aten.native_aot",
         ),
         folders={**_ATEN, **_OPS, **_CORE, **_HEADER_ONLY},

@@ -164,9 +164,8 @@ def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
     from opwright.model.dispatch_key import devices
 
     chosen = chosen_devices(arguments)
-    return tuple(
-        [device.name for device in devices() if device.export_macro and (not device.flag or device.flag in chosen)]
-    )
+    listed = [device for device in devices() if not device.flag or device.flag in chosen]
+    return tuple([device.name for device in listed if device.export_macro])
 
 
 def main(argv: Sequence[str] | None = None) -> int:

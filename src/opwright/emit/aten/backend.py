@@ -21,11 +21,11 @@ from opwright.model.native_function import Kernel, NativeFunction, NativeFunctio
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
 
-Unit: TypeAlias = "NativeFunction | NativeFunctionsGroup"
+KernelUnit: TypeAlias = "NativeFunction | NativeFunctionsGroup"
 """A group of overloads that share their implementation, or an overload on its own."""
 
 
-class Way(enum.Enum):
+class WrapperKind(enum.Enum):
     """How a wrapper gets its result."""
 
     kernel = "calls the kernel"
@@ -34,7 +34,7 @@ class Way(enum.Enum):
     functional = "copies the result of the functional overload"
 
 
-Wrapped: TypeAlias = tuple[Unit, tuple[tuple[NativeFunction, Way], ...]]
+Wrapped: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKind], ...]]
 """A unit with those of its overloads that get a wrapper, and how each one works."""
 
 
@@ -67,29 +67,29 @@ class Backend:
         self.symint: Final = symint
         self.class_name: Final = class_name
 
-    def primary(self, unit: Unit) -> NativeFunction:
+    def primary(self, unit: KernelUnit) -> NativeFunction:
         """The overload whose kernel stands for the whole unit."""
         if isinstance(unit, NativeFunction):
             return unit
         return unit.out if self.out_is_primary else unit.functional
 
-    def kernel(self, unit: Unit) -> Kernel | None:
+    def kernel(self, unit: KernelUnit) -> Kernel | None:
         """The kernel that stands for the whole unit, if it has one."""
         return self.kernels.get(self.primary(unit))
 
-    def wrapped(self, unit: Unit) -> tuple[tuple[NativeFunction, Way], ...]:
+    def wrapped(self, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
         """The overloads of a unit that get a wrapper."""
         if isinstance(unit, NativeFunction):
-            way = self._way(unit, None)
-            return () if way is None else ((unit, way),)
+            kind = self._wrapper_kind(unit, None)
+            return () if kind is None else ((unit, kind),)
         members = unit.functions()
         if unit.structured and self.runs_structured(unit):
             if self.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
                 # These wrappers call the out overload, which has to come from the backend.
                 members.remove(unit.out)
-            return tuple([(member, Way.structured) for member in members])
-        ways = [(member, self._way(member, unit)) for member in members]
-        return tuple([(member, way) for member, way in ways if way is not None])
+            return tuple([(member, WrapperKind.structured) for member in members])
+        kinds = [(member, self._wrapper_kind(member, unit)) for member in members]
+        return tuple([(member, kind) for member, kind in kinds if kind is not None])
 
     def runs_structured(self, group: NativeFunctionsGroup) -> bool:
         """Whether a structured group's wrappers run `meta` and `impl`.
@@ -111,13 +111,13 @@ class Backend:
         """Whether every structured group has wrappers; not under a key that no entry names."""
         return bool(self.key.generated_suffix) and bool(self.kernels)
 
-    def _way(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> Way | None:
+    def _wrapper_kind(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> WrapperKind | None:
         if function.manual_kernel_registration:
             return None
         if function in self.kernels:
-            return Way.kernel
+            return WrapperKind.kernel
         if self.key is META and bool(self.kernels) and is_refused(function):
-            return Way.refusal
+            return WrapperKind.refusal
         if self.out_is_primary or group is None or function.kind is SchemaKind.functional:
             return None
         if group.functional not in self.kernels:
@@ -127,7 +127,7 @@ class Backend:
                 f"`{function.name}` has no kernel for {self.key}, and cannot be made from `{group.functional.name}`"
             )
             raise Fault.at(codes.COPIED_RESULT, message, function.entry)
-        return Way.functional
+        return WrapperKind.functional
 
 
 def _copies_results(function: NativeFunction) -> bool:
@@ -198,15 +198,15 @@ def _places(job: Job) -> dict[NativeFunction, int]:
     return {function: place for place, unit in enumerate(job.catalog.groups) for function in members(unit)}
 
 
-def members(unit: Unit) -> Iterable[NativeFunction]:
+def members(unit: KernelUnit) -> Iterable[NativeFunction]:
     """The overloads of a unit."""
     return (unit,) if isinstance(unit, NativeFunction) else unit.functions()
 
 
 @per_job
-def units_by_root(job: Job) -> Mapping[str, Sequence[Unit]]:
+def units_by_root(job: Job) -> Mapping[str, Sequence[KernelUnit]]:
     """The units of each root name, in the catalog's order."""
-    units: dict[str, list[Unit]] = {name: [] for name in job.by_root}
+    units: dict[str, list[KernelUnit]] = {name: [] for name in job.by_root}
     for unit in job.catalog.groups:
         units[unit.root_name].append(unit)
     return units

@@ -19,10 +19,10 @@ from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import OptionalType, Type
 
-Value = str | bool | int | float | None
+YamlValue = str | bool | int | float | None
 
 
-def _item(fields: dict[str, Value]) -> str:
+def _item(fields: dict[str, YamlValue]) -> str:
     """An item of a list: a mapping, sorted by keys."""
     return "  - " + "\n    ".join([f"{key}: {scalar(fields[key])}" for key in sorted(fields)]) + "\n"
 
@@ -68,9 +68,9 @@ def _argument(key: ArgumentKey) -> str:
 
 def _argument_fields(
     argument: Argument, style: TypeStyle, is_keyword: bool, is_out: bool, field: str | None
-) -> dict[str, Value]:
+) -> dict[str, YamlValue]:
     type = argument.type
-    fields: dict[str, Value] = {
+    fields: dict[str, YamlValue] = {
         "annotation": None if argument.annotation is None else argument.annotation.text,
         "dynamic_type": _dynamic_type(type, style),
         "is_nullable": type.is_nullable,
@@ -99,7 +99,7 @@ def _options(binding: Binding) -> str:
     """The item of the packed tensor options."""
     item = _OPTIONS.get(binding)
     if item is None:
-        fields: dict[str, Value] = {
+        fields: dict[str, YamlValue] = {
             "annotation": None,
             "dynamic_type": binding.type.text,
             "is_nullable": False,
@@ -138,7 +138,7 @@ def _returned(result: Return, name: str, style: TypeStyle) -> str:
     key = (result, name, style)
     item = _RETURNS.get(key)
     if item is None:
-        fields: dict[str, Value] = {
+        fields: dict[str, YamlValue] = {
             "dynamic_type": _dynamic_type(result.type, style),
             "name": name,
             "type": shared_types.return_type(result, style).text,

@@ -24,7 +24,7 @@ from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
-Unit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunction
+FunctionalizedUnit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunction
 
 _IMPL: Final = "at::functionalization::impl::"
 _KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
@@ -37,7 +37,7 @@ _BY_HAND: Final = frozenset(("lift", "resize_"))
 _CUMULATIVE: Final = frozenset(("cumsum.out", "cumprod.out", "cumsum.dimname_out", "cumprod.dimname_out"))
 
 
-class Passing(NamedTuple):
+class UnwrapPlan(NamedTuple):
     """How a kernel passes one argument on.
 
     `inner` is the argument without functional wrapper and `meta` as a meta tensor; `unwrap`, `unwrap_synced` and
@@ -51,23 +51,23 @@ class Passing(NamedTuple):
     to_meta: str = ""
 
 
-_PASSING: Final[dict[Binding, Passing]] = {}
+_UNWRAP_PLANS: Final[dict[Binding, UnwrapPlan]] = {}
 
 
-def passing(argument: Binding) -> Passing:
+def unwrap_plan(argument: Binding) -> UnwrapPlan:
     """How a kernel passes the argument on."""
-    passing = _PASSING.get(argument)
+    passing = _UNWRAP_PLANS.get(argument)
     if passing is None:
-        passing = _PASSING[argument] = _passing(argument)
+        passing = _UNWRAP_PLANS[argument] = _new_unwrap_plan(argument)
     return passing
 
 
-def _passing(argument: Binding) -> Passing:
+def _new_unwrap_plan(argument: Binding) -> UnwrapPlan:
     name, role, type = argument.name, argument.role, argument.type
     if not dispatcher.is_tensor_like(argument):
         same = Given(name, role, type)
-        return Passing(same, same)
-    return Passing(
+        return UnwrapPlan(same, same)
+    return UnwrapPlan(
         Given(f"{name}_", role, type),
         Given(f"{name}_meta", role, type),
         _unwrapping(name, type, ""),
@@ -148,7 +148,7 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
     copy = group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
     signature = dispatcher.signature(function)
-    passed = [passing(binding) for binding in signature.bindings]
+    passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(copy.schema, style=function.style)
     return ViewKernel(
         head=signature.definition(native.name(function.schema), first=_KEY_SET),
@@ -264,7 +264,7 @@ class WriteKernel(NamedTuple):
     function: NativeFunction
     functional: NativeFunction
     signature: Signature
-    passed: Sequence[Passing]
+    passed: Sequence[UnwrapPlan]
     functional_arguments: Sequence[str]
     returned: Sequence[str | None]
     fresh: Sequence[str]
@@ -275,7 +275,7 @@ def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: R
     """What the kernel of an in-place, out or mutable overload does."""
     functional = group.functional
     signature = dispatcher.signature(function)
-    passed = [passing(binding) for binding in signature.bindings]
+    passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(functional.schema, style=function.style)
     arguments: Sequence[str] = translate(tuple([plan.inner for plan in passed]), wanted)
     if rules.cumulative_out_keeps_out_dtype and function.name.text in _CUMULATIVE:
@@ -416,7 +416,7 @@ def _writes(function: NativeFunction) -> bool:
     return any(argument.is_write for argument in function.arguments.all)
 
 
-def registered(unit: Unit, rules: Rules) -> list[NativeFunction]:
+def registered(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
     """The functions of a unit that are registered."""
     if isinstance(unit, ViewGroup):
         if unit.view.name.text == "lift_fresh":
@@ -434,7 +434,7 @@ def registered(unit: Unit, rules: Rules) -> list[NativeFunction]:
     return [unit] if not left_out and _writes(unit) else []
 
 
-def definitions(unit: Unit, rules: Rules) -> list[str]:
+def definitions(unit: FunctionalizedUnit, rules: Rules) -> list[str]:
     """The kernels of a unit's functions."""
     if isinstance(unit, ViewGroup):
         if unit.composite:
@@ -454,11 +454,11 @@ def _view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -
     return inplace_view_definition(kernel) if "inplace_view" in function.tags else view_definition(kernel)
 
 
-def _units(job: Job) -> list[Unit]:
+def _units(job: Job) -> list[FunctionalizedUnit]:
     """The groups, the view groups, then the functions that stand in neither."""
     catalog = job.catalog
-    groups: list[Unit] = [group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)]
-    views: list[Unit] = [group for group in catalog.view_groups if isinstance(group, ViewGroup)]
+    groups: list[FunctionalizedUnit] = [group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)]
+    views: list[FunctionalizedUnit] = [group for group in catalog.view_groups if isinstance(group, ViewGroup)]
     return (
         groups
         + views
@@ -466,13 +466,13 @@ def _units(job: Job) -> list[Unit]:
     )
 
 
-def _includes(unit: Unit) -> list[str]:
+def _includes(unit: FunctionalizedUnit) -> list[str]:
     if isinstance(unit, ViewGroup):
         return view_group_includes(unit)
     return operator_includes(unit.functions() if isinstance(unit, NativeFunctionsGroup) else [unit])
 
 
-def _fragment(unit: Unit, context: FragmentContext) -> Slots:
+def _fragment(unit: FunctionalizedUnit, context: FragmentContext) -> Slots:
     if not context.selection.everything:
         return {"ops_headers": _includes(unit)}
     return {

@@ -10,7 +10,7 @@ from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
 from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
-from opwright.emit.aten.units import Root, includes, overloads, roots, whole_file
+from opwright.emit.aten.units import RootOverloads, includes, overloads, roots, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -57,7 +57,7 @@ namespace symint {{
     return "".join(definitions)
 
 
-def _root_header(root: Root, context: FragmentContext) -> Slots:
+def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
     name, functions = root
     backends = context.read(STATIC_BACKENDS)
     return {

@@ -11,7 +11,7 @@ from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
 
-Root: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
+RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
 """A root name with its structured groups."""
 
 
@@ -66,8 +66,8 @@ return ret;
                     }}"""
 
 
-def _roots(job: Job) -> list[Root]:
-    roots: list[Root] = []
+def _roots(job: Job) -> list[RootGroups]:
+    roots: list[RootGroups] = []
     for name, units in units_by_root(job).items():
         groups = [unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured]
         if groups:
@@ -75,7 +75,7 @@ def _roots(job: Job) -> list[Root]:
     return roots
 
 
-def _header(root: Root, context: FragmentContext) -> Slots:
+def _header(root: RootGroups, context: FragmentContext) -> Slots:
     return {"meta_function_declarations": [meta_class(group) for group in root[1]]}
 
 

@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 from opwright.convention import structured
 from opwright.cpp import namespaces
 from opwright.emit.aten import exports
-from opwright.emit.aten.backend import Unit, kernel_signature, members, units_by_root
+from opwright.emit.aten.backend import KernelUnit, kernel_signature, members, units_by_root
 from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.release.rules import Rules
 
-Root: TypeAlias = tuple[str, Sequence[Unit]]
+RootUnits: TypeAlias = tuple[str, Sequence[KernelUnit]]
 """A root name with its units."""
 
 _Block: TypeAlias = dict[str, str]
@@ -31,7 +31,7 @@ def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
     return {key: rank for rank, key in enumerate(keys)}
 
 
-def declarations(units: Iterable[Unit], ranks: Mapping[DispatchKey, int], rules: Rules) -> str:
+def declarations(units: Iterable[KernelUnit], ranks: Mapping[DispatchKey, int], rules: Rules) -> str:
     """The kernels of the units, each declared once, in their namespaces; `ranks` are the job's `key_ranks`."""
     blocks: dict[str, _Block] = {}
     for unit in units:
@@ -39,7 +39,7 @@ def declarations(units: Iterable[Unit], ranks: Mapping[DispatchKey, int], rules:
     return namespaces.blocks({namespace: block.values() for namespace, block in blocks.items()})
 
 
-def _declare(unit: Unit, blocks: dict[str, _Block], ranks: Mapping[DispatchKey, int], rules: Rules) -> None:
+def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[DispatchKey, int], rules: Rules) -> None:
     """Adds what a unit declares; a unit's namespace is opened even if nothing is declared in it."""
     primary = unit if isinstance(unit, NativeFunction) else unit.out
     functions = members(unit)
@@ -96,7 +96,7 @@ def _class_body(group: NativeFunctionsGroup, kernel: Kernel) -> str:
     )
 
 
-def _roots(job: Job) -> list[Root]:
+def _roots(job: Job) -> list[RootUnits]:
     return list(units_by_root(job).items())
 
 
@@ -106,7 +106,7 @@ _KEY_RANKS: Final[DeclaredRead[Mapping[DispatchKey, int]]] = DeclaredRead(
 )
 
 
-def _header(root: Root, context: FragmentContext) -> Slots:
+def _header(root: RootUnits, context: FragmentContext) -> Slots:
     name, units = root
     has_meta = any(isinstance(unit, NativeFunctionsGroup) and unit.structured for unit in units)
     return {

@@ -13,7 +13,7 @@ from opwright.convention import dispatcher
 from opwright.convention.caching import per_function
 from opwright.cpp.text import string_literal
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
-from opwright.emit.aten.units import Root, includes, methods, no_units, overloads, roots
+from opwright.emit.aten.units import RootOverloads, includes, methods, no_units, overloads, roots
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -75,7 +75,7 @@ static C10_NOINLINE c10::TypedOperatorHandle<{name}::schema> {handle}() {{
 """
 
 
-def _root_header(root: Root, context: FragmentContext) -> Slots:
+def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
     return {"declarations": [declaration(function) for function in root[1]]}
 
 

@@ -10,13 +10,13 @@ from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
-Namespace = tuple[str, Sequence[NativeFunction]]
+NamespaceOverloads = tuple[str, Sequence[NativeFunction]]
 
 #: The namespaces whose library is opened elsewhere, so that here only a fragment of it is added.
 _OPENED_ELSEWHERE: Final = ("quantized", "quantized_decomposed")
 
 
-def namespaces(job: Job) -> list[Namespace]:
+def namespaces(job: Job) -> list[NamespaceOverloads]:
     """The namespaces with those of their overloads whose schemas are wanted."""
     namespaces: dict[str, list[NativeFunction]] = {}
     everything = job.options.force_schema_registration
@@ -46,7 +46,7 @@ def registrations(functions: Sequence[NativeFunction]) -> list[str]:
     return texts
 
 
-def _library(namespace: Namespace, context: FragmentContext) -> Slots:
+def _library(namespace: NamespaceOverloads, context: FragmentContext) -> Slots:
     name, functions = namespace
     if context.options.skip_dispatcher_registration:
         return NO_SLOTS

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
-Root: TypeAlias = tuple[str, Sequence[NativeFunction]]
+RootOverloads: TypeAlias = tuple[str, Sequence[NativeFunction]]
 """A root name with the overloads that share its headers."""
 
 NO_SLOTS: Slots = {}
@@ -25,7 +25,7 @@ def methods(job: Job) -> Sequence[NativeFunction]:
     return [function for function in job.catalog.functions if function.method]
 
 
-def roots(job: Job) -> Sequence[Root]:
+def roots(job: Job) -> Sequence[RootOverloads]:
     """The root names with their overloads, in the order in which the names first occur."""
     return list(job.by_root.items())
 

@@ -12,11 +12,11 @@ from opwright.convention.caching import per_function
 from opwright.cpp.namespaces import closing, opening
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
-from opwright.emit.aten import direct
-from opwright.emit.aten.backend import Backend, Unit, Way, Wrapped
+from opwright.emit.aten import dispatch_key_functions
+from opwright.emit.aten.backend import Backend, KernelUnit, Wrapped, WrapperKind
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
-from opwright.emit.aten.register.wrapper import Wrapper
+from opwright.emit.aten.register.wrapper import KernelWrapper
 from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
 from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction, NativeFunctionsGroup
 
@@ -28,22 +28,22 @@ REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
 
 def definitions(wrapped: Wrapped, backend: Backend, context: FragmentContext) -> str:
     """All text for one unit, in the namespace of its kernels."""
-    unit, ways = wrapped
+    unit, kinds = wrapped
     kernel = backend.kernel(unit)
     namespace = (NATIVE_NAMESPACE if kernel is None else kernel.namespace).replace("::native", "")
     bodies: list[str] = []
     registrations: list[str] = []
     functions: list[str] = []
-    for function, way in ways:
-        if way is Way.structured and isinstance(unit, NativeFunctionsGroup):
+    for function, kind in kinds:
+        if kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
             wrapper = structured_kernels.structured_wrapper(function, backend)
             bodies.append(structured_kernels.definition(wrapper, unit, backend, context))
         else:
-            wrapper = plain.plain_wrapper(function, way, backend)
+            wrapper = plain.plain_wrapper(function, kind, backend)
             bodies.append(plain.definition(wrapper, backend))
         if context.selection.selects(function):
             registrations.append(registration(wrapper))
-        functions.append(direct_definitions(wrapper, backend))
+        functions.append(dispatch_key_definitions(wrapper, backend))
     slots = {
         "ns_prologue": opening(namespace),
         "dispatch_anonymous_definitions": bodies,
@@ -56,7 +56,7 @@ def definitions(wrapped: Wrapped, backend: Backend, context: FragmentContext) ->
     return context.read(REGISTRATION_TEXT)(slots)
 
 
-def _library(unit: Unit, registrations: list[str], backend: Backend, context: FragmentContext) -> str:
+def _library(unit: KernelUnit, registrations: list[str], backend: Backend, context: FragmentContext) -> str:
     """The registration of a unit's wrappers with the dispatcher."""
     if not registrations or context.options.skip_dispatcher_registration:
         return ""
@@ -65,13 +65,13 @@ def _library(unit: Unit, registrations: list[str], backend: Backend, context: Fr
     return f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{\n    {listed}\n}}"
 
 
-def registration(wrapper: Wrapper) -> str:
+def registration(wrapper: KernelWrapper) -> str:
     """The call that registers a wrapper for its overload."""
-    gap = " " if wrapper.way is Way.structured else "\n"
+    gap = " " if wrapper.kind is WrapperKind.structured else "\n"
     return f'm.impl("{wrapper.function.name.text}",{gap}TORCH_FN({wrapper.name}));'
 
 
-def direct_definitions(wrapper: Wrapper, backend: Backend) -> str:
+def dispatch_key_definitions(wrapper: KernelWrapper, backend: Backend) -> str:
     """The definitions of the functions that call the wrapper without asking the dispatcher."""
     function = wrapper.function
     name = wrapper.name
@@ -88,7 +88,7 @@ def _calls_of(function: NativeFunction, wanted: Signature, *, symint: bool) -> l
     """The head of each direct function of an overload, and the arguments with which it calls the wrapper."""
     return [
         (signature.definition(name), ", ".join(translate(signature.bindings, wanted.bindings)))
-        for name, signature in direct.signatures(function, symint=symint)
+        for name, signature in dispatch_key_functions.signatures(function, symint=symint)
     ]
 
 

@@ -18,9 +18,9 @@ from opwright.cpp.binding import Given
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import Source, Untranslatable, translate
 from opwright.emit.aten import codes, native_aot
-from opwright.emit.aten.backend import Backend, Way
+from opwright.emit.aten.backend import Backend, WrapperKind
 from opwright.emit.aten.register.devices import device_check, structured_guard
-from opwright.emit.aten.register.wrapper import Wrapper
+from opwright.emit.aten.register.wrapper import KernelWrapper
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
@@ -46,10 +46,10 @@ class OutputClass(NamedTuple):
     names: bool
 
 
-def structured_wrapper(function: NativeFunction, backend: Backend) -> Wrapper:
+def structured_wrapper(function: NativeFunction, backend: Backend) -> KernelWrapper:
     """The wrapper of an overload with a structured kernel."""
     signature = _signature(function, backend)
-    return Wrapper(function, Way.structured, f"wrapper_{backend.key.name}_{signature.name}", signature)
+    return KernelWrapper(function, WrapperKind.structured, f"wrapper_{backend.key.name}_{signature.name}", signature)
 
 
 def _signature(function: NativeFunction, backend: Backend) -> Signature:
@@ -187,7 +187,7 @@ def _fields(output: OutputClass) -> str:
     )
 
 
-def definition(wrapper: Wrapper, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext) -> str:
+def definition(wrapper: KernelWrapper, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext) -> str:
     """The class of the overload and the wrapper that uses it."""
     output = output_class(wrapper.function, group, backend, context)
     check = f"{device_check(wrapper.function, wrapper.name)}\n" if backend.device_guard else ""
@@ -295,8 +295,8 @@ def _reaches_meta(argument: Argument, style: TypeStyle) -> bool:
     return True
 
 
-def _run(wrapper: Wrapper, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> str:
-    """The calls of `meta` and `impl`, and the way of proxies back into the outputs that they stand for."""
+def _run(wrapper: KernelWrapper, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> str:
+    """The calls of `meta` and `impl`, and the kind of proxies back into the outputs that they stand for."""
     function = wrapper.function
     symbolic = wrapper.signature is not native.signature(function)
     calls = _symint_calls(function) if symbolic else _calls(function)

@@ -11,24 +11,24 @@ from typing import Final, NamedTuple
 from opwright.convention import dispatcher, public_api
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
-from opwright.emit.aten.backend import Backend, Way, kernel_signature
+from opwright.emit.aten.backend import Backend, WrapperKind, kernel_signature
 from opwright.emit.aten.register.devices import device_lines
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 
 
-class Wrapper(NamedTuple):
+class KernelWrapper(NamedTuple):
     """What a wrapper is called and takes, and how it gets its result."""
 
     function: NativeFunction
-    way: Way
+    kind: WrapperKind
     name: str
     signature: Signature
 
 
-def plain_wrapper(function: NativeFunction, way: Way, backend: Backend) -> Wrapper:
+def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> KernelWrapper:
     """The wrapper of an overload that has no structured kernel."""
-    return Wrapper(function, way, wrapper_name(function, backend), wrapper_signature(function, backend))
+    return KernelWrapper(function, kind, wrapper_name(function, backend), wrapper_signature(function, backend))
 
 
 def wrapper_name(function: NativeFunction, backend: Backend) -> str:
@@ -41,16 +41,16 @@ def wrapper_signature(function: NativeFunction, backend: Backend) -> Signature:
     return dispatcher.signature(function) if backend.symint else dispatcher.concrete_signature(function)
 
 
-def definition(wrapper: Wrapper, backend: Backend) -> str:
+def definition(wrapper: KernelWrapper, backend: Backend) -> str:
     """The wrapper's definition."""
-    if wrapper.way is Way.kernel:
+    if wrapper.kind is WrapperKind.kernel:
         return _calling_kernel(wrapper, backend)
-    if wrapper.way is Way.refusal:
+    if wrapper.kind is WrapperKind.refusal:
         return _refusing(wrapper)
     return _copying(wrapper, backend)
 
 
-def _calling_kernel(wrapper: Wrapper, backend: Backend) -> str:
+def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
     function = wrapper.function
     kernel = backend.kernels[function]
     owner = kernel.namespace if backend.class_name is None else f"{kernel.namespace}::{backend.class_name}"
@@ -64,7 +64,7 @@ def _calling_kernel(wrapper: Wrapper, backend: Backend) -> str:
     )
 
 
-def _refusing(wrapper: Wrapper) -> str:
+def _refusing(wrapper: KernelWrapper) -> str:
     """An in-place function without a kernel for meta tensors may only be called on them, where it does nothing."""
     written = wrapper.function.arguments.self_arg
     name = written.name if written is not None else "self"
@@ -81,11 +81,11 @@ def _refusing(wrapper: Wrapper) -> str:
 _COPIES: Final = {SchemaKind.inplace: "at::_copy_from", SchemaKind.out: "at::_copy_from_and_resize"}
 
 
-def _copying(wrapper: Wrapper, backend: Backend) -> str:
+def _copying(wrapper: KernelWrapper, backend: Backend) -> str:
     function = wrapper.function
     group = function.group
     assert group is not None, "only overloads of a group are made from the functional one"
-    functional = plain_wrapper(group.functional, Way.kernel, backend)
+    functional = plain_wrapper(group.functional, WrapperKind.kernel, backend)
     call = translated_call(functional.name, wrapper.signature.bindings, functional.signature.bindings)
     result = f"{wrapper.name}_tmp"
     copies, returned = _copied_results(wrapper, result)
@@ -98,7 +98,7 @@ def _copying(wrapper: Wrapper, backend: Backend) -> str:
     )
 
 
-def _copied_results(wrapper: Wrapper, result: str) -> tuple[str, str]:
+def _copied_results(wrapper: KernelWrapper, result: str) -> tuple[str, str]:
     """The copies of all results, and what the wrapper returns."""
     function = wrapper.function
     copy = _COPIES[function.kind]

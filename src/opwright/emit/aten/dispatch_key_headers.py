@@ -7,31 +7,31 @@ from functools import partial
 from typing import TypeAlias
 
 from opwright.cpp import namespaces
-from opwright.emit.aten import direct, exports
-from opwright.emit.aten.backend import Backend, Unit, Wrapped, backends, has_functions_header, wrapped_units
+from opwright.emit.aten import dispatch_key_functions, exports
+from opwright.emit.aten.backend import Backend, KernelUnit, Wrapped, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.native_function import NATIVE_NAMESPACE
 
-Root: TypeAlias = tuple[str, Sequence[Wrapped]]
+RootWrappers: TypeAlias = tuple[str, Sequence[Wrapped]]
 """A root name with its units that one backend wraps."""
 
 
 def declarations(wrapped: Iterable[Wrapped], backend: Backend, context: FragmentContext) -> list[str]:
     """The declarations for the overloads that get a wrapper."""
     macro = exports.key_macro(backend.key, context.rules)
-    return [direct.declarations(function, macro) for _, ways in wrapped for function, _ in ways]
+    return [dispatch_key_functions.declarations(function, macro) for _, kinds in wrapped for function, _ in kinds]
 
 
-def _roots(backend: Backend, job: Job) -> list[Root]:
+def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
     """The root names for which the backend has wrappers."""
     roots: dict[str, list[Wrapped]] = {}
-    for unit, ways in wrapped_units(job)[backend.key]:
-        roots.setdefault(unit.root_name, []).append((unit, ways))
+    for unit, kinds in wrapped_units(job)[backend.key]:
+        roots.setdefault(unit.root_name, []).append((unit, kinds))
     return list(roots.items())
 
 
-def _header(backend: Backend, root: Root, context: FragmentContext) -> Slots:
+def _header(backend: Backend, root: RootWrappers, context: FragmentContext) -> Slots:
     return {"dispatch_namespaced_declarations": declarations(root[1], backend, context)}
 
 
@@ -57,13 +57,13 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
     # Namespaces stand in the order in which units come upon them, whether these are declared here or not.
     for unit in job.catalog.groups:
         blocks.setdefault(_namespace_of(backend, unit), {})
-    for unit, ways in wrapped_units(job)[backend.key]:
-        blocks[_namespace_of(backend, unit)].update(dict.fromkeys(declarations([(unit, ways)], backend, job)))
+    for unit, kinds in wrapped_units(job)[backend.key]:
+        blocks[_namespace_of(backend, unit)].update(dict.fromkeys(declarations([(unit, kinds)], backend, job)))
     named = {namespace.replace("native", backend.key.lower): lines for namespace, lines in blocks.items() if lines}
     return namespaces.blocks(named)
 
 
-def _namespace_of(backend: Backend, unit: Unit) -> str:
+def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
     """The namespace of a unit's kernel; units without one go where PyTorch's own kernels are."""
     kernel = backend.kernel(unit)
     return NATIVE_NAMESPACE if kernel is None else kernel.namespace
