@@ -30,8 +30,8 @@ LEFT_LOCALS = ("opwright.build", "opwright.emit.emitter", "opwright.cli.session"
 LEFT_PARTICIPLES = tuple(
     f"opwright.{name}"
     for name in (
-        *("build", "cli", "convention", "cpp", "dialects", "emit", "generation", "model", "release", "schema"),
-        *("source", "torchgen"),
+        *("build", "cli", "dialects", "emit", "generation", "model.derivatives", "model.said", "source.ahead"),
+        *("source.flat", "torchgen"),
     )
 )
 LEFT_CLASSES = {

@@ -6,7 +6,7 @@ import pytest
 
 from opwright.convention.python.bound import LINALG, TENSOR_METHODS, TORCH, is_bound, is_in_module
 from opwright.convention.python.call import NoTensorOptions, call_arguments, dispatch_lambda
-from opwright.convention.python.overloads import OutAlone, Overload, Pair, Repeated, ordered, paired
+from opwright.convention.python.overloads import OutAlone, Overload, Pair, Repeated, pair_overloads, sort_pairs
 from opwright.convention.python.parser import NoPythonType, reader, type_name
 from opwright.convention.python.results import NoFieldName, field_names
 from opwright.convention.python.signature import function_signature, python_signature
@@ -155,7 +155,7 @@ def test_result_names_are_all_or_none() -> None:
 
 def test_out_form_shares_the_signature_of_its_base() -> None:
     """The two become a pair, with the signature that has `out`."""
-    pairs = paired(
+    pairs = pair_overloads(
         overloads_of(
             "mix.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)", "mix(Tensor self, Scalar by) -> Tensor"
         )
@@ -168,7 +168,7 @@ def test_out_form_shares_the_signature_of_its_base() -> None:
 def test_equal_signatures_are_refused() -> None:
     """Two overloads that Python cannot tell apart are named: these methods differ in the place of `self` alone."""
     with pytest.raises(Repeated) as caught:
-        paired(
+        pair_overloads(
             overloads_of("mix(Tensor self, int by) -> Tensor", "mix.other(int by, Tensor self) -> Tensor", method=True)
         )
     assert (caught.value.first.function.name.text, caught.value.second.function.name.text) == ("mix", "mix.other")
@@ -177,7 +177,7 @@ def test_equal_signatures_are_refused() -> None:
 def test_out_form_without_base_is_refused() -> None:
     """The candidates are those without `out`; a base whose `input` is no `self` is none of them."""
     with pytest.raises(OutAlone) as caught:
-        paired(
+        pair_overloads(
             overloads_of(
                 "mix(Tensor self, Scalar by) -> Tensor",
                 "mix.out(Tensor self, int by, *, Tensor(a!) out) -> Tensor(a!)",
@@ -185,7 +185,9 @@ def test_out_form_without_base_is_refused() -> None:
         )
     assert [one.function.name.text for one in caught.value.candidates] == ["mix"]
     with pytest.raises(OutAlone):
-        paired(overloads_of("mix(Tensor input) -> Tensor", "mix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"))
+        pair_overloads(
+            overloads_of("mix(Tensor input) -> Tensor", "mix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
+        )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,7 @@ def test_overloads_are_tried_in_a_fit_order(schemas: tuple[str, ...], order: lis
     """What another overload would take as well is tried after it; all else is in the order of the texts."""
     made = [Pair(one.signature, one.function, None) for one in overloads_of(*schemas)]
     for pairs in (made, made[::-1]):
-        assert [one.base.name.text for one in ordered(pairs)] == order
+        assert [one.base.name.text for one in sort_pairs(pairs)] == order
 
 
 def test_written_tensors_are_taken_by_value() -> None:

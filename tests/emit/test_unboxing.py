@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from opwright.convention import public_api
-from opwright.convention.unboxing import unboxed
+from opwright.convention.unboxing import unbox
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.aten.unboxing import declaration, definition, emitters, registration
 from opwright.model.native_function import NativeFunction, TypeStyle
@@ -24,13 +24,13 @@ PROGRAM = Path(__file__).with_name("reference_unboxing.py")
 
 def _statements(argument: str) -> tuple[str, ...]:
     one = parse_schema(f"f({argument}) -> Tensor").arguments.all[0]
-    return unboxed(one, TypeStyle.PLAIN).statements
+    return unbox(one, TypeStyle.PLAIN).statements
 
 
 def test_list_is_copied_into_a_vector() -> None:
     """The items of a list are converted one by one into a vector, to which the argument refers."""
     one = parse_schema("f(int[] size) -> Tensor").arguments.all[0]
-    value = unboxed(one, TypeStyle.PLAIN)
+    value = unbox(one, TypeStyle.PLAIN)
     assert (value.name, value.vectors) == ("size_list_out", ("std::vector<int64_t> size_vec;",))
     assert value.statements == (
         "const c10::List<c10::IValue> size_list_in = size.toList();",
@@ -60,7 +60,7 @@ PLUS = '- func: plus(Tensor self, *, str mode="a", int[2] size=[1,2]) -> Tensor 
 
 
 def test_definition_calls_the_method() -> None:
-    """A method is called on the unboxed `self`; the stack loses the arguments and gets the result."""
+    """A method is called on the unbox `self`; the stack loses the arguments and gets the result."""
     text = definition(job_of(PLUS).catalog["plus"])
     assert "    c10::IValue self = std::move(peek(stack, 0, 3));\n\tc10::IValue mode = std::move(" in text
     assert "    drop(stack, 3);\n" in text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from opwright.schema import FunctionSchema, SchemaKind, parse_schema, parse_type, signature
 from opwright.schema.annotation import annotation
-from opwright.schema.function import Arguments, argument, returned
+from opwright.schema.function import Arguments, make_argument, make_return
 from opwright.schema.names import AUGMENTED, operator_name, parsed_operator_name
 from opwright.schema.signature import signature_key
 from opwright.schema.types import BASE_TYPES, Type, base, class_type, list_of, optional
@@ -87,13 +87,13 @@ def test_every_type_prints_back(type: Type) -> None:
 def functional_schemas(draw: st.DrawFn) -> FunctionSchema:
     """Functional schemas of every shape: types, defaults where allowed, keyword-only parts, named returns."""
     names = draw(st.lists(IDENTIFIER.map(lambda name: name + "_x"), max_size=6, unique=True))
-    arguments = [argument(name, draw(TYPES)) for name in names]
+    arguments = [make_argument(name, draw(TYPES)) for name in names]
     split = draw(st.integers(0, len(arguments)))
     positional = arguments[:split]
     keyword_only = [
-        argument(one.name, optional(one.type), "None") if draw(st.booleans()) else one for one in arguments[split:]
+        make_argument(one.name, optional(one.type), "None") if draw(st.booleans()) else one for one in arguments[split:]
     ]
-    returns = draw(st.lists(st.builds(returned, st.none() | IDENTIFIER, TYPES), max_size=3))
+    returns = draw(st.lists(st.builds(make_return, st.none() | IDENTIFIER, TYPES), max_size=3))
     name = operator_name(draw(IDENTIFIER), overload=draw(st.just("") | IDENTIFIER))
     return FunctionSchema(name, Arguments(tuple(positional), tuple(keyword_only), ()), tuple(returns))
 

@@ -28,7 +28,7 @@ def send_much(parent: Parent) -> None:
 
 def wait_for_a_word(parent: Parent) -> None:
     """Waits for what is never told."""
-    parent.told()
+    parent.wait_for_byte()
 
 
 WORK: dict[str, Callable[[Parent], None]] = {
@@ -42,7 +42,7 @@ WORK: dict[str, Callable[[Parent], None]] = {
 def answer(parent: Parent) -> None:
     """Sends back, in capitals, what the parent tells."""
     for _ in range(2):
-        parent.results.write(parent.told().upper())
+        parent.results.write(parent.wait_for_byte().upper())
         parent.results.flush()
 
 

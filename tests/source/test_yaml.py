@@ -106,8 +106,8 @@ def test_kinds(parser: str) -> None:
         "str",
         "value",
     ]
-    assert root.items[0].described == "a string"
-    assert loaded("|\n  1").described == "a string"
+    assert root.items[0].description == "a string"
+    assert loaded("|\n  1").description == "a string"
     assert loaded("!!int '7'").python_value() == 7
     assert parser
 

@@ -88,7 +88,7 @@ def _work_apart(
             pickle.dump(("share", share), parent.results)
             parent.results.flush()
             # A parent that does not want the files interrupts this process instead, and the writer discards them.
-            parent.told()
+            parent.wait_for_byte()
         message = ("share", None)
     except Fault as fault:
         message = ("fault", fault.diagnostic)

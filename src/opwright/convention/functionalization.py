@@ -51,7 +51,7 @@ def has_many_outputs(schema: FunctionSchema) -> bool:
     return len(returns) > 1 or (len(returns) == 1 and returns[0].type.list_like is not None)
 
 
-def _owned(argument: Argument, style: TypeStyle, owns_tensors: bool) -> Binding:
+def _owning_binding(argument: Argument, style: TypeStyle, owns_tensors: bool) -> Binding:
     held = shared_types.argument_type(argument.type, mutable=argument.is_write, symint=True, style=style, owning=True)
     if owns_tensors and argument.type.is_tensor_like:
         held = held.value
@@ -79,7 +79,7 @@ def view_meta_members(function: NativeFunction, *, owns_tensors: bool) -> ViewMe
     return ViewMetaMembers(
         (HAS_SYMBOLIC_INPUTS, OUT_INDEX) if many else (HAS_SYMBOLIC_INPUTS,),
         common + tuple([dispatcher.binding(argument, style=style) for argument in arguments]),
-        common + tuple([_owned(argument, style, owns_tensors) for argument in arguments]),
+        common + tuple([_owning_binding(argument, style, owns_tensors) for argument in arguments]),
     )
 
 

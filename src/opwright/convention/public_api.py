@@ -46,7 +46,7 @@ def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeSt
 _BINDINGS: Final[dict[tuple[bool, int, bool, bool], Bindings]] = {}
 
 
-def _bound(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
+def _bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
     key = (symint, int(style), keeps_default, beside_options)
     bindings = _BINDINGS.get(key)
     if bindings is None:
@@ -67,7 +67,7 @@ def binding(
     argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool
 ) -> Binding:
     """The parameter for one argument; `beside_options` tells that the schema has tensor options too."""
-    return _bound(symint, style, keeps_default, beside_options)[argument]
+    return _bindings_by_argument(symint, style, keeps_default, beside_options)[argument]
 
 
 _OPTIONS: Final[dict[tuple[Argument, ...], Binding]] = {}
@@ -93,10 +93,10 @@ def bindings(
     arguments = function.arguments
     keep = not faithful if keeps_defaults is None else keeps_defaults
     options = arguments.options
-    bound = usual = _bound(symint, function.style, keep, options is not None)
+    bound = usual = _bindings_by_argument(symint, function.style, keep, options is not None)
     without = function.cpp_no_default_args
     if keep and without:
-        plain = _bound(symint, function.style, False, options is not None)
+        plain = _bindings_by_argument(symint, function.style, False, options is not None)
         bound = Bindings(lambda argument: plain[argument] if argument.name in without else usual[argument])
     positional = arguments.positional
     if method and arguments.self_arg is not None:

@@ -93,17 +93,17 @@ def return_type(returns: tuple[Return, ...]) -> str:
     """
     hint = _RETURN_TYPES.get(returns)
     if hint is None:
-        given = [_returned(result.type) for result in returns]
+        given = [_result_hint(result.type) for result in returns]
         hint = "None" if not given else given[0] if len(given) == 1 else f"_tuple[{', '.join(given)}]"
         _RETURN_TYPES[returns] = hint
     return hint
 
 
-def _returned(type: Type) -> str:
+def _result_hint(type: Type) -> str:
     if isinstance(type, OptionalType):
-        return f"{_returned(type.elem)} | None"
+        return f"{_result_hint(type.elem)} | None"
     if isinstance(type, ListType):
-        return f"_list[{_returned(type.elem)}]"
+        return f"_list[{_result_hint(type.elem)}]"
     return _form(type).result
 
 

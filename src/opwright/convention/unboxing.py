@@ -26,12 +26,12 @@ class Unboxed(NamedTuple):
 _UNBOXED: Final[dict[tuple[Argument, int], Unboxed]] = {}
 
 
-def unboxed(argument: Argument, style: TypeStyle) -> Unboxed:
+def unbox(argument: Argument, style: TypeStyle) -> Unboxed:
     """The value of an argument, made from a boxed value of the argument's name.
 
     >>> from opwright.schema import parse_schema
     >>> argument = parse_schema("f(int dim) -> Tensor").arguments.all[0]
-    >>> unboxed(argument, TypeStyle.PLAIN).statements
+    >>> unbox(argument, TypeStyle.PLAIN).statements
     ('int64_t dim_base = dim.to<int64_t>();',)
     """
     key = (argument, int(style))

@@ -53,7 +53,7 @@ def _value_type(type: CType) -> CType:
     return _REBUILD[type.kind](*inside)
 
 
-def _interned(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
+def _interning(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
     ctypes: dict[CType, CType] = {}
 
     def constructor(elem: CType) -> CType:
@@ -66,13 +66,13 @@ def _interned(kind: str, spelling: Callable[[str], str], *, reference: bool = Fa
     return constructor
 
 
-const_ref = _interned("const_ref", "const {} &".format, reference=True)
-mut_ref = _interned("mut_ref", "{} &".format, reference=True)
-optional = _interned("optional", "::std::optional<{}>".format)
-c10_list = _interned("list", "c10::List<{}>".format)
-array_ref = _interned("array_ref", "at::ArrayRef<{}>".format)
-vector = _interned("vector", "::std::vector<{}>".format)
-vectorized = _interned("vectorized", "at::vec::Vectorized<{}>".format)
+const_ref = _interning("const_ref", "const {} &".format, reference=True)
+mut_ref = _interning("mut_ref", "{} &".format, reference=True)
+optional = _interning("optional", "::std::optional<{}>".format)
+c10_list = _interning("list", "c10::List<{}>".format)
+array_ref = _interning("array_ref", "at::ArrayRef<{}>".format)
+vector = _interning("vector", "::std::vector<{}>".format)
+vectorized = _interning("vectorized", "at::vec::Vectorized<{}>".format)
 
 _REBUILD: Final = {
     "optional": optional,

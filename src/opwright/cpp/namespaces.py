@@ -23,7 +23,7 @@ def closing(namespace: str) -> str:
     return "\n".join([f"}} // namespace {level}" for level in reversed(namespace.split("::"))])
 
 
-def enclosed(namespace: str, text: str) -> str:
+def enclose(namespace: str, text: str) -> str:
     """The text inside a namespace."""
     return "\n".join([opening(namespace), *([text] if text else ()), closing(namespace)])
 
@@ -43,4 +43,4 @@ def blocks(texts: Mapping[str, Iterable[str]]) -> str:
     } // namespace cpu
     } // namespace at
     """
-    return "\n\n".join([enclosed(namespace, "\n".join(lines)) for namespace, lines in texts.items()])
+    return "\n\n".join([enclose(namespace, "\n".join(lines)) for namespace, lines in texts.items()])

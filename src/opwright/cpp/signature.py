@@ -38,13 +38,11 @@ class Signature:
 
     def declaration(self, name: str | None = None, *, first: str = "") -> str:
         """`R name(T a=d, ...)`, under another name if given, with `first` as an additional first parameter."""
-        return f"{self.returns.text} {self.name if name is None else name}({_joined(first, self.parameters)})"
+        return f"{self.returns.text} {self.name if name is None else name}({_join(first, self.parameters)})"
 
     def definition(self, name: str | None = None, *, first: str = "") -> str:
         """`R name(T a, ...)`: the head of the function's body."""
-        return (
-            f"{self.returns.text} {self.name if name is None else name}({_joined(first, self.definition_parameters)})"
-        )
+        return f"{self.returns.text} {self.name if name is None else name}({_join(first, self.definition_parameters)})"
 
     @property
     def parameter_types(self) -> str:
@@ -62,5 +60,5 @@ class Signature:
         return f"{self.returns.text} (*)({self.parameter_types})"
 
 
-def _joined(first: str, rest: str) -> str:
+def _join(first: str, rest: str) -> str:
     return f"{first}, {rest}" if first and rest else first or rest

@@ -173,7 +173,7 @@ class _Solver:
         return self._reference(role, type, lambda _role, _type: None)
 
     def _any(self, role: str, type: CType) -> str | None:
-        return self._reference(role, type, self._converted)
+        return self._reference(role, type, self._conversion)
 
     def _reference(self, role: str, type: CType, otherwise: Callable[[str, CType], str | None]) -> str | None:
         """The value at hand; else what it can refer to: a const reference binds to a reference, that to a value."""
@@ -186,7 +186,7 @@ class _Solver:
             return self._reference(role, c_types.INT_ARRAY_REF, otherwise)
         return otherwise(role, type) if text is None else text
 
-    def _converted(self, role: str, type: CType) -> str | None:
+    def _conversion(self, role: str, type: CType) -> str | None:
         key = (role, type)
         if key == _MEMORY_FORMAT:
             return self._memory_format()

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from opwright.model.native_function import NativeFunction
 from opwright.source.span import Span
 
-__all__ = ["EVERYTHING", "SelectedOperator", "Selection", "merged", "qualified_name"]
+__all__ = ["EVERYTHING", "SelectedOperator", "Selection", "merge", "qualified_name"]
 
 
 def qualified_name(function: NativeFunction) -> str:
@@ -105,10 +105,10 @@ EVERYTHING: Final = Selection(everything_else=True)
 _ALL_DTYPES: Final = "all"
 
 
-def merged(selection: Selection, other: Selection) -> Selection:
+def merge(selection: Selection, other: Selection) -> Selection:
     """The selection that keeps what either keeps.
 
-    >>> merged(Selection(everything=False), EVERYTHING).everything
+    >>> merge(Selection(everything=False), EVERYTHING).everything
     True
     """
     return Selection(
@@ -116,7 +116,7 @@ def merged(selection: Selection, other: Selection) -> Selection:
         everything_else=selection.everything_else or other.everything_else,
         operators=_merged_operators(selection.operators, other.operators),
         kernel_dtypes=_merged_dtypes(selection.kernel_dtypes, other.kernel_dtypes),
-        edge_kernels=_united(selection.edge_kernels, other.edge_kernels),
+        edge_kernels=_unite(selection.edge_kernels, other.edge_kernels),
         custom_classes=selection.custom_classes | other.custom_classes,
         build_features=selection.build_features | other.build_features,
         debug_info=_distinct((*selection.debug_info, *other.debug_info)),
@@ -146,11 +146,11 @@ def _merged_dtypes(
     first: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     return {
-        kernel: (_ALL_DTYPES,) if _ALL_DTYPES in dtypes else dtypes for kernel, dtypes in _united(first, other).items()
+        kernel: (_ALL_DTYPES,) if _ALL_DTYPES in dtypes else dtypes for kernel, dtypes in _unite(first, other).items()
     }
 
 
-def _united(first: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def _unite(first: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     return {key: _distinct((*first.get(key, ()), *other.get(key, ()))) for key in (*first, *other)}
 
 

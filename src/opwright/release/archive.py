@@ -131,7 +131,7 @@ class Archive:
         for member in members:
             if member.size > FILE_BYTES:
                 raise DamagedMemberError(member.name, f"it has more than {FILE_BYTES:,} bytes")
-        stretches = _coalesced([(member.offset, self._stops[member.offset]) for member in members])
+        stretches = _join_ranges([(member.offset, self._stops[member.offset]) for member in members])
         pieces = self._source.read_ranges(stretches)
         contents: dict[str, bytes] = {}
         place = 0
@@ -207,7 +207,7 @@ def _large_fields(name: str, extra: bytes, *fields: int) -> tuple[int, int, int]
     raise BadArchiveError(f"the entry of {name} has no 64-bit sizes")
 
 
-def _coalesced(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _join_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sorted ranges joined where the gap between them is not worth a request of its own."""
     joined: list[tuple[int, int]] = []
     for start, end in ranges:
@@ -230,7 +230,7 @@ def _content(member: Member, piece: bytes, at: int) -> bytes:
     if len(packed) != member.packed_size:
         raise DamagedMemberError(member.name, "its bytes are cut short")
     try:
-        content = packed if member.method == _STORED else _inflated(packed, member.size)
+        content = packed if member.method == _STORED else _inflate(packed, member.size)
     except zlib.error as error:
         raise DamagedMemberError(member.name, f"it does not unpack ({error})") from None
     if len(content) != member.size or zlib.crc32(content) != member.crc:
@@ -238,6 +238,6 @@ def _content(member: Member, piece: bytes, at: int) -> bytes:
     return content
 
 
-def _inflated(packed: bytes, size: int) -> bytes:
+def _inflate(packed: bytes, size: int) -> bytes:
     """A deflated member's content; unpacking stops soon after the size that the directory gives."""
     return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, size + 1)

@@ -93,12 +93,12 @@ def _open_link(link: WheelLink, transport: Transport, ask_whole: AskWhole | None
     except RangesRefusedError as refused:
         size = refused.size or link.size
         if ask_whole is None or not ask_whole(link.file_name, size):
-            raise _declined(link, size) from None
+            raise _refusal(link, size) from None
         source = _whole(link, transport)
     return Wheel(link.file_name, source)
 
 
-def _declined(link: WheelLink, size: int | None) -> Fault:
+def _refusal(link: WheelLink, size: int | None) -> Fault:
     extent = f", {size / 1e6:.0f} MB," if size else ""
     return Fault.at(
         WHOLE_WHEEL_DECLINED,

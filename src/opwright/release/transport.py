@@ -92,7 +92,7 @@ class Transport:
 
     def page(self, url: str, accept: str) -> Page:
         """The page at an address. Raises TransportError, or NotFoundError when there is none."""
-        answer = self._repeated(lambda: self._answer(url, {"Accept": accept}))
+        answer = self._retry(lambda: self._answer(url, {"Accept": accept}))
         media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         return Page(answer.url, media_type, answer.content)
 
@@ -102,13 +102,13 @@ class Transport:
         A server may answer with the whole file; that is taken if it has no more than `small` bytes. Raises
         RangesRefusedError if it has more, and TransportError.
         """
-        return self._repeated(lambda: self._answer(url, {"Range": part}, small=small))
+        return self._retry(lambda: self._answer(url, {"Range": part}, small=small))
 
     def whole(self, url: str) -> tuple[IO[bytes], int, str]:
         """A file downloaded whole: an unnamed temporary file, its length and its SHA-256."""
-        return self._repeated(lambda: self._download(url))
+        return self._retry(lambda: self._download(url))
 
-    def _repeated(self, attempt: Callable[[], _Result]) -> _Result:
+    def _retry(self, attempt: Callable[[], _Result]) -> _Result:
         for pause in _PAUSES:
             try:
                 return attempt()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.release.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, RELEASE_UNKNOWN
-from opwright.source.diagnostic import Fault, shortened
+from opwright.source.diagnostic import Fault, shorten
 from opwright.source.numbers import read_number
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def parse_version(text: str) -> Version:
         if digits != len(part):
             break
     if len(numbers) < 2:
-        raise Fault.at(BAD_RELEASE, f"`{shortened(text)}` is not a release", help="write it like `2.13` or `2.13.0`")
+        raise Fault.at(BAD_RELEASE, f"`{shorten(text)}` is not a release", help="write it like `2.13` or `2.13.0`")
     return Version(*numbers)
 
 

@@ -84,13 +84,13 @@ class Wheel:
         """
         for name in self._recorded or ():
             if name.startswith(prefix) and name not in self._archive:
-                raise self._altered(name, "the wheel's RECORD lists it and the archive lacks it")
+                raise self._altered_fault(name, "the wheel's RECORD lists it and the archive lacks it")
 
     def _read_members(self, names: list[str]) -> dict[str, bytes]:
         try:
             return self._archive.read(names)
         except DamagedMemberError as error:
-            raise self._altered(error.name, error.reason) from None
+            raise self._altered_fault(error.name, error.reason) from None
         except OSError as error:
             raise Fault.at(BAD_WHEEL, f"cannot read the wheel `{self.name}`: {error.strerror or error}") from None
 
@@ -101,13 +101,13 @@ class Wheel:
 
         recorded = (self._recorded or {}).get(name)
         if recorded is None and name != f"{self._info_folder}/RECORD":
-            raise self._altered(name, "the wheel's RECORD does not list it")
+            raise self._altered_fault(name, "the wheel's RECORD does not list it")
         if recorded:
             digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             if digest != recorded:
-                raise self._altered(name, "its SHA-256 differs from the wheel's RECORD")
+                raise self._altered_fault(name, "its SHA-256 differs from the wheel's RECORD")
 
-    def _altered(self, member: str, reason: str) -> Fault:
+    def _altered_fault(self, member: str, reason: str) -> Fault:
         return Fault.at(
             DOWNLOAD_ALTERED,
             f"`{member}` in `{self.name}` is damaged: {reason}",

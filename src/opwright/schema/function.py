@@ -26,7 +26,7 @@ class Argument:
         self.annotation: Final = annotation
         self.is_write: Final = annotation is not None and annotation.is_write
         ending = "" if default is None else f"={default}"
-        self.text: Final = f"{annotated(type, annotation)} {name}{ending}"
+        self.text: Final = f"{annotated_type(type, annotation)} {name}{ending}"
 
     @property
     def default_value(self) -> DefaultValue:
@@ -56,7 +56,7 @@ class Return:
         self.type: Final = type
         self.annotation: Final = annotation
         self.is_write: Final = annotation is not None and annotation.is_write
-        shown = annotated(type, annotation)
+        shown = annotated_type(type, annotation)
         self.text: Final = shown if name is None else f"{shown} {name}"
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Return:
         return f"<return {self.text}>"
 
 
-def annotated(type: Type, annotation: Annotation | None) -> str:
+def annotated_type(type: Type, annotation: Annotation | None) -> str:
     """The spelling of a type with its alias annotation, which stands behind the innermost type."""
     if annotation is None:
         return type.text
@@ -78,7 +78,7 @@ _ARGUMENTS: Final[dict[tuple[str, Type, str | None, Annotation | None], Argument
 _RETURNS: Final[dict[tuple[str | None, Type, Annotation | None], Return]] = {}
 
 
-def argument(name: str, type: Type, default: str | None = None, annotation: Annotation | None = None) -> Argument:
+def make_argument(name: str, type: Type, default: str | None = None, annotation: Annotation | None = None) -> Argument:
     """The argument with these parts."""
     key = (name, type, default, annotation)
     argument = _ARGUMENTS.get(key)
@@ -87,7 +87,7 @@ def argument(name: str, type: Type, default: str | None = None, annotation: Anno
     return argument
 
 
-def returned(name: str | None, type: Type, annotation: Annotation | None = None) -> Return:
+def make_return(name: str | None, type: Type, annotation: Annotation | None = None) -> Return:
     """The return with these parts."""
     key = (name, type, annotation)
     result = _RETURNS.get(key)

@@ -13,7 +13,15 @@ from opwright.schema import codes
 from opwright.schema.annotation import Annotation, annotation
 from opwright.schema.defaults import check_default
 from opwright.schema.fault import SchemaFault
-from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, argument_list, returned
+from opwright.schema.function import (
+    Argument,
+    Arguments,
+    FunctionSchema,
+    Return,
+    argument_list,
+    make_argument,
+    make_return,
+)
 from opwright.schema.names import OperatorName, parsed_operator_name
 from opwright.schema.rules import KEYWORDS, check_schema
 from opwright.schema.types import BASE_TYPES, CLASS_PREFIX, ListType, Type, base, class_type, list_of, optional
@@ -86,13 +94,13 @@ def read_schema(text: str, start: int = 0) -> FunctionSchema:
     """The schema that stands in `text` from `start` to its end; SchemaFault with offsets in `text`."""
     name, position = _read_name(text, start)
     if not text.startswith("(", position):
-        raise _unexpected(text, position, "`(` after the operator's name")
+        raise _unexpected_fault(text, position, "`(` after the operator's name")
     arguments, position = _read_arguments(text, position + 1)
     if not text.startswith(_ARROW, position):
-        raise _unexpected(text, position, "` -> ` and what the function returns")
+        raise _unexpected_fault(text, position, "` -> ` and what the function returns")
     returns, position = _read_returns(text, position + len(_ARROW))
     if position != len(text):
-        raise _unexpected(text, position, "the end of the schema")
+        raise _unexpected_fault(text, position, "the end of the schema")
     schema = FunctionSchema(name, arguments, returns)
     check_schema(schema, text, start)
     return schema
@@ -102,7 +110,7 @@ def read_operator_name(text: str, start: int = 0) -> OperatorName:
     """The operator name (`name` or `name.overload`) that is all of `text` from `start`; SchemaFault otherwise."""
     name, position = _read_name(text, start)
     if position != len(text):
-        raise _unexpected(text, position, "the end of the operator's name")
+        raise _unexpected_fault(text, position, "the end of the operator's name")
     return name
 
 
@@ -110,14 +118,14 @@ def read_argument(text: str, start: int, end: int) -> Argument:
     """The argument that is `text[start:end]`; SchemaFault with offsets in `text`."""
     item = text[start:end]
     if _item_end(item, 0) != len(item):
-        raise _unexpected(text, start + _item_end(item, 0), "one argument")
+        raise _unexpected_fault(text, start + _item_end(item, 0), "one argument")
     argument = _ARGUMENTS.get(item)
     if argument is None:
         argument = _ARGUMENTS[item] = _read_argument(text, start, end)
     return argument
 
 
-def _unexpected(text: str, position: int, wanted: str) -> SchemaFault:
+def _unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
     match = _IDENTIFIER.match(text, position)
     end = match.end() if match else min(position + 1, len(text))
     shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
@@ -127,7 +135,7 @@ def _unexpected(text: str, position: int, wanted: str) -> SchemaFault:
 def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
     match = _IDENTIFIER.match(text, start)
     if match is None:
-        raise _unexpected(text, start, "an operator's name")
+        raise _unexpected_fault(text, start, "an operator's name")
     name, end, overload = match.group(), match.end(), ""
     check_name_length(start, end)
     if name.endswith("_out"):
@@ -138,7 +146,7 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
     if text.startswith(".", end):
         spelt = _OVERLOAD.match(text, end + 1)
         if spelt is None:
-            raise _unexpected(text, end + 1, "an overload name after `.`")
+            raise _unexpected_fault(text, end + 1, "an overload name after `.`")
         overload, end = spelt.group(), spelt.end()
         check_name_length(spelt.start(), end)
     parsed = parsed_operator_name(name, overload)
@@ -234,10 +242,10 @@ def _next_item(text: str, end: int) -> int:
     comma = _COMMA.match(text, end)
     if comma is None:
         if not text.startswith(")", end):
-            raise _unexpected(text, end, "`,` or `)`")
+            raise _unexpected_fault(text, end, "`,` or `)`")
         return end
     if text.startswith(")", comma.end()):
-        raise _unexpected(text, comma.end(), "another item after `,`")
+        raise _unexpected_fault(text, comma.end(), "another item after `,`")
     if comma.group() != ", ":
         # PyTorch splits at a comma with a blank; it would take `1,*` for one default, and print the `*` into C++.
         raise SchemaFault(codes.SYNTAX, "one blank stands after `,`", *comma.span(), help="write `, `")
@@ -269,7 +277,7 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
     type, alias, position = _read_type(text, start)
     named = _IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
-        raise _unexpected(text, min(position, end), "a blank and the argument's name")
+        raise _unexpected_fault(text, min(position, end), "a blank and the argument's name")
     name, position = named.group(), named.end()
     check_name_length(named.start(), position)
     if name in KEYWORDS:
@@ -278,12 +286,12 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
     default = None
     if position < end:
         if text[position] != "=":
-            raise _unexpected(text, position, "`=`, `,` or `)`")
+            raise _unexpected_fault(text, position, "`=`, `,` or `)`")
         default = text[position + 1 : end]
         if not default and text[end : end + 1] in ("'", '"'):
             raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", end, len(text))
         check_default(type, default, position + 1)
-    return argument(name, type, default, alias)
+    return make_argument(name, type, default, alias)
 
 
 def _read_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
@@ -324,9 +332,9 @@ def _read_return(text: str, start: int, end: int) -> Return:
     if position < end:
         named = _IDENTIFIER.match(text, position + 1) if text[position] == " " else None
         if named is None or named.end() != end:
-            raise _unexpected(text, position, "the name of the return, `,` or the end")
+            raise _unexpected_fault(text, position, "the name of the return, `,` or the end")
         name = named.group()
-    result = _RETURNS[item] = returned(name, type, alias)
+    result = _RETURNS[item] = make_return(name, type, alias)
     return result
 
 
@@ -334,7 +342,7 @@ def _read_type(text: str, start: int, *, allow_annotation: bool = True) -> tuple
     """The type at `start`, its annotation, and where it ends."""
     match = _DOTTED.match(text, start)
     if match is None:
-        raise _unexpected(text, start, "a type")
+        raise _unexpected_fault(text, start, "a type")
     position = match.end()
     type = _named_type(match.group(), start, position)
     alias = None
@@ -350,7 +358,7 @@ def _read_type(text: str, start: int, *, allow_annotation: bool = True) -> tuple
         if depth > _DEEPEST_TYPE:
             message = f"a type has more than {_DEEPEST_TYPE} of `?` and `[]`"
             raise SchemaFault(codes.TOO_LARGE, message, suffix.start(), suffix.end())
-        type = optional(type) if suffix.group() == "?" else _sized(type, suffix)
+        type = optional(type) if suffix.group() == "?" else _sized_list(type, suffix)
         position = suffix.end()
     if alias is not None:
         _check_annotated(type, start, position)
@@ -366,7 +374,7 @@ def _named_type(name: str, start: int, end: int) -> Type:
     raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help=did_you_mean(name, BASE_TYPES))
 
 
-def _sized(elem: Type, suffix: re.Match[str]) -> Type:
+def _sized_list(elem: Type, suffix: re.Match[str]) -> Type:
     size = suffix.group(1)
     if size == "":
         return list_of(elem, None)

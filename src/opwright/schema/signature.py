@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, argument, argument_list, returned
+from opwright.schema.function import (
+    Argument,
+    Arguments,
+    FunctionSchema,
+    Return,
+    argument_list,
+    make_argument,
+    make_return,
+)
 from opwright.schema.names import operator_name, parsed_operator_name
 
 #: The base names of views and of their copying and inverse forms: `x_copy` goes with `x`, `x_scatter` with `x_inverse`.
@@ -41,12 +49,12 @@ def plain_argument(original: Argument, *, strip_default: bool = False) -> Argume
     default = None if strip_default else original.default
     if original.annotation is None and default is original.default:
         return original
-    return argument(original.name, original.type, default)
+    return make_argument(original.name, original.type, default)
 
 
 def plain_return(result: Return, *, keep_name: bool = False) -> Return:
     """The return without its annotation, and without its name unless asked."""
-    return returned(result.name if keep_name else None, result.type)
+    return make_return(result.name if keep_name else None, result.type)
 
 
 def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
@@ -82,7 +90,7 @@ def signature(
     base = view_base_name(name.base) if view_form else name.base
     results = tuple(plain_return(result, keep_name=keep_return_names) for result in schema.returns)
     more = tuple(
-        returned(f"{argument.name}_out" if keep_return_names else None, argument.type)
+        make_return(f"{argument.name}_out" if keep_return_names else None, argument.type)
         for argument in unreturned_writes(schema)
     )
     return FunctionSchema(
@@ -97,7 +105,7 @@ def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
     if schema.name.text == "bernoulli.p":
         # The one overload whose default had to be dropped to keep the call unambiguous; its variants still have it.
         positional = tuple(
-            argument(parameter.name, parameter.type, "0.5") if parameter.name == "p" else parameter
+            make_argument(parameter.name, parameter.type, "0.5") if parameter.name == "p" else parameter
             for parameter in positional
         )
     return argument_list(

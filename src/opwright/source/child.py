@@ -49,7 +49,7 @@ class Parent:
         self._process = os.getppid()
         self._told: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
-    def told(self) -> bytes:
+    def wait_for_byte(self) -> bytes:
         """The next byte that the parent tells, which is waited for; KeyboardInterrupt where it tells nothing more."""
         return self._told.get()
 

@@ -24,7 +24,7 @@ __all__ = [
     "Severity",
     "did_you_mean",
     "first_shown",
-    "shortened",
+    "shorten",
 ]
 
 
@@ -363,10 +363,10 @@ def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], st
     return [diagnostics[place] for place in shown], f"and {hidden:,} more{stopped}"
 
 
-def shortened(text: str, limit: int = 60) -> str:
+def shorten(text: str, limit: int = 60) -> str:
     """The text on one line, cut to a number of characters, to be quoted in a message.
 
-    >>> shortened("a text that\\n goes on", 10)
+    >>> shorten("a text that\\n goes on", 10)
     'a text ...'
     """
     line = " ".join(text.split())

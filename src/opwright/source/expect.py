@@ -7,7 +7,7 @@ gives the value, or reports E0112 and gives None, so that a loader goes on with 
 from __future__ import annotations
 
 from opwright.source.codes import Code, register
-from opwright.source.diagnostic import Diagnostics, Label, shortened
+from opwright.source.diagnostic import Diagnostics, Label, shorten
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
 __all__ = [
@@ -120,7 +120,7 @@ def check_unique_keys(mapping: Mapping, sink: Diagnostics) -> None:
     for first, again in mapping.duplicate_keys():
         sink.error(
             KEY_REPEATED,
-            f"the key `{shortened(again.value)}` is repeated",
+            f"the key `{shorten(again.value)}` is repeated",
             again.span,
             label="repeated",
             also=[Label(first.span, "first here", primary=False)],
@@ -130,10 +130,10 @@ def check_unique_keys(mapping: Mapping, sink: Diagnostics) -> None:
 def _report(node: Node, what: str, wanted: str, sink: Diagnostics) -> None:
     hint = ""
     if isinstance(node, Scalar) and wanted.startswith("a string") and node.kind not in ("str", "null"):
-        hint = f'write `"{shortened(node.value)}"` with quotes if it is text'
+        hint = f'write `"{shorten(node.value)}"` with quotes if it is text'
     sink.error(
         WRONG_SHAPE,
-        f"{what}: expected {wanted}, found {node.described}",
+        f"{what}: expected {wanted}, found {node.description}",
         node.span,
         label=f"expected {wanted}",
         help=hint,

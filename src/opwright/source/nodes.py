@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from opwright.source.codes import Code, register
-from opwright.source.diagnostic import Fault, shortened
+from opwright.source.diagnostic import Fault, shorten
 from opwright.source.span import SourceText, Span
 
 __all__ = ["Mapping", "Node", "Scalar", "Sequence", "scalar_kind"]
@@ -94,7 +94,7 @@ class Scalar:
         return kind
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """What it is, in a word or two for a message: `a string`, `an integer`, `nothing`."""
         return _KIND_NAMES.get(self.kind, f"a `{self.kind}`")
 
@@ -138,9 +138,9 @@ class Scalar:
             # PyYAML trips over a wrong form in different ways; a date with letters gives it no match to read.
             raise Fault.at(
                 VALUE_UNREADABLE,
-                f"`{shortened(self.value)}` cannot be read as {self.described}",
+                f"`{shorten(self.value)}` cannot be read as {self.description}",
                 self.span,
-                label=f"not {self.described}",
+                label=f"not {self.description}",
                 help="put it in quotes if it is text",
             ) from None
 
@@ -150,7 +150,7 @@ class Sequence:
 
     __slots__ = ("end", "file", "items", "start")
 
-    described = "a list"
+    description = "a list"
 
     file: SourceText
     start: int
@@ -190,7 +190,7 @@ class Mapping:
 
     __slots__ = ("end", "entries", "file", "start")
 
-    described = "a mapping"
+    description = "a mapping"
 
     file: SourceText
     start: int

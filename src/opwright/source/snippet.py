@@ -145,7 +145,7 @@ def printable(text: str) -> str:
     >>> printable("red \\x1b[31m")
     'red ␛[31m'
     """
-    return text if text.isprintable() else "".join(_shown(character) for character in text)
+    return text if text.isprintable() else "".join(_visible_form(character) for character in text)
 
 
 def readable(text: str) -> str:
@@ -293,7 +293,7 @@ def _sign(label: Label) -> str:
     return "^" if label.primary else "-"
 
 
-def _shown(character: str) -> str:
+def _visible_form(character: str) -> str:
     if character < " ":
         return chr(0x2400 + ord(character))
     if character == "\x7f":
@@ -310,5 +310,5 @@ def _cells(character: str, column: int) -> list[str]:
         return [character]
     if character == "\t":
         return [" "] * (_TAB_WIDTH - column % _TAB_WIDTH)
-    shown = _shown(character)
+    shown = _visible_form(character)
     return [shown, ""] if unicodedata.east_asian_width(shown) in ("W", "F") else [shown]

@@ -24,7 +24,7 @@ from yaml.events import (
 )
 
 from opwright.source.codes import Code, register
-from opwright.source.diagnostic import Fault, Label, did_you_mean, shortened
+from opwright.source.diagnostic import Fault, Label, did_you_mean, shorten
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
@@ -358,7 +358,7 @@ class _Builder:
             if type(key) is not Scalar:
                 raise Fault.at(
                     KEY_NOT_SCALAR,
-                    f"{key.described} cannot be a key",
+                    f"{key.description} cannot be a key",
                     key.span,
                     help="put the key in quotes if it is text",
                 )
@@ -384,7 +384,7 @@ class _Builder:
             if not isinstance(part, Mapping):
                 raise Fault.at(
                     MERGE_WRONG,
-                    f"`<<` merges mappings, but this is {part.described}",
+                    f"`<<` merges mappings, but this is {part.description}",
                     part.span,
                     label="not a mapping",
                     help="give `<<` an alias of a mapping, or put the key in quotes if it is text",
@@ -405,13 +405,13 @@ class _Builder:
             start = self.open_anchors[name]
             raise Fault.at(
                 ALIAS_WRONG,
-                f"the alias `*{shortened(name)}` stands inside the value that it stands for",
+                f"the alias `*{shorten(name)}` stands inside the value that it stands for",
                 self._span(event),
                 also=[Label(Span(self.file, start, start + 1 + len(name)), "its anchor", primary=False)],
             )
         raise Fault.at(
             ALIAS_WRONG,
-            f"there is no anchor `&{shortened(name)}` before this alias",
+            f"there is no anchor `&{shorten(name)}` before this alias",
             self._span(event),
             help=did_you_mean(name, self.anchors) or "put it in quotes if it is text",
         )
@@ -420,7 +420,7 @@ class _Builder:
         if name in self.anchors or name in self.open_anchors:
             raise Fault.at(
                 ALIAS_WRONG,
-                f"two anchors have the name `&{shortened(name)}`",
+                f"two anchors have the name `&{shorten(name)}`",
                 self._property_span(event, "&"),
                 label="the second one",
             )
@@ -430,7 +430,7 @@ class _Builder:
             span = self._property_span(event, "!")
             raise Fault.at(
                 TAG_UNKNOWN,
-                f"the YAML tag `{shortened(span.text)}` is not supported here",
+                f"the YAML tag `{shorten(span.text)}` is not supported here",
                 span,
                 help="put the value in quotes if it is text that starts with `!`",
             )

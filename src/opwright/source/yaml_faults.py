@@ -418,7 +418,7 @@ def _malformed_alias(complaint: _Complaint) -> Fault | None:
     )
 
 
-def _unwanted(complaint: _Complaint) -> Fault | None:
+def _content_fault(complaint: _Complaint) -> Fault | None:
     if "node content" not in complaint.problem and "<document start>" not in complaint.problem:
         return None
     if complaint.at >= len(complaint.text.rstrip()):
@@ -441,5 +441,5 @@ _READINGS: Final[tuple[Callable[[_Complaint], Fault | None], ...]] = (
     _open_bracket,
     _wrong_depth,
     _malformed_alias,
-    _unwanted,
+    _content_fault,
 )

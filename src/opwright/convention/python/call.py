@@ -36,7 +36,7 @@ class _Taken(dict[Argument, str]):
 _TAKEN: Final[dict[tuple[int, bool, bool], _Taken]] = {}
 
 
-def _taken(style: TypeStyle, keeps_reference: bool, symint: bool) -> _Taken:
+def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) -> _Taken:
     key = (int(style), keeps_reference, symint)
     if key not in _TAKEN:
         _TAKEN[key] = _Taken(style, keeps_reference, symint)
@@ -59,7 +59,7 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
     `symint` they take plain integers for symbolic ones.
     """
     arguments = signature.schema.arguments if signature.deprecated else function.arguments
-    by_value = _taken(function.style, False, symint)
+    by_value = _lambda_parameters(function.style, False, symint)
     outs = arguments.out
     taken = arguments.positional + arguments.pre_options
     texts = [by_value[argument] for argument in taken]
@@ -70,7 +70,7 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
         texts += ["at::TensorOptions options", *[by_value[option] for option in arguments.post_options]]
         names += ["options", *[option.name for option in arguments.post_options]]
     if outs:
-        by_reference = _taken(function.style, True, symint) if len(outs) > 1 else by_value
+        by_reference = _lambda_parameters(function.style, True, symint) if len(outs) > 1 else by_value
         texts = [*[by_reference[out] for out in outs], *texts]
         names = [*[out.name for out in outs], *names]
     passed = names if signature.passed is None else _deprecated_values(signature.passed, function)
@@ -132,7 +132,7 @@ def call_arguments(
         expressions.update((name, f"out[{index}]") for index, name in enumerate(out.outs))
     for parameter in signature.inputs + signature.keywords:
         if parameter.type is _OPTIONAL_NAMES:
-            prepared += _unwrapped(parameter.name, read[parameter.name])
+            prepared += _unwrap(parameter.name, read[parameter.name])
             expressions[parameter.name] = parameter.name
     if signature.method:
         expressions["self"] = "self"
@@ -150,7 +150,7 @@ def call_arguments(
 _OPTIONAL_NAMES: Final = optional(list_of(base("Dimname"), None))
 
 
-def _unwrapped(name: str, value: str) -> list[str]:
+def _unwrap(name: str, value: str) -> list[str]:
     """An optional list of dimension names: what the parser gives owns its items, what the call takes does not."""
     names = f"DimnameList(__{name}.value())"
     return [

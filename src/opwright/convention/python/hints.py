@@ -146,7 +146,7 @@ def _parameters(signature: PythonSignature, chosen: Sequence[Parameter]) -> list
     return texts
 
 
-def _declared(name: str, parameters: Sequence[str], result: str) -> str:
+def _declaration(name: str, parameters: Sequence[str], result: str) -> str:
     line = f"def {name}({', '.join(parameters)}) -> {result}: ..."
     if len(line) <= _WIDTH or list(parameters) in ([], ["self"]):
         return line
@@ -163,7 +163,7 @@ def declaration(signature: PythonSignature, *, with_out: bool = True) -> str:
     parameters = _parameters(signature, chosen)
     if signature.method and not signature.deprecated:
         parameters.insert(0, "self")
-    return _declared(signature.name, parameters, results_hint(signature))
+    return _declaration(signature.name, parameters, results_hint(signature))
 
 
 def spread_declaration(signature: PythonSignature, *, with_out: bool = True) -> str | None:
@@ -180,7 +180,7 @@ def spread_declaration(signature: PythonSignature, *, with_out: bool = True) -> 
     rest = [parameter_hint(parameter, signature) for parameter in chosen[1:]]
     parameters = ["self"] if signature.method else []
     parameters += [f"*{first.name}: {argument_hint(first.type.elem)}", *rest]
-    return _declared(signature.name, parameters, results_hint(signature))
+    return _declaration(signature.name, parameters, results_hint(signature))
 
 
 def result_class(signature: PythonSignature) -> str | None:

@@ -45,7 +45,7 @@ class OutAlone(Exception):
         self.candidates: Final = tuple(candidates)
 
 
-def paired(overloads: Sequence[Overload]) -> list[Pair]:
+def pair_overloads(overloads: Sequence[Overload]) -> list[Pair]:
     """The overloads with each out form joined to its base, in the order of their bases.
 
     Raises Repeated and OutAlone.
@@ -117,7 +117,7 @@ def comes_after(signature: PythonSignature, other: PythonSignature) -> bool:
     return differs
 
 
-def ordered(pairs: Sequence[Pair]) -> list[Pair]:
+def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs in the order in which the parser tries them: by text, but after those that they yield to."""
     if len(pairs) == 1:
         return list(pairs)

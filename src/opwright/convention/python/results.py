@@ -7,7 +7,7 @@ from typing import Final
 from opwright.convention import public_api, shared_types
 from opwright.convention.caching import per_function
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import Return, returned
+from opwright.schema.function import Return, make_return
 
 #: Types of results that there is a conversion to Python objects for, with `at::` for each tensor.
 WRAPPED: Final = frozenset(
@@ -75,6 +75,6 @@ def result_type(function: NativeFunction) -> str:
     returns = function.schema.returns
     text = _WITHOUT_ALIAS.get(returns)
     if text is None:
-        plain = tuple(returned(result.name, result.type) for result in returns)
+        plain = tuple(make_return(result.name, result.type) for result in returns)
         text = _WITHOUT_ALIAS[returns] = shared_types.returns_type(plain).text
     return text

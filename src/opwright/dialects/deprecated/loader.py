@@ -54,7 +54,7 @@ def load_deprecated(
         sink.add(fault.diagnostic)
         return ()
     if not isinstance(root, Sequence):
-        sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        sink.error(codes.FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
         return ()
     by_name: dict[str, list[NativeFunction]] = {}
     for function in functions:
@@ -94,7 +94,7 @@ class _Passed(NamedTuple):
 def _load_entry(node: Node, known_functions: _Known, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
     """The signatures of one entry: one for each overload that it may call."""
     if not isinstance(node, Mapping):
-        sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {node.described}", node.span)
+        sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {node.description}", node.span)
         return
     check_unique_keys(node, sink)
     for key, _ in node.entries:
@@ -120,7 +120,7 @@ def _text(node: Mapping, field: str, sink: Diagnostics) -> Scalar | None:
     if value is None:
         sink.error(codes.ENTRY_SHAPE, f"the entry has no `{field}`", node.span)
     else:
-        sink.error(codes.ENTRY_SHAPE, f"`{field}` is {value.described}, not a text", value.span)
+        sink.error(codes.ENTRY_SHAPE, f"`{field}` is {value.description}, not a text", value.span)
     return None
 
 

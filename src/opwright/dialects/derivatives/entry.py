@@ -165,7 +165,7 @@ class _Reader:
     def _formula(self, value: Node) -> Scalar | None:
         if isinstance(value, Scalar) and value.kind == "str":
             return value
-        self._report.error(codes.FORMULA_SHAPE, f"a formula is text, not {value.described}", value.span)
+        self._report.error(codes.FORMULA_SHAPE, f"a formula is text, not {value.description}", value.span)
         return None
 
     def _is_result_too(self, key: Scalar, names: tuple[str, ...]) -> bool:

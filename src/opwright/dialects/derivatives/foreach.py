@@ -19,7 +19,7 @@ from opwright.model.derivatives import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.foreach import DERIVATIVE_OF_INPLACE, WITH_ONE_TENSOR, WITHOUT_ALPHA
-from opwright.schema.function import Argument, argument
+from opwright.schema.function import Argument, make_argument
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import TENSOR_LIST, ListType
 from opwright.source.diagnostic import Diagnostics
@@ -114,7 +114,7 @@ def _made(function: NativeFunction, repeated: NativeFunction, info: Differentiab
 
 
 #: The results of a function over lists, as the node saves them.
-_RESULTS: Final = SavedAttribute("result", "result", SavedKind.VALUE, argument("result", TENSOR_LIST))
+_RESULTS: Final = SavedAttribute("result", "result", SavedKind.VALUE, make_argument("result", TENSOR_LIST))
 
 
 def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivative:

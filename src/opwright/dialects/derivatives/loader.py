@@ -57,7 +57,7 @@ def load_derivatives(
         sink.add(fault.diagnostic)
         return Derivatives({}, frozenset())
     if not isinstance(root, Sequence):
-        sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        sink.error(codes.FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
         return Derivatives({}, frozenset())
     checker = FormulaChecker(catalog, helpers or helpers_of(), sink, strict=strict)
     loader = _Loader(FunctionIndex(catalog), checker, sink, strict)
@@ -65,7 +65,7 @@ def load_derivatives(
         if isinstance(item, Mapping):
             loader.add(item)
         else:
-            sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {item.described}", item.span)
+            sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {item.description}", item.span)
     infos = {**loader.infos, **dict(_copying_views(loader.infos))}
     return Derivatives(infos, frozenset(loader.keys))
 
@@ -174,7 +174,7 @@ class _Loader:
             message = f"the formula of `{key.value}` stands beside `dispatch` and has no effect"
             report.doubt(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
         if not isinstance(dispatch, Mapping):
-            report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.described}, not a mapping", dispatch.span)
+            report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.description}, not a mapping", dispatch.span)
             return
         check_unique_keys(dispatch, self._sink)
         names = (DEFAULT_KEY, *autograd_keys())
@@ -183,7 +183,7 @@ class _Loader:
                 help = did_you_mean(key.value, names)
                 report.error(codes.DISPATCH_KEY, f"`{key.value}` is no dispatch key of autograd", key.span, help=help)
             elif not isinstance(value, Mapping):
-                message = f"`{key.value}` has {value.described}, not arguments with their formulas"
+                message = f"`{key.value}` has {value.description}, not arguments with their formulas"
                 report.error(codes.DISPATCH_SHAPE, message, value.span)
             else:
                 check_unique_keys(value, self._sink)

@@ -28,7 +28,7 @@ def read_differentiability(
     if node is None:
         return NOTHING_SAID
     if not isinstance(node, Sequence):
-        message = f"`output_differentiability` is {node.described}, not a list"
+        message = f"`output_differentiability` is {node.description}, not a list"
         report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span)
         return NOTHING_SAID
     flags: list[bool] = []
@@ -36,7 +36,7 @@ def read_differentiability(
     for item in node.items:
         kind = item.kind if isinstance(item, Scalar) else ""
         if not isinstance(item, Scalar) or kind not in ("bool", "str"):
-            message = f"a value is `True`, `False` or a condition, not {item.described}"
+            message = f"a value is `True`, `False` or a condition, not {item.description}"
             report.error(codes.DIFFERENTIABILITY_SHAPE, message, item.span)
             return NOTHING_SAID
         if kind == "str":

@@ -45,7 +45,7 @@ def read_dispatch(node: Node, draft: Draft) -> None:
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, draft)
         if not isinstance(value, Scalar) or value.kind != "str":
-            draft.fault(codes.KERNEL_NAME, f"a kernel is a name, not {value.described}", value.span)
+            draft.fault(codes.KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
             continue
         namespace, name = _read_kernel(value, draft)
         for kernel_key in keys:

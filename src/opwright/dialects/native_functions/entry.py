@@ -251,7 +251,7 @@ def _read_tags(node: Node, draft: Draft) -> None:
     valid_tags = draft.around.tags
     for item in items:
         if not isinstance(item, Scalar) or item.kind != "str":
-            draft.fault(codes.TAG_TYPE, f"a tag is a name, not {item.described}", item.span)
+            draft.fault(codes.TAG_TYPE, f"a tag is a name, not {item.description}", item.span)
         elif item.value not in valid_tags and draft.around.all_tags:
             help = did_you_mean(item.value, valid_tags) if valid_tags else "`tags.yaml` defines none"
             draft.fault(codes.UNKNOWN_TAG, f"unknown tag `{item.value}`", item.span, help=help)

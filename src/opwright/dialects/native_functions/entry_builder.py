@@ -88,7 +88,7 @@ class Draft:
 
     def wrong_type(self, node: Node, field: str, wanted: str) -> None:
         """Reports that a field's value is of another type than it must be."""
-        self.fault(WRONG_SHAPE, f"`{field}` is {node.described}, not {wanted}", node.span)
+        self.fault(WRONG_SHAPE, f"`{field}` is {node.description}, not {wanted}", node.span)
 
     def key_span(self, field: str) -> Span:
         """Where the name of a field stands; the entry's own place where the field is not given."""

@@ -91,11 +91,11 @@ def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list
     """The native functions of all sound entries."""
     loaded: list[NativeFunction] = []
     if not isinstance(root, Sequence):
-        around.sink.error(FILE_SHAPE, f"the file is {root.described}, not a list of entries", root.span)
+        around.sink.error(FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
         return loaded
     for item in root:
         if not isinstance(item, Mapping):
-            message = f"an entry is a mapping of fields, not {item.described}"
+            message = f"an entry is a mapping of fields, not {item.description}"
             around.sink.error(codes.ENTRY_SHAPE, message, item.span)
             continue
         function = load_entry(item, around)

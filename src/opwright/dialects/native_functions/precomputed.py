@@ -28,7 +28,7 @@ def read_precomputed(node: Node, draft: Draft) -> None:
     add: tuple[Argument, ...] = ()
     for index, item in enumerate(node.items):
         if not isinstance(item, Scalar) or item.kind != "str":
-            draft.fault(codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.described}", item.span)
+            draft.fault(codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span)
         elif _ARROW in item.value:
             _read_replacement(item, replace, draft)
         elif index == len(node.items) - 1:

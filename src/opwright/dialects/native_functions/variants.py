@@ -22,7 +22,15 @@ from opwright.release.operator_names.loading import (
     WITHOUT_TENSOR_RESULT,
 )
 from opwright.schema.annotation import annotation
-from opwright.schema.function import Argument, FunctionSchema, Return, SchemaKind, argument, argument_list, returned
+from opwright.schema.function import (
+    Argument,
+    FunctionSchema,
+    Return,
+    SchemaKind,
+    argument_list,
+    make_argument,
+    make_return,
+)
 from opwright.schema.names import OperatorName, operator_name
 from opwright.schema.signature import plain_argument, signature, signature_key
 from opwright.schema.types import TENSOR
@@ -146,7 +154,7 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     positional = tuple(
         plain_argument(parameter) if parameter is self_arg else parameter for parameter in arguments.positional
     )
-    out = argument("out", self_arg.type, None, self_arg.annotation)
+    out = make_argument("out", self_arg.type, None, self_arg.annotation)
     return FunctionSchema(
         out_name(schema.name), argument_list(positional, arguments.keyword_only, (out,)), schema.returns
     )
@@ -173,9 +181,9 @@ def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, .
     returns: list[Return] = []
     for index, result in enumerate(schema.returns):
         alias = annotation((letters[index],), True)
-        outs.append(argument("out" if len(schema.returns) == 1 else f"out{index}", result.type, None, alias))
+        outs.append(make_argument("out" if len(schema.returns) == 1 else f"out{index}", result.type, None, alias))
         if all_tensors:
-            returns.append(returned(None, result.type, alias))
+            returns.append(make_return(None, result.type, alias))
     return tuple(outs), tuple(returns)
 
 

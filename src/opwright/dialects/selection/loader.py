@@ -58,7 +58,7 @@ def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
     """The selection that a file describes; faults go to `sink`."""
     root = read_tree(file)
     if not isinstance(root, Mapping):
-        sink.error(codes.SELECTION_SHAPE, f"a selection is a mapping, this file is {root.described}", root.span)
+        sink.error(codes.SELECTION_SHAPE, f"a selection is a mapping, this file is {root.description}", root.span)
         return Selection(everything=False)
     _check_fields(root, _FIELDS, "a selection", sink)
     return Selection(
@@ -126,7 +126,7 @@ def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
         return ()
     for item in sequence.items:
         if not isinstance(item, Scalar):
-            sink.error(codes.SELECTION_SHAPE, f"an item of {what} is {item.described}, not a text", item.span)
+            sink.error(codes.SELECTION_SHAPE, f"an item of {what} is {item.description}, not a text", item.span)
     return tuple(item.value for item in sequence.items if isinstance(item, Scalar))
 
 

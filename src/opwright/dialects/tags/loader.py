@@ -32,11 +32,11 @@ def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
         sink.add(fault.diagnostic)
         return tags
     if not isinstance(root, Sequence):
-        sink.error(codes.FILE_SHAPE, f"the file is {root.described}, not a list of tags", root.span)
+        sink.error(codes.FILE_SHAPE, f"the file is {root.description}, not a list of tags", root.span)
         return tags
     for item in root.items:
         if not isinstance(item, Mapping):
-            message = f"a tag is a mapping of `tag` and `desc`, not {item.described}"
+            message = f"a tag is a mapping of `tag` and `desc`, not {item.description}"
             sink.error(codes.TAG_SHAPE, message, item.span)
             continue
         _load_tag(item, tags, places, sink)
@@ -74,7 +74,7 @@ def _description(item: Mapping, name: Scalar, sink: Diagnostics) -> str:
         sink.error(codes.TAG_DESCRIPTION, f"tag `{name.value}` has no description", name.span, help="add `desc: ...`")
         return ""
     if not isinstance(description, Scalar) or description.kind != "str" or not description.value.strip():
-        message = f"the description of tag `{name.value}` is {description.described}, not a sentence"
+        message = f"the description of tag `{name.value}` is {description.description}, not a sentence"
         sink.error(codes.TAG_DESCRIPTION, message, description.span)
         return ""
     return description.value

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.convention import public_api
 from opwright.convention.defaults import default_expression
-from opwright.convention.unboxing import unboxed
+from opwright.convention.unboxing import unbox
 from opwright.cpp.binding import Binding, Given
 from opwright.cpp.translation import translate
 from opwright.emit.codes import BOXED_OUTSIDE
@@ -44,7 +44,7 @@ def _arguments(parameters: tuple[Binding, ...]) -> list[Argument]:
 def definition(function: NativeFunction) -> str:
     """The boxed function: it takes values from the stack, calls the function or method, and puts the results back."""
     taken = public_api.function_signatures(function).most_faithful.bindings
-    values = [unboxed(argument, function.style) for argument in _arguments(taken)]
+    values = [unbox(argument, function.style) for argument in _arguments(taken)]
     count = len(taken)
     lines = [
         f"c10::IValue {binding.name} = std::move(peek(stack, {place}, {count}));" for place, binding in enumerate(taken)

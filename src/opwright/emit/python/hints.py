@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
 from opwright.convention.python.hints import declaration, result_class, spread_declaration
-from opwright.convention.python.overloads import Pair, ordered
+from opwright.convention.python.overloads import Pair, sort_pairs
 from opwright.emit.emitter import Job
 from opwright.emit.python.units import bindings
 
@@ -34,7 +34,7 @@ def module_declarations(job: Job, module: PythonModule) -> Mapping[str, list[str
         # Methods are declared without their deprecated signatures, functions with them.
         pairs += [pair for pair in binding.pairs if module is not TENSOR_METHODS or not pair.signature.deprecated]
     declarations: dict[str, list[str]] = {}
-    for pair in ordered(pairs):
+    for pair in sort_pairs(pairs):
         declarations.setdefault(pair.signature.name, []).extend(pair_declarations(pair))
     return dict(sorted(declarations.items()))
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
-from opwright.convention.python.overloads import Overload, Pair, ordered, paired
+from opwright.convention.python.overloads import Overload, Pair, pair_overloads, sort_pairs
 from opwright.convention.python.signature import function_signature, python_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.codes import UNKNOWN_MODULE
@@ -33,7 +33,7 @@ class Binding(Said):
 
         Raises Repeated and OutAlone, for which `bindings` has made sure that there is no reason.
         """
-        return ordered(paired(self.overloads))
+        return sort_pairs(pair_overloads(self.overloads))
 
     @property
     def said(self) -> tuple[object, ...]:
