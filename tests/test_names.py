@@ -34,10 +34,7 @@ LEFT_PARTICIPLES = tuple(
         *("source.flat", "torchgen"),
     )
 )
-LEFT_CLASSES = {
-    *("Binding", "Fact", "Namespace", "Node", "Output", "Root", "Scope", "Shard", "Share", "Source", "Unit"),
-    *("Value", "Wrapper"),
-}
+LEFT_CLASSES = {"Namespace", "Node", "Output", "Root", "Shard", "Share", "Unit", "Wrapper"}
 
 
 def test_locals_say_what_they_hold() -> None:

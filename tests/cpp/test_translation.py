@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opwright.cpp import c_types
-from opwright.cpp.binding import Given, Want
+from opwright.cpp.binding import Expression, WantedBinding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import Untranslatable, translate
 
@@ -46,21 +46,21 @@ def test_every_problem_of_a_full_run_has_the_reference_s_solution(tmp_path: Path
     assert len(lines) > 5000
     for line in lines:
         given, wanted, method, copies, solution = json.loads(line)
-        sources = tuple(Given(text, role, read_type(spelt)) for text, role, spelt in given)
-        wants = tuple(Want(role, read_type(spelt)) for role, spelt in wanted)
+        sources = tuple(Expression(text, role, read_type(spelt)) for text, role, spelt in given)
+        wants = tuple(WantedBinding(role, read_type(spelt)) for role, spelt in wanted)
         assert list(translate(sources, wants, method=method, copies=copies)) == solution, line
 
 
 def test_what_no_rule_reaches_is_said_with_what_is_at_hand() -> None:
     """A wanted value without a way to it raises, naming the want and the values in scope."""
     with pytest.raises(Untranslatable, match=r"at::Device device.*bool flag"):
-        translate((Given("flag", "flag", c_types.BOOL),), (Want("device", c_types.DEVICE),))
+        translate((Expression("flag", "flag", c_types.BOOL),), (WantedBinding("device", c_types.DEVICE),))
 
 
 def test_a_reference_binds_to_a_value_but_not_the_other_way() -> None:
     """`const T &` is made of `T &` and `T`; a value is never made of a reference."""
     reference = c_types.const_ref(c_types.TENSOR)
-    value = Given("x", "x", c_types.TENSOR)
-    assert translate((value,), (Want("x", reference),)) == ("x",)
+    value = Expression("x", "x", c_types.TENSOR)
+    assert translate((value,), (WantedBinding("x", reference),)) == ("x",)
     with pytest.raises(Untranslatable):
-        translate((Given("x", "x", reference),), (Want("x", c_types.TENSOR),))
+        translate((Expression("x", "x", reference),), (WantedBinding("x", c_types.TENSOR),))

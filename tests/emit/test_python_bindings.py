@@ -9,7 +9,7 @@ from opwright.dialects.deprecated.loader import load_deprecated
 from opwright.emit.emitter import Job, Options
 from opwright.emit.python import annotated_arguments, files, return_types, torch_functions
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
-from opwright.emit.python.units import Binding, bindings, check_bindings, check_modules
+from opwright.emit.python.units import PythonBinding, bindings, check_bindings, check_modules
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.diagnostic import Diagnostic, Diagnostics, FaultsFound
@@ -42,7 +42,7 @@ TOP = """
 """
 
 
-def binding_of(entries: str, name: str, module: PythonModule = TORCH, deprecated: str = "") -> Binding:
+def binding_of(entries: str, name: str, module: PythonModule = TORCH, deprecated: str = "") -> PythonBinding:
     """The binding of a name in a module."""
     job = with_deprecated(job_of(entries), deprecated)
     return next(one for one in bindings(job, module) if one.name.name == name)

@@ -10,19 +10,19 @@ from opwright.cpp.binding import Binding
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 
-Fact = TypeVar("Fact")
+FunctionFact = TypeVar("FunctionFact")
 
 
-def per_function(make: Callable[[NativeFunction], Fact]) -> Callable[[NativeFunction], Fact]:
+def per_function(make: Callable[[NativeFunction], FunctionFact]) -> Callable[[NativeFunction], FunctionFact]:
     """The same function, remembering its answer in `function.derived`, so that it lives as long as the function."""
 
     @wraps(make)
-    def look_up(function: NativeFunction) -> Fact:
+    def look_up(function: NativeFunction) -> FunctionFact:
         derived = function.derived
         fact = derived.get(make)
         if fact is None:
             fact = derived[make] = make(function)
-        return cast(Fact, fact)
+        return cast(FunctionFact, fact)
 
     return look_up
 

@@ -11,7 +11,7 @@ from opwright.schema.function import Argument, TensorOptions
 POSSIBLY_REDUNDANT_MEMORY_FORMAT: Final = "possibly_redundant_memory_format"
 
 
-class Want(NamedTuple):
+class WantedBinding(NamedTuple):
     """A value that is wanted: the role it plays (mostly the argument's name) and its C++ type."""
 
     role: str
@@ -25,7 +25,7 @@ class Binding:
     once per argument, so that a tuple of bindings is quick to hash and to compare.
     """
 
-    __slots__ = ("argument", "declaration", "default", "definition", "is_self", "name", "role", "type", "want")
+    __slots__ = ("argument", "declaration", "default", "definition", "is_self", "name", "role", "type", "wanted")
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Binding:
         self.type: Final = type
         self.argument: Final = argument
         self.default: Final = default
-        self.want: Final = Want(role, type)
+        self.wanted: Final = WantedBinding(role, type)
         self.definition: Final = f"{type.text} {name}"
         self.declaration: Final = self.definition if default is None else f"{self.definition}={default}"
         self.is_self: Final = name == "self"
@@ -49,7 +49,7 @@ class Binding:
         return f"<binding {self.declaration}>"
 
 
-class Given(NamedTuple):
+class Expression(NamedTuple):
     """A C++ expression that is at hand, with its role and type."""
 
     text: str

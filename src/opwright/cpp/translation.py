@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.cpp import c_types
-from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Given, Want
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Expression, WantedBinding
 from opwright.cpp.c_types import CType
 
-Source = Binding | Given
-Scope = dict[tuple[str, CType], str]
+AvailableValue = Binding | Expression
+AvailableExpressions = dict[tuple[str, CType], str]
 
 
 class Untranslatable(Exception):
@@ -111,20 +111,25 @@ _SOLVED: Final[dict[tuple[object, ...], tuple[str, ...]]] = {}
 
 
 def translate(
-    given: tuple[Source, ...], wanted: tuple[Binding | Want, ...], *, method: bool = False, copies: bool = False
+    given: tuple[AvailableValue, ...],
+    wanted: tuple[Binding | WantedBinding, ...],
+    *,
+    method: bool = False,
+    copies: bool = False,
 ) -> tuple[str, ...]:
     """The C++ expressions of the wanted values, in order, made from the given ones.
 
     `method` tells that the text stands in a method of Tensor, where `self` is `*this`; `copies` allows conversions
     that copy. Raises Untranslatable where no rule leads to a wanted value.
 
-    >>> translate((Given("size", "size", cpp.SYMINT_ARRAY_REF),), (Want("size", cpp.INT_ARRAY_REF),))
+    >>> sizes = Expression("size", "size", c_types.SYMINT_ARRAY_REF)
+    >>> translate((sizes,), (WantedBinding("size", c_types.INT_ARRAY_REF),))
     ('C10_AS_INTARRAYREF_SLOW(size)',)
     """
     key = (given, wanted, method, copies)
     expressions = _SOLVED.get(key)
     if expressions is None:
-        wants = [binding.want if isinstance(binding, Binding) else binding for binding in wanted]
+        wants = [binding.wanted if isinstance(binding, Binding) else binding for binding in wanted]
         scope = _scope(given, method)
         takes_options = any((want.role, want.type) == _OPTIONS for want in wants)
         solver = _Solver(scope, takes_options, copies)
@@ -132,13 +137,15 @@ def translate(
     return expressions
 
 
-def translated_call(function: str, given: tuple[Source, ...], wanted: tuple[Binding | Want, ...]) -> str:
+def translated_call(
+    function: str, given: tuple[AvailableValue, ...], wanted: tuple[Binding | WantedBinding, ...]
+) -> str:
     """The C++ text of a call of `function` with the wanted values."""
     return f"{function}({', '.join(translate(given, wanted))})"
 
 
-def _scope(given: Sequence[Source], method: bool) -> Scope:
-    scope: Scope = {}
+def _scope(given: Sequence[AvailableValue], method: bool) -> AvailableExpressions:
+    scope: AvailableExpressions = {}
     for binding in given:
         text = binding.name if isinstance(binding, Binding) else binding.text
         scope[binding.role, binding.type] = text
@@ -155,7 +162,7 @@ class _Solver:
 
     __slots__ = ("_copies", "_scope", "_takes_options")
 
-    def __init__(self, scope: Scope, takes_options: bool, copies: bool) -> None:
+    def __init__(self, scope: AvailableExpressions, takes_options: bool, copies: bool) -> None:
         self._scope = scope
         self._takes_options = takes_options
         self._copies = copies

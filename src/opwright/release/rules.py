@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Behaviour", "Change", "Rules", "series_followed"]
 
-Value = TypeVar("Value", bound=int)
+BehaviourValue = TypeVar("BehaviourValue", bound=int)
 
 
-class Change(Generic[Value]):
+class Change(Generic[BehaviourValue]):
     """A behaviour's value from one release on, and why PyTorch changed it."""
 
     __slots__ = ("series", "since", "value", "why")
 
-    def __init__(self, since: str, value: Value, why: str) -> None:
+    def __init__(self, since: str, value: BehaviourValue, why: str) -> None:
         self.since: Final = since
         self.series: Final = parse_version(since)[:2]
         self.value: Final = value
         self.why: Final = why
 
 
-class Behaviour(Generic[Value]):
+class Behaviour(Generic[BehaviourValue]):
     """One row: what is done, and the value that it has from which release on, and why.
 
     `changes` are ordered by release. The first one holds from the oldest release known; it needs a reason only if no
@@ -54,7 +54,7 @@ class Behaviour(Generic[Value]):
 
     __slots__ = ("changes", "name", "what")
 
-    def __init__(self, what: str, *changes: Change[Value]) -> None:
+    def __init__(self, what: str, *changes: Change[BehaviourValue]) -> None:
         self.name = ""
         self.what: Final = what
         self.changes: Final = changes
@@ -63,16 +63,16 @@ class Behaviour(Generic[Value]):
         self.name = name
 
     @overload
-    def __get__(self, rules: None, owner: type) -> Behaviour[Value]: ...
+    def __get__(self, rules: None, owner: type) -> Behaviour[BehaviourValue]: ...
 
     @overload
-    def __get__(self, rules: Rules, owner: type) -> Value: ...
+    def __get__(self, rules: Rules, owner: type) -> BehaviourValue: ...
 
-    def __get__(self, rules: Rules | None, owner: type) -> Behaviour[Value] | Value:
+    def __get__(self, rules: Rules | None, owner: type) -> Behaviour[BehaviourValue] | BehaviourValue:
         # Only the class asks this way: an instance holds the value itself, which Python finds before this row.
         return self if rules is None else self.value_in(rules.version)
 
-    def value_in(self, version: Version) -> Value:
+    def value_in(self, version: Version) -> BehaviourValue:
         """The value in a release. Releases newer than those known have the value of the newest one."""
         return self._last_change(version).value
 
@@ -88,11 +88,11 @@ class Behaviour(Generic[Value]):
             return f"{since} before {self.changes[index + 1].since}".lstrip()
         return f"{since} on" if since else "in every release"
 
-    def changes_between(self, older: Version, newer: Version) -> tuple[Change[Value], ...]:
+    def changes_between(self, older: Version, newer: Version) -> tuple[Change[BehaviourValue], ...]:
         """The changes after one release, up to and with another."""
         return tuple([change for change in self.changes if older[:2] < change.series <= newer[:2]])
 
-    def _last_change(self, version: Version) -> Change[Value]:
+    def _last_change(self, version: Version) -> Change[BehaviourValue]:
         series = version[:2]
         last = self.changes[0]
         for change in self.changes:

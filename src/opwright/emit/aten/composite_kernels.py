@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from opwright.convention import dispatcher, native
-from opwright.cpp.binding import Given
+from opwright.cpp.binding import Expression
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
@@ -77,14 +77,14 @@ def functional_kernel(group: NativeFunctionsGroup) -> str | None:
         function for function in (group.inplace, group.mutable) if function is not None and not function.is_synthesized
     )
     signature = dispatcher.signature(functional)
-    given: list[Given] = []
+    given: list[Expression] = []
     clones = []
     for binding, there in zip(signature.bindings, written.arguments.all, strict=False):
         name = binding.name
         if there.is_write:
             name += "_clone"
             clones.append((name, f"auto {name} = clone_arg({binding.name});"))
-        given.append(Given(name, binding.role, binding.type))
+        given.append(Expression(name, binding.role, binding.type))
     arguments = translate(tuple(given), dispatcher.arguments(written.schema, style=functional.style))
     assignment = "auto output = " if written.schema.returns else ""
     fresh = dispatcher.fresh_results(dispatcher.returned_arguments(written.schema), "output")

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from opwright.convention import dispatcher, native, shared_types
 from opwright.cpp import c_types
-from opwright.cpp.binding import Binding, Given
+from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
@@ -44,8 +44,8 @@ class UnwrapPlan(NamedTuple):
     `to_meta` are the statements that make them, empty where the argument is passed as it is.
     """
 
-    inner: Given
-    meta: Given
+    inner: Expression
+    meta: Expression
     unwrap: str = ""
     unwrap_synced: str = ""
     to_meta: str = ""
@@ -65,11 +65,11 @@ def unwrap_plan(argument: Binding) -> UnwrapPlan:
 def _new_unwrap_plan(argument: Binding) -> UnwrapPlan:
     name, role, type = argument.name, argument.role, argument.type
     if not dispatcher.is_tensor_like(argument):
-        same = Given(name, role, type)
+        same = Expression(name, role, type)
         return UnwrapPlan(same, same)
     return UnwrapPlan(
-        Given(f"{name}_", role, type),
-        Given(f"{name}_meta", role, type),
+        Expression(f"{name}_", role, type),
+        Expression(f"{name}_meta", role, type),
         _unwrapping(name, type, ""),
         _unwrapping(name, type, f"        {_IMPL}sync({name});"),
         f"auto {name}_meta = to_meta({name});",
@@ -107,7 +107,7 @@ _SYMBOLIC: Final = {
 def is_symbolic(text: str, type: CType) -> str:
     """The expression that tells whether a value holds a symbolic integer.
 
-    >>> is_symbolic("index", ctypes.optional(ctypes.SYMINT))
+    >>> is_symbolic("index", c_types.optional(c_types.SYMINT))
     'index.has_value() ? (*index).is_symbolic() : false'
     """
     if type is c_types.OPTIONAL_SYMINT_ARRAY_REF:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import dispatcher, public_api
-from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Given
-from opwright.cpp.translation import Source, translate
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Expression
+from opwright.cpp.translation import AvailableValue, translate
 from opwright.emit.emitter import DeclaredRead
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -110,11 +110,11 @@ def _call(function: NativeFunction) -> tuple[str, str]:
     return public_api.name(function.schema, symint=symint), ", ".join(translate(sources, wanted))
 
 
-def _as_redundant(binding: Binding) -> Source:
+def _as_redundant(binding: Binding) -> AvailableValue:
     """The binding; a memory format in the role that it has beside tensor options."""
     if binding.name != "memory_format":
         return binding
-    return Given(binding.name, POSSIBLY_REDUNDANT_MEMORY_FORMAT, binding.type)
+    return Expression(binding.name, POSSIBLY_REDUNDANT_MEMORY_FORMAT, binding.type)
 
 
 def _fallback_call(function: NativeFunction, backends: Backends, name: str, arguments: str) -> str:

@@ -8,9 +8,9 @@ from typing import Final
 
 from opwright.convention import structured, ufunc
 from opwright.cpp import c_types
-from opwright.cpp.binding import Binding, Given
+from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
-from opwright.cpp.translation import Source, translate, translated_call
+from opwright.cpp.translation import AvailableValue, translate, translated_call
 from opwright.emit.aten import codes
 from opwright.emit.aten.backend import backends
 from opwright.emit.aten.meta_headers import meta_class
@@ -147,12 +147,12 @@ def cpu_kernel(group: NativeFunctionsGroup) -> str:
 def _cpu_loop(group: NativeFunctionsGroup, scalar: str, vector: str | None) -> str:
     scalars = [binding.name for binding in ufunc.stub_arguments(group) if _is_scalar(binding)]
     lines = [f"auto _s_{name} = {name}.to<scalar_t>();" for name in scalars]
-    given: list[Source] = [Given(f"_s_{name}", name, c_types.SCALAR_T) for name in scalars]
+    given: list[AvailableValue] = [Expression(f"_s_{name}", name, c_types.SCALAR_T) for name in scalars]
     if vector is None:
         loops, function = [_lambda(group, scalar, c_types.SCALAR_T, given)], "cpu_kernel"
     else:
         lines += [f"auto _v_{name} = at::vec::Vectorized<scalar_t>(_s_{name});" for name in scalars]
-        given += [Given(f"_v_{name}", name, _VECTOR) for name in scalars]
+        given += [Expression(f"_v_{name}", name, _VECTOR) for name in scalars]
         loops = [_lambda(group, scalar, c_types.SCALAR_T, given), _lambda(group, vector, _VECTOR, given)]
         function = "cpu_kernel_vec"
     passed = ",\n".join([f"  {loop}" for loop in loops])
@@ -163,7 +163,7 @@ def _is_scalar(binding: Binding) -> bool:
     return binding.type is structured.argument_type(SCALAR)
 
 
-def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, given: Sequence[Source]) -> str:
+def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, given: Sequence[AvailableValue]) -> str:
     elements = ufunc.tensor_elements(group, computed)
     wanted = ufunc.scalar_arguments(group, computed)
     return f"[=]({_typed(elements)}) {{ return {translated_call(f'ufunc::{function}', (*given, *elements), wanted)}; }}"
@@ -234,14 +234,14 @@ def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
 
 def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) -> str:
     """The call of the functor for the tensors at hand: one may be a scalar in memory of the CPU."""
-    given: tuple[Source, ...] = structured.impl_arguments(group)
+    given: tuple[AvailableValue, ...] = structured.impl_arguments(group)
     # The operand of a functor is counted with the output before it.
     special = [(key, ufunc.HELD_TENSOR[key]) for key in (UfuncKey.CUDAFunctorOnOther, UfuncKey.CUDAFunctorOnSelf)]
     text = "    using opmath_t = at::opmath_type<scalar_t>;if (false) {}\n"
     for key, place in special:
         if key in functors:
             tensor = ufunc.tensors(group)[place].name
-            value = Given(f"iter.scalar_value<opmath_t>({place + 1})", tensor, c_types.OPMATH_T)
+            value = Expression(f"iter.scalar_value<opmath_t>({place + 1})", tensor, c_types.OPMATH_T)
             arguments = ", ".join(translate((*given, value), ufunc.functor_arguments(group, key).held))
             text += (
                 f"else if (iter.is_cpu_scalar({place + 1})) {{\n"

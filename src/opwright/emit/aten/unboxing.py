@@ -12,7 +12,7 @@ from typing import Final
 from opwright.convention import public_api
 from opwright.convention.defaults import default_expression
 from opwright.convention.unboxing import unbox
-from opwright.cpp.binding import Binding, Given
+from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.translation import translate
 from opwright.emit.codes import BOXED_OUTSIDE
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded
@@ -53,7 +53,9 @@ def definition(function: NativeFunction) -> str:
     for value in values:
         lines += value.vectors
         lines += value.statements
-    given = tuple([Given(value.name, binding.role, binding.type) for value, binding in zip(values, taken, strict=True)])
+    given = tuple(
+        [Expression(value.name, binding.role, binding.type) for value, binding in zip(values, taken, strict=True)]
+    )
     if function.method:
         signature = public_api.method_signatures(function).most_faithful
         called = "self_base."

@@ -19,7 +19,7 @@ from opwright.convention.python.bound import (
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
-from opwright.emit.python.units import Binding, bindings, by_name
+from opwright.emit.python.units import PythonBinding, bindings, by_name
 
 #: The files that hold all of a module each.
 _FILES: Final = {
@@ -33,7 +33,7 @@ _FILES: Final = {
 }
 
 
-def binding_fragment(binding: Binding, context: FragmentContext) -> Slots:
+def binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
     """The texts of a binding."""
     return {
         "ops_headers": (f"#include <ATen/ops/{binding.name.base}.h>",),
@@ -54,7 +54,7 @@ def binding_frame(file: str) -> Callable[[Job], Slots]:
     return frame
 
 
-def _sorted_bindings(module: PythonModule, job: Job) -> Sequence[Binding]:
+def _sorted_bindings(module: PythonModule, job: Job) -> Sequence[PythonBinding]:
     return by_name(bindings(job, module))
 
 

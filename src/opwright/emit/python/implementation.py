@@ -14,7 +14,7 @@ from opwright.convention.python.signature import PythonSignature
 from opwright.cpp.text import string_literal
 from opwright.emit.autograd.trace_type import is_traced
 from opwright.emit.python.structs import Struct, structs
-from opwright.emit.python.units import Binding
+from opwright.emit.python.units import PythonBinding
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
@@ -85,7 +85,7 @@ class _Writer:
         return f"  switch (_r.idx) {{\n{''.join(cases)}  }}\n"
 
 
-def _torch_function_check(binding: Binding, rules: Rules) -> str:
+def _torch_function_check(binding: PythonBinding, rules: Rules) -> str:
     """The statements that give classes like tensors their say."""
     own = "self_" if binding.is_method else "nullptr"
     if not binding.takes_nothing:
@@ -100,7 +100,7 @@ def _torch_function_check(binding: Binding, rules: Rules) -> str:
     return f'  {asked}\n    return handle_torch_function(self_, "{binding.name.name}");\n  }}\n'
 
 
-def _parsing(binding: Binding) -> str:
+def _parsing(binding: PythonBinding) -> str:
     """The statements that parse the arguments."""
     overloads = binding.overloads
     traceable = "true" if all(is_traced(overload.function) for overload in overloads) else "false"
@@ -114,7 +114,7 @@ def _parsing(binding: Binding) -> str:
 """
 
 
-def implementation(binding: Binding, rules: Rules) -> str:
+def implementation(binding: PythonBinding, rules: Rules) -> str:
     """The C++ function of a binding."""
     types = structs([overload.function for overload in binding.overloads])
     opening = "".join(
@@ -140,13 +140,13 @@ static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords})
 """
 
 
-def forward_declaration(binding: Binding) -> str:
+def forward_declaration(binding: PythonBinding) -> str:
     """The declaration of the C++ function."""
     keywords = "" if binding.takes_nothing else ", PyObject* kwargs"
     return f"static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords});\n"
 
 
-def table_entry(binding: Binding) -> str:
+def table_entry(binding: PythonBinding) -> str:
     """The entry of the binding in its module's table of functions."""
     function, flags = binding.c_name, "METH_VARARGS | METH_KEYWORDS"
     if binding.name.dunder:

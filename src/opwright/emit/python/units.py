@@ -19,7 +19,7 @@ from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
 
 
-class Binding(Said):
+class PythonBinding(Said):
     """A Python function, or a method of tensors: its overloads, the deprecated ones last."""
 
     def __init__(self, name: OperatorName, module: PythonModule, overloads: tuple[Overload, ...]) -> None:
@@ -137,12 +137,12 @@ class _Collector:
         self._refused.add(name)
         self.faults.append(fault.diagnostic)
 
-    def bindings(self) -> list[Binding]:
+    def bindings(self) -> list[PythonBinding]:
         """The bindings of the module, in the order in which their names first occur. Raises FaultsFound."""
         complete = []
         for name, group in self._groups.items():
             if name not in self._refused:
-                binding = Binding(group[0].function.name, self._module, tuple(group))
+                binding = PythonBinding(group[0].function.name, self._module, tuple(group))
                 try:
                     _ = binding.pairs
                 except REFUSALS as refusal:
@@ -155,12 +155,12 @@ class _Collector:
 
 
 @per_job
-def _by_module(job: Job) -> dict[PythonModule, list[Binding]]:
+def _by_module(job: Job) -> dict[PythonModule, list[PythonBinding]]:
     """The bindings that were asked for."""
     return {}
 
 
-def _bindings(job: Job, module: PythonModule) -> list[Binding]:
+def _bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
     collector = _Collector(module)
     for function in _functions_by_module(job)[module]:
         collector.add(function)
@@ -187,7 +187,7 @@ def check_bindings(job: Job, sink: Diagnostics) -> None:
             sink.take(faults)
 
 
-def bindings(job: Job, module: PythonModule) -> list[Binding]:
+def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
     """The functions of a module, or the methods, in the order in which their names first occur.
 
     Raises FaultsFound with what keeps any of them from being made.
@@ -198,6 +198,6 @@ def bindings(job: Job, module: PythonModule) -> list[Binding]:
     return by_module[module]
 
 
-def by_name(bindings: Iterable[Binding]) -> Sequence[Binding]:
+def by_name(bindings: Iterable[PythonBinding]) -> Sequence[PythonBinding]:
     """The bindings sorted by their names."""
     return sorted(bindings, key=lambda binding: binding.name.name)

@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from opwright.convention import native, public_api, structured
 from opwright.convention.caching import per_function
 from opwright.cpp import c_types
-from opwright.cpp.binding import Given
+from opwright.cpp.binding import Expression
 from opwright.cpp.signature import Signature
-from opwright.cpp.translation import Source, Untranslatable, translate
+from opwright.cpp.translation import AvailableValue, Untranslatable, translate
 from opwright.emit.aten import codes, native_aot
 from opwright.emit.aten.backend import Backend, WrapperKind
 from opwright.emit.aten.register.devices import device_check, structured_guard
@@ -234,7 +234,7 @@ def _symint_calls(function: NativeFunction) -> _Calls:
 def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Calls:
     group = function.group
     assert group is not None, "only overloads of a group have structured wrappers"
-    given: tuple[Source, ...] = signature.bindings
+    given: tuple[AvailableValue, ...] = signature.bindings
     meta = translate(given, structured.meta_arguments(group))
     given += _precomputed(group) + _outputs(function, group)
     out = public_api.function_signatures(group.out).most_faithful
@@ -245,23 +245,23 @@ def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Call
     )
 
 
-def _precomputed(group: NativeFunctionsGroup) -> tuple[Given, ...]:
+def _precomputed(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
     """What `meta` computed for `impl`."""
     precomputed = group.out.precomputed
     if precomputed is None:
         return ()
     replaced = [replacement for replacements in precomputed.replace.values() for replacement in replacements]
     bindings = [structured.binding(argument) for argument in (*replaced, *precomputed.add)]
-    return tuple([Given(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
+    return tuple([Expression(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
 
 
-def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Given, ...]:
+def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Expression, ...]:
     """The outputs, once `meta` has set them; of an out function they may be proxies."""
     form = "op.maybe_get_output({})" if function.kind is SchemaKind.out else "op.outputs_[{}]"
     outs = structured.out_arguments(group)
     check_tensor_outputs(group)
     tensor = c_types.mut_ref(c_types.TENSOR)
-    return tuple([Given(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
+    return tuple([Expression(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
 
 
 def check_tensor_outputs(group: NativeFunctionsGroup) -> None:
