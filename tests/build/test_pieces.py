@@ -99,7 +99,7 @@ def test_absent_chunks_are_told_from_empty_ones() -> None:
 def test_tokens_cover_all_that_a_function_holds() -> None:
     """Every attribute of a function is either said in its token or named among those that need not be."""
     said = inspect.getsource(tokens)
-    names = set(native_function.NativeFunction.__slots__) - UNSAID
+    names = set(native_function.UnlinkedFunction.__slots__) - UNSAID
     assert not [name for name in names if f"one.{name}" not in said]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.signature import plain_argument, signature
 from opwright.source.diagnostic import Label, did_you_mean
@@ -36,8 +36,8 @@ class Difference(NamedTuple):
     Both are None where the arguments agree and the results differ. `edits` is the number of arguments that differ.
     """
 
-    function: NativeFunction
-    other: NativeFunction
+    function: UnlinkedFunction
+    other: UnlinkedFunction
     argument: Argument | None
     other_argument: Argument | None
     edits: int
@@ -75,7 +75,7 @@ class Difference(NamedTuple):
         return Label(_part_place(self.other, self.other_argument, self.argument), f"`{self.other.name}`", primary=False)
 
 
-def first_difference(function: NativeFunction, other: NativeFunction) -> Difference | None:
+def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Difference | None:
     """Where two overloads differ as members of one operation; None where they fit."""
     from difflib import SequenceMatcher  # Only a run that has a fault needs it.
 
@@ -97,7 +97,7 @@ def first_difference(function: NativeFunction, other: NativeFunction) -> Differe
     )
 
 
-def nearest_overload(function: NativeFunction, others: Iterable[NativeFunction]) -> Difference | None:
+def nearest_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFunction]) -> Difference | None:
     """The difference to the overload of the same name that is most like one; None where none is like it."""
     same_name = [
         native_function
@@ -111,7 +111,7 @@ def nearest_overload(function: NativeFunction, others: Iterable[NativeFunction])
     return min(near, key=_distance, default=None)
 
 
-def renamed_overload(function: NativeFunction, others: Iterable[NativeFunction]) -> NativeFunction | None:
+def renamed_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFunction]) -> UnlinkedFunction | None:
     """An overload that fits to one but for the spelling of the operator's name; None where there is none.
 
     Operators that have their own overload of the kind, as `asin` has beside `sin`, are meant as they are.
@@ -122,7 +122,7 @@ def renamed_overload(function: NativeFunction, others: Iterable[NativeFunction])
         if not native_function.is_synthesized and native_function.namespace == function.namespace
     ]
     complete = {native_function.name.base for native_function in written if native_function.kind is function.kind}
-    fitting: dict[str, NativeFunction] = {}
+    fitting: dict[str, UnlinkedFunction] = {}
     for native_function in written:
         if native_function.name.base not in complete and first_difference(native_function, function) is None:
             fitting.setdefault(native_function.name.base, native_function)
@@ -130,7 +130,7 @@ def renamed_overload(function: NativeFunction, others: Iterable[NativeFunction])
     return next((function for base, function in fitting.items() if f"`{base}`" in hint), None)
 
 
-def _is_written_beside(native_function: NativeFunction, function: NativeFunction) -> bool:
+def _is_written_beside(native_function: UnlinkedFunction, function: UnlinkedFunction) -> bool:
     """Whether a function has an entry of its own, and the operator name of another one."""
     names = (native_function.name.base, native_function.name.dunder, native_function.namespace)
     return not native_function.is_synthesized and names == (
@@ -144,7 +144,7 @@ def _distance(difference: Difference) -> tuple[int, bool]:
     return difference.edits, difference.function.name.overload != difference.other.name.overload
 
 
-def _listed(function: NativeFunction) -> list[tuple[tuple[Argument, bool], Argument]]:
+def _listed(function: UnlinkedFunction) -> list[tuple[tuple[Argument, bool], Argument]]:
     """The arguments that all forms of an operation share: what has to agree, and the argument itself."""
     arguments = function.arguments
     keywords = arguments.pre_options + arguments.post_options
@@ -156,7 +156,7 @@ def _results(schema: FunctionSchema) -> str:
     return str(schema).rpartition(_RETURNS)[2]
 
 
-def _part_place(function: NativeFunction, argument: Argument | None, other: Argument | None) -> Span:
+def _part_place(function: UnlinkedFunction, argument: Argument | None, other: Argument | None) -> Span:
     if argument is not None:
         return _argument_place(function, argument.text)
     whole = schema_place(function)
@@ -168,14 +168,14 @@ def _part_place(function: NativeFunction, argument: Argument | None, other: Argu
     return Span(whole.file, whole.start + text.rindex(_RETURNS) + len(_RETURNS), whole.end)
 
 
-def schema_place(function: NativeFunction) -> Span:
+def schema_place(function: UnlinkedFunction) -> Span:
     """Where the entry of a function spells its schema; all of the entry where it is spelt in some other way."""
     entry = function.entry
     start = entry.file.text.find(str(function.schema), entry.start, entry.end)
     return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))
 
 
-def _argument_place(function: NativeFunction, text: str) -> Span:
+def _argument_place(function: UnlinkedFunction, text: str) -> Span:
     """Where the entry of a function spells an argument; its schema where it is spelt in some other way."""
     whole = schema_place(function)
     for before in ("(", " "):

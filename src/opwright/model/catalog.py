@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.frozen import Frozen
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import did_you_mean
 
 
-class Catalog:
+class Catalog(Frozen):
     """All native functions of a run with their groups.
 
     `functions` holds the entries in file order, then the synthesized variants; `groups` has every function once, in
@@ -48,7 +49,7 @@ class Catalog:
         self.tags: Final = tags
         self.absent: Final = absent
         self.is_sound: Final = is_sound
-        self._by_name: dict[str, NativeFunction] | None = None
+        self._by_name: Final[dict[str, NativeFunction]] = {}
         kernels: dict[DispatchKey, dict[NativeFunction, Kernel]] = {key: {} for key in keys}
         for function in functions:
             for key, kernel in function.kernels.items():
@@ -77,15 +78,14 @@ class Catalog:
         return self.absent is None or (bool(self.absent) and base_of_operation(name) in self.absent)
 
     def _names(self) -> Mapping[str, NativeFunction]:
-        """The functions by name, with their namespace and without."""
-        if self._by_name is None:
-            names = {f"{function.namespace}::{function.name.text}": function for function in self.functions}
-            plain = {
-                function.name.text: function for function in reversed(self.functions) if function.namespace != "aten"
-            }
-            plain.update({function.name.text: function for function in self.functions if function.namespace == "aten"})
-            self._by_name = {**plain, **names}
-        return self._by_name
+        """The functions by name, with their namespace and without; a name without one is `aten`'s where it has it."""
+        names = self._by_name
+        if not names and self.functions:
+            # Where two namespaces have an operator of one name, the name alone means that of `aten`.
+            in_aten = [function for function in self.functions if function.namespace == "aten"]
+            names |= {function.name.text: function for function in (*reversed(self.functions), *in_aten)}
+            names |= {f"{function.namespace}::{function.name.text}": function for function in self.functions}
+        return names
 
     def __iter__(self) -> Iterator[NativeFunction]:
         return iter(self.functions)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, cast
 
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -12,6 +13,7 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     DispatchKey,
 )
+from opwright.model.frozen import Frozen
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.names import OperatorName
 from opwright.source.span import Span
@@ -101,21 +103,15 @@ _STYLES: Final = {
 }
 
 
-class NativeFunction:
-    """One overload with all that its entry says.
+class UnlinkedFunction:
+    """One overload with all that its entry says, before `link_functions` has set its groups.
 
     `entry` is where the entry stands (for a synthesized variant, the entry it was made from) and `is_synthesized`
     tells the two apart. `kernels` maps the dispatch keys that the entry names, an implicit composite included.
     `is_abstract` tells that the function has kernels other than an implicit composite one, which differentiates through
     what it calls; a synthesized variant is what the function is that it was made from. `needs_derivative` tells the
     same with the kernels under keys that the run leaves out: autograd's files are for builds with all of them.
-    Attributes set after construction by the linking stage: `group` and `view_group`. `derived` is where conventions
-    remember what follows from the function alone.
-
-    >>> import opwright
-    >>> relu = opwright.load()["relu"]
-    >>> {key.name: kernel.name for key, kernel in relu.kernels.items() if key.name in ("CPU", "MkldnnCPU")}
-    {'CPU': 'relu', 'MkldnnCPU': 'mkldnn_relu'}
+    `derived` is where conventions remember what follows from the function alone.
     """
 
     __slots__ = (
@@ -214,8 +210,8 @@ class NativeFunction:
         self.is_view: Final = is_view_schema(schema, tags)
         self.style: Final = _STYLES[const_ref_mutables, structured or delegates]
         self.derived: Final[dict[object, object]] = {}
-        self.group: NativeFunctionsGroup | None = None
-        self.view_group: ViewGroup | None = None
+        self.group: Final[NativeFunctionsGroup | None] = None
+        self.view_group: Final[ViewGroup | None] = None
 
     def __str__(self) -> str:
         return f"{self.namespace}::{self.schema}"
@@ -266,6 +262,18 @@ class NativeFunction:
         return ViewKind.aliasing_inplace if self.name.inplace else ViewKind.aliasing
 
 
+class NativeFunction(UnlinkedFunction, Frozen):
+    """One overload with all that its entry says (see `UnlinkedFunction`), linked with the groups that it belongs to.
+
+    >>> import opwright
+    >>> relu = opwright.load()["relu"]
+    >>> {key.name: kernel.name for key, kernel in relu.kernels.items() if key.name in ("CPU", "MkldnnCPU")}
+    {'CPU': 'relu', 'MkldnnCPU': 'mkldnn_relu'}
+    """
+
+    __slots__ = ()
+
+
 _IMPLICIT_KEYS: Final = frozenset((COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED))
 
 
@@ -295,7 +303,7 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
     return schema.arguments.joins_wildcard
 
 
-class NativeFunctionsGroup:
+class NativeFunctionsGroup(Frozen):
     """The overloads of one operation: functional and out always, in-place and mutable where they exist.
 
     >>> import opwright
@@ -334,7 +342,7 @@ class NativeFunctionsGroup:
         return [member for member in members if member is not None]
 
 
-class ViewGroup:
+class ViewGroup(Frozen):
     """A view with its copying form and its in-place form, where they exist.
 
     >>> import opwright
@@ -371,6 +379,30 @@ class ViewGroup:
         return members
 
 
+def link_functions(
+    functions: Iterable[UnlinkedFunction], groups: Iterable[NativeFunctionsGroup], view_groups: Iterable[ViewGroup]
+) -> tuple[NativeFunction, ...]:
+    """The functions, linked with the groups that they are members of and frozen from now on.
+
+    Raises ValueError for a function that is linked already: a catalog is linked once, while it is built.
+    """
+    linked = tuple(functions)
+    for function in linked:
+        if function.__class__ is not UnlinkedFunction:
+            raise ValueError(f"{function!r} is linked already")
+    set_attribute = object.__setattr__
+    for group in groups:
+        for member in group.functions():
+            set_attribute(member, "group", group)
+    for view_group in view_groups:
+        for member in view_group.functions():
+            set_attribute(member, "view_group", view_group)
+    for function in linked:
+        # Both classes have the same slots. A constructor of a frozen class, which checks every assignment, is slower.
+        function.__class__ = NativeFunction
+    return cast("tuple[NativeFunction, ...]", linked)
+
+
 __all__ = [
     "NATIVE_NAMESPACE",
     "DeviceCheck",
@@ -381,7 +413,9 @@ __all__ = [
     "TypeStyle",
     "UfuncKey",
     "UfuncLoop",
+    "UnlinkedFunction",
     "ViewGroup",
     "ViewKind",
     "is_view_schema",
+    "link_functions",
 ]  # fmt: skip

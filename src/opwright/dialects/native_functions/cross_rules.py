@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from opwright.dialects.native_functions import codes, cross_codes
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import UnlinkedFunction
 from opwright.release.operator_names.loading import SET_OPERATORS
 from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import Label, did_you_mean
 
 
-def without_repetitions(functions: list[NativeFunction], report: CrossReport) -> list[NativeFunction]:
+def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) -> list[UnlinkedFunction]:
     """The functions, each overload once; a second entry for one is reported and left out."""
-    first: dict[str, NativeFunction] = {}
-    unique: list[NativeFunction] = []
+    first: dict[str, UnlinkedFunction] = {}
+    unique: list[UnlinkedFunction] = []
     for function in functions:
         text = function.name.text
         earlier = first.setdefault(text, function)
@@ -31,7 +31,7 @@ def without_repetitions(functions: list[NativeFunction], report: CrossReport) ->
     return unique
 
 
-def check_names(functions: list[NativeFunction], report: CrossReport) -> None:
+def check_names(functions: list[UnlinkedFunction], report: CrossReport) -> None:
     """Reports each structured delegate that does not fit, and each in-place view without its view."""
     _check_delegates(functions, report)
     plain = {
@@ -51,9 +51,9 @@ def _is_plain(name: OperatorName) -> bool:
     return not name.inplace and not name.functional_overload
 
 
-def _check_delegates(functions: list[NativeFunction], report: CrossReport) -> None:
+def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> None:
     """Reports structured delegates that are not structured or do not exist, each once."""
-    delegating: dict[OperatorName, list[NativeFunction]] = {}
+    delegating: dict[OperatorName, list[UnlinkedFunction]] = {}
     for function in functions:
         delegate = function.structured_delegate
         if delegate is not None and not report.concerns_absent(delegate.base):
@@ -82,7 +82,7 @@ def _check_delegates(functions: list[NativeFunction], report: CrossReport) -> No
             report.error(cross_codes.DELEGATE_MISSING, message, at, help=help, also=also)
 
 
-def _check_inplace_view(function: NativeFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:
+def _check_inplace_view(function: UnlinkedFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:
     name = function.name
     if name.name in SET_OPERATORS.in_any_release:
         return

@@ -12,7 +12,7 @@ from opwright.dialects.native_functions.entry_builder import Draft, Surroundings
 from opwright.dialects.native_functions.precomputed import read_precomputed
 from opwright.dialects.native_functions.rules import check_entry
 from opwright.dialects.native_functions.ufunc import add_ufunc_kernels, read_ufunc
-from opwright.model.native_function import DeviceCheck, NativeFunction
+from opwright.model.native_function import DeviceCheck, UnlinkedFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import OperatorName
 from opwright.schema.parser import read_namespace, read_operator_name, read_schema
@@ -27,7 +27,7 @@ _TRUE: Final = frozenset(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On
 _FALSE: Final = frozenset(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"))
 
 
-def load_entry(node: Mapping, around: Surroundings) -> NativeFunction | None:
+def load_entry(node: Mapping, around: Surroundings) -> UnlinkedFunction | None:
     """The native function of an entry; None where it has a fault, which then is in the sink."""
     draft = Draft(node, around)
     later: list[tuple[Reader, Node]] = []
@@ -48,7 +48,7 @@ def load_entry(node: Mapping, around: Surroundings) -> NativeFunction | None:
     return _finished(draft)
 
 
-def _finished(draft: Draft) -> NativeFunction | None:
+def _finished(draft: Draft) -> UnlinkedFunction | None:
     schema = draft.schema
     if schema is None:
         if not draft.failed:
@@ -62,7 +62,7 @@ def _finished(draft: Draft) -> NativeFunction | None:
     if draft.failed:
         return None
     node = draft.node
-    return NativeFunction(
+    return UnlinkedFunction(
         namespace=draft.namespace,
         schema=schema,
         entry=Span(node.file, node.start, node.end),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, first_difference, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
-from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunctionsGroup, UnlinkedFunction, ViewGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key
 
@@ -25,7 +27,7 @@ def check_ungrouped(operation: Operation, report: CrossReport) -> None:
         _check_forms(members, report)
 
 
-def _check_forms(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> None:
+def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -> None:
     """Of several overloads one is functional, and none has scratch space."""
     first = next(iter(members.values()))
     scratch = members.get(SchemaKind.scratch)
@@ -40,7 +42,7 @@ def _check_forms(members: dict[SchemaKind, NativeFunction], report: CrossReport)
             report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
 
 
-def _tells_misfit(members: list[NativeFunction], report: CrossReport) -> bool:
+def _tells_misfit(members: list[UnlinkedFunction], report: CrossReport) -> bool:
     """Whether there is an overload that was meant as the functional one of others; then it is reported."""
     shown = ", ".join(f"`{member.name}`" for member in members)
     message = f"no functional overload beside {shown}"
@@ -82,7 +84,7 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
     _check_autogen(members, report)
 
 
-def _report_mixture(function: NativeFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
+def _report_mixture(function: UnlinkedFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
     if group.structured:
         message = f"`{function.name}` does not delegate to structured `{group.out.name}`"
         help = f"add `structured_delegate: {group.out.name}`"
@@ -108,7 +110,7 @@ def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
             _check_delegate(function, out, report)
 
 
-def _check_delegate(function: NativeFunction, out: NativeFunction, report: CrossReport) -> None:
+def _check_delegate(function: UnlinkedFunction, out: UnlinkedFunction, report: CrossReport) -> None:
     delegate = function.structured_delegate
     if delegate is not None and delegate != out.name and function not in report.faulty_delegates:
         message = f"`{function.name}` delegates to `{delegate}`, its out overload is `{out.name}`"
@@ -123,7 +125,7 @@ def _spelt(kernel: Kernel) -> str:
     return f"{kernel.namespace.removesuffix('::native')}::{kernel.name}"
 
 
-def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> None:
+def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) -> None:
     """Kernels of one function are declared in one C++ namespace."""
     if len(function.kernels) < 2:
         return
@@ -136,7 +138,7 @@ def _check_kernel_namespaces(function: NativeFunction, report: CrossReport) -> N
             return
 
 
-def _check_autogen(members: list[NativeFunction], report: CrossReport) -> None:
+def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> None:
     """`autogen` names the overloads that are made, no more and no fewer."""
     generated = sorted(member.name.text for member in members if _GENERATED in member.tags)
     asking = [member for member in members if member.autogen]
@@ -194,18 +196,18 @@ def check_view_group(group: ViewGroup, report: CrossReport) -> None:
         _check_inplace_view(view, inplace, report)
 
 
-def _overload(view: NativeFunction) -> str:
+def _overload(view: UnlinkedFunction) -> str:
     return f".{view.name.overload}" if view.name.overload else ""
 
 
-def _needs_copy(view: NativeFunction) -> bool:
+def _needs_copy(view: UnlinkedFunction) -> bool:
     """Whether functionalization needs a copying form: composite views come apart into others before."""
     if view.has_composite_implicit or "inplace_view" in view.tags:
         return False
     return not view.name.base.endswith("_inverse")
 
 
-def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport) -> None:
+def _check_copy(view: UnlinkedFunction, copy: UnlinkedFunction, report: CrossReport) -> None:
     if signature_key(view.schema) != signature_key(copy.schema, view_form=True):
         message = f"view `{view.name}` is named as a copying form"
         report.error(
@@ -223,7 +225,7 @@ def _check_copy(view: NativeFunction, copy: NativeFunction, report: CrossReport)
         report.error(cross_codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
 
 
-def _check_inplace_view(view: NativeFunction, inplace: NativeFunction, report: CrossReport) -> None:
+def _check_inplace_view(view: UnlinkedFunction, inplace: UnlinkedFunction, report: CrossReport) -> None:
     pairs = (
         (view.has_composite_implicit, inplace.has_composite_implicit, "CompositeImplicitAutograd"),
         (

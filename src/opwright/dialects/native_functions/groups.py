@@ -3,37 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple, cast
 
 from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.group_rules import check_group, check_ungrouped, check_view_group
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup, ViewKind
+from opwright.model.native_function import (
+    NativeFunction,
+    NativeFunctionsGroup,
+    UnlinkedFunction,
+    ViewGroup,
+    ViewKind,
+    link_functions,
+)
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey, signature_key
 
-Family = dict["SchemaKind | ViewKind", NativeFunction]
+Family = dict["SchemaKind | ViewKind", UnlinkedFunction]
 
 
-def grouped(operations: Iterable[Operation], report: CrossReport) -> list[NativeFunction | NativeFunctionsGroup]:
-    """The groups of all operations; the overloads of an operation that is none come one by one."""
-    groups: list[NativeFunction | NativeFunctionsGroup] = []
-    for operation in operations:
-        members = operation.members
-        functional, out = members.get(SchemaKind.functional), members.get(SchemaKind.out)
-        if functional is None or out is None or SchemaKind.scratch in members:
+class Linked(NamedTuple):
+    """The functions of a catalog and their groups, linked; functions without a group stand among the groups."""
+
+    functions: tuple[NativeFunction, ...]
+    groups: tuple[NativeFunction | NativeFunctionsGroup, ...]
+    view_groups: tuple[NativeFunction | ViewGroup, ...]
+
+
+def link(
+    functions: Iterable[UnlinkedFunction],
+    operations: Iterable[Operation],
+    keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]],
+    report: CrossReport,
+) -> Linked:
+    """Groups functions by their operations and by their views, links them, and then checks the groups."""
+    families = view_families(keyed, report)
+    by_operation = [(operation, _operation_group(operation)) for operation in operations]
+    by_view = [(_view_group(family), family) for family in families]
+    linked = link_functions(
+        functions,
+        [group for _, group in by_operation if group is not None],
+        [group for group, _ in by_view if group is not None],
+    )
+    groups: list[UnlinkedFunction | NativeFunctionsGroup] = []
+    for operation, group in by_operation:
+        if group is None:
             check_ungrouped(operation, report)
-            groups.extend(members.values())
-            continue
-        group = NativeFunctionsGroup(functional, out, members.get(SchemaKind.inplace), members.get(SchemaKind.mutable))
-        for function in members.values():
-            function.group = group
-        check_group(group, report)
-        groups.append(group)
-    return groups
+            groups.extend(operation.members.values())
+        else:
+            check_group(group, report)
+            groups.append(group)
+    view_groups: list[UnlinkedFunction | ViewGroup] = []
+    for view_group, others in by_view:
+        if view_group is not None:
+            check_view_group(view_group, report)
+            view_groups.append(view_group)
+        view_groups.extend(others.values())
+    return Linked(
+        linked,
+        cast("tuple[NativeFunction | NativeFunctionsGroup, ...]", tuple(groups)),
+        cast("tuple[NativeFunction | ViewGroup, ...]", tuple(view_groups)),
+    )
 
 
-def view_families(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: CrossReport) -> list[Family]:
+def _operation_group(operation: Operation) -> NativeFunctionsGroup | None:
+    """The group of an operation's overloads; None if it lacks a member that every group has."""
+    members = cast("dict[SchemaKind, NativeFunction]", operation.members)
+    functional, out = members.get(SchemaKind.functional), members.get(SchemaKind.out)
+    if functional is None or out is None or SchemaKind.scratch in members:
+        return None
+    return NativeFunctionsGroup(functional, out, members.get(SchemaKind.inplace), members.get(SchemaKind.mutable))
+
+
+def _view_group(family: Family) -> ViewGroup | None:
+    """The group around the view of a family, whose members leave the family; None if it has no view."""
+    members = cast("dict[SchemaKind | ViewKind, NativeFunction]", family)
+    view = members.pop(ViewKind.aliasing, None)
+    if view is None:
+        return None
+    inplace = members.pop(ViewKind.aliasing_inplace, None)
+    return ViewGroup(view, members.pop(SchemaKind.functional, None), inplace)
+
+
+def view_families(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[Family]:
     """The functions that belong around one view, by what they are to it, in the order of their first member."""
     families: dict[SignatureKey, Family] = {}
     for function, key in keyed:
@@ -49,19 +102,3 @@ def view_families(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: 
                 cross_codes.VIEW_TWICE, message, report.name(function), also=report.other(earlier, "the other one")
             )
     return list(families.values())
-
-
-def grouped_by_view(families: Iterable[Family], report: CrossReport) -> list[NativeFunction | ViewGroup]:
-    """The view groups of all families, each followed by the members of its family that belong to no view group."""
-    groups: list[NativeFunction | ViewGroup] = []
-    for family in families:
-        view = family.pop(ViewKind.aliasing, None)
-        if view is not None:
-            inplace = family.pop(ViewKind.aliasing_inplace, None)
-            group = ViewGroup(view, family.pop(SchemaKind.functional, None), inplace)
-            for function in group.functions():
-                function.view_group = group
-            check_view_group(group, report)
-            groups.append(group)
-        groups.extend(family.values())
-    return groups

@@ -9,7 +9,7 @@ from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import Surroundings
-from opwright.dialects.native_functions.groups import grouped, grouped_by_view, view_families
+from opwright.dialects.native_functions.groups import link
 from opwright.dialects.native_functions.operations import gathered
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
@@ -18,7 +18,7 @@ from opwright.dialects.tags.codes import FILE_SHAPE
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import UnlinkedFunction
 from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
 from opwright.source.ahead import read_coming
@@ -61,12 +61,10 @@ def load_catalog(
         for variant in add_variants(operation, tag_by_kind, report):
             functions.append(variant)
             keyed.append((variant, operation.key))
-    groups, view_groups = grouped(operations, report), grouped_by_view(view_families(keyed, report), report)
+    linked = link(functions, operations, keyed, report)
     sink.extend(own)
     return Catalog(
-        tuple(functions),
-        tuple(groups),
-        tuple(view_groups),
+        *linked,
         tuple(key for key in dispatch_keys() if key not in ignored_keys),
         known_tags,
         None if loaded is None else report.absent,
@@ -76,7 +74,7 @@ def load_catalog(
 
 def _load_file(
     file: SourceFile, around: Surroundings, report: CrossReport, sink: Diagnostics
-) -> list[NativeFunction] | None:
+) -> list[UnlinkedFunction] | None:
     """The native functions of all sound entries; None where the file is no YAML, which then is the one fault told."""
     try:
         functions = _load_entries(read_coming(file), around, report)
@@ -87,9 +85,9 @@ def _load_file(
     return functions
 
 
-def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list[NativeFunction]:
+def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list[UnlinkedFunction]:
     """The native functions of all sound entries."""
-    loaded: list[NativeFunction] = []
+    loaded: list[UnlinkedFunction] = []
     if not isinstance(root, Sequence):
         around.sink.error(FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
         return loaded

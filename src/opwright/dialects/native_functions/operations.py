@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey
 
@@ -22,11 +22,11 @@ class Operation:
 
     def __init__(self, key: SignatureKey) -> None:
         self.key: Final = key
-        self.members: Final[dict[SchemaKind, NativeFunction]] = {}
+        self.members: Final[dict[SchemaKind, UnlinkedFunction]] = {}
         self.is_left_alone = False
 
 
-def gathered(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: CrossReport) -> list[Operation]:
+def gathered(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[Operation]:
     """The operations that functions with their signatures belong to, in the order of their first overload.
 
     Of two overloads of one signature and kind the second is reported, since nothing tells the two apart.
@@ -42,7 +42,7 @@ def gathered(keyed: Iterable[tuple[NativeFunction, SignatureKey]], report: Cross
     return list(operations.values())
 
 
-def _report_same_signature(function: NativeFunction, earlier: NativeFunction, report: CrossReport) -> None:
+def _report_same_signature(function: UnlinkedFunction, earlier: UnlinkedFunction, report: CrossReport) -> None:
     message = f"`{function.name}` has the signature of `{earlier.name}`, and both are {function.kind.name}"
     report.error(
         cross_codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one")

@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import argument_span, dispatch_key_span, item_span, name_span
 from opwright.dialects.nearest import Difference
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.nodes import Mapping, Scalar, Sequence
@@ -33,8 +33,8 @@ class CrossReport:
         self._entries: dict[int, Mapping] | None = None
         self._absent: Final[set[str]] = set()
         self._has_nameless = False
-        self.functions: Row[NativeFunction] = ()
-        self.faulty_delegates: Final[set[NativeFunction]] = set()
+        self.functions: Row[UnlinkedFunction] = ()
+        self.faulty_delegates: Final[set[UnlinkedFunction]] = set()
 
     def leave_out(self, node: Mapping) -> None:
         """Takes down that an entry has a fault and is not loaded."""
@@ -45,7 +45,7 @@ class CrossReport:
         else:
             self._has_nameless = True
 
-    def repeat(self, function: NativeFunction) -> None:
+    def repeat(self, function: UnlinkedFunction) -> None:
         """Takes down that a function has two entries, of which either may be the right one."""
         self._absent.add(view_base_name(function.name.base))
 
@@ -58,7 +58,7 @@ class CrossReport:
         """Whether an entry that is left out has that base name, or is a copying form of it."""
         return bool(self._absent) and view_base_name(base) in self._absent
 
-    def _entry(self, function: NativeFunction) -> Mapping:
+    def _entry(self, function: UnlinkedFunction) -> Mapping:
         """The node of a function's entry."""
         if self._entries is None:
             from opwright.source.yaml import load_yaml
@@ -68,29 +68,29 @@ class CrossReport:
             self._entries = {item.start: item for item in items if isinstance(item, Mapping)}
         return self._entries[function.entry.start]
 
-    def name(self, function: NativeFunction) -> Span:
+    def name(self, function: UnlinkedFunction) -> Span:
         """Where the name of a function stands."""
         return name_span(self._entry(function))
 
-    def key(self, function: NativeFunction, field: str) -> Span:
+    def key(self, function: UnlinkedFunction, field: str) -> Span:
         """Where the name of a field stands, or the function's own where the field is not given."""
         entry = self._entry(function).entry(field)
         return self.name(function) if entry is None else entry[0].span
 
-    def value(self, function: NativeFunction, field: str) -> Span:
+    def value(self, function: UnlinkedFunction, field: str) -> Span:
         """Where the value of a field stands, or the function's name where the field is not given."""
         node = self._entry(function).get(field)
         return self.name(function) if node is None else node.span
 
-    def word(self, function: NativeFunction, field: str, word: str) -> Span:
+    def word(self, function: UnlinkedFunction, field: str, word: str) -> Span:
         """Where a word stands in the value of a field that is text or a list of texts."""
         return item_span(self._entry(function), field, word)
 
-    def dispatch_key(self, function: NativeFunction, name: str) -> Span:
+    def dispatch_key(self, function: UnlinkedFunction, name: str) -> Span:
         """Where the dispatch table of a function names a key."""
         return dispatch_key_span(self._entry(function), name)
 
-    def kernel(self, function: NativeFunction, name: str) -> Span:
+    def kernel(self, function: UnlinkedFunction, name: str) -> Span:
         """Where the dispatch table of a function spells a kernel."""
         table = self._entry(function).get("dispatch")
         for _, value in table.entries if isinstance(table, Mapping) else ():
@@ -98,7 +98,7 @@ class CrossReport:
                 return value.span
         return self.name(function)
 
-    def returns(self, function: NativeFunction) -> Span:
+    def returns(self, function: UnlinkedFunction) -> Span:
         """Where a function's returns stand."""
         func = self._entry(function).get("func")
         if not isinstance(func, Scalar):
@@ -106,7 +106,7 @@ class CrossReport:
         arrow = func.value.rfind(") -> ")
         return func.span_of(arrow + 5, len(func.value)) if arrow >= 0 else func.span
 
-    def argument(self, function: NativeFunction, text: str) -> Span:
+    def argument(self, function: UnlinkedFunction, text: str) -> Span:
         """Where an argument of a function stands."""
         return argument_span(self._entry(function), text)
 
@@ -121,12 +121,12 @@ class CrossReport:
         message = f"{subject}: {difference.words}"
         self._sink.error(code, message, difference.place, help=help, also=(difference.other_label,))
 
-    def renamed(self, code: str, message: str, function: NativeFunction, other: NativeFunction) -> None:
+    def renamed(self, code: str, message: str, function: UnlinkedFunction, other: UnlinkedFunction) -> None:
         """Reports that an overload lacks another one, which is there under a name that is spelt nearly the same."""
         also = self.other(other, "the same arguments")
         help = f"one of the two names may be misspelt: `{function.name.base}`, `{other.name.base}`"
         self._sink.error(code, message, self.name(function), help=help, also=also)
 
-    def other(self, function: NativeFunction, text: str) -> tuple[Label, ...]:
+    def other(self, function: UnlinkedFunction, text: str) -> tuple[Label, ...]:
         """A second label that points to the name of another function."""
         return (Label(self.name(function), text, primary=False),)

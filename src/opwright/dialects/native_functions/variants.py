@@ -14,7 +14,7 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
-from opwright.model.native_function import NATIVE_NAMESPACE, DeviceCheck, Kernel, NativeFunction
+from opwright.model.native_function import NATIVE_NAMESPACE, DeviceCheck, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_INPLACE_OVERLOADS,
     LONE_OUT_OVERLOADS,
@@ -44,7 +44,7 @@ _INHERITED_TAGS: Final = frozenset(("nondeterministic_seeded", "view_copy", "pt2
 _BASES: Final = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
 
 
-def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -> list[NativeFunction]:
+def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -> list[UnlinkedFunction]:
     """Adds the missing forms of an operation to it and gives them, the out form first.
 
     `tag_by_kind` tells to tag out forms as such. What keeps a form from being made is reported.
@@ -54,7 +54,7 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
     operation.is_left_alone = base is None or _is_left_alone(members)
     if base is None or operation.is_left_alone or _is_lone(members, report):
         return []
-    variants: list[NativeFunction] = []
+    variants: list[UnlinkedFunction] = []
     has_out = SchemaKind.out in members
     if not has_out and not _can_have_out(base):
         _check_has_tensor(base, report)
@@ -71,7 +71,7 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
     return variants
 
 
-def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
+def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
     """Whether an operation needs no other forms: it is bound by hand, a view, or made of other operations."""
     functions = members.values()
     for function in functions:
@@ -84,7 +84,7 @@ def _is_left_alone(members: dict[SchemaKind, NativeFunction]) -> bool:
     )
 
 
-def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> bool:
+def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -> bool:
     """Whether an operation has overloads that cannot be matched with others; only few may."""
     inplace = members.get(SchemaKind.inplace)
     if inplace is not None and inplace.name.text in LONE_INPLACE_OVERLOADS.in_any_release:
@@ -106,7 +106,7 @@ def _is_lone(members: dict[SchemaKind, NativeFunction], report: CrossReport) -> 
     return True
 
 
-def _check_has_tensor(base: NativeFunction, report: CrossReport) -> None:
+def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
     if base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
         message = f"`{base.name}` returns no tensor, so that there is nothing to make an out overload for"
         at = report.returns(base)
@@ -115,16 +115,16 @@ def _check_has_tensor(base: NativeFunction, report: CrossReport) -> None:
         )
 
 
-def _report_misfit(base: NativeFunction, reason: str, report: CrossReport) -> None:
+def _report_misfit(base: UnlinkedFunction, reason: str, report: CrossReport) -> None:
     message = f"no overload that fits can be made from `{base.name}`: {reason}"
     report.error(cross_codes.VARIANT_MISFIT, message, report.name(base))
 
 
-def _can_have_out(base: NativeFunction) -> bool:
+def _can_have_out(base: UnlinkedFunction) -> bool:
     return base.kind is SchemaKind.inplace or any(result.type.is_tensor_like for result in base.schema.returns)
 
 
-def _out_form(base: NativeFunction, tag_by_kind: bool, report: CrossReport) -> list[NativeFunction]:
+def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) -> list[UnlinkedFunction]:
     """The out overload made from another; none where the alphabet is too short for its alias sets."""
     schema = base.schema
     if base.kind is SchemaKind.inplace:
@@ -219,12 +219,12 @@ def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
     return FunctionSchema(functional_name, plain.arguments, plain.returns)
 
 
-def _synthesized(base: NativeFunction, schema: FunctionSchema, tag_by_kind: bool) -> NativeFunction:
+def _synthesized(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: bool) -> UnlinkedFunction:
     kernel = schema.name.unambiguous if schema.kind is SchemaKind.out else schema.name.name
     if base.schema.has_symint:
         kernel += "_symint"
     tags = base.tags & _INHERITED_TAGS | {"generated"}
-    return NativeFunction(
+    return UnlinkedFunction(
         namespace=base.namespace,
         schema=schema,
         entry=base.entry,

@@ -1,0 +1,32 @@
+"""Model values that cannot be changed once they are built."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+__all__ = ["Frozen"]
+
+
+class Frozen:
+    """A base whose attributes are set once: the constructor sets them, and any later assignment is refused.
+
+    >>> class Point(Frozen):
+    ...     def __init__(self) -> None:
+    ...         self.x = 1
+    >>> Point().x = 2
+    Traceback (most recent call last):
+    AttributeError: `x` of a Point cannot be changed
+    """
+
+    __slots__ = ()
+
+    # Type checkers take a class with these methods for one whose attributes may all be assigned.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if hasattr(self, name):
+                raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be changed")
+            object.__setattr__(self, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be deleted")
