@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright import convention, cpp
-    from opwright.build.plan import Plan, Planned
+    from opwright.build.plan import Plan, PlannedFile
     from opwright.cpp.binding import Binding
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import translate
@@ -79,7 +79,7 @@ __all__ = [
     "OptionalType",
     "Options",
     "Plan",
-    "Planned",
+    "PlannedFile",
     "Request",
     "Return",
     "SchemaKind",
@@ -99,7 +99,7 @@ __all__ = [
 
 #: The modules of this package with the public names that each has.
 _MODULES: Final = {
-    "build.plan": ("Plan", "Planned"),
+    "build.plan": ("Plan", "PlannedFile"),
     "cpp.binding": ("Binding",),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("translate",),

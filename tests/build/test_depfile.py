@@ -48,14 +48,14 @@ def plan_of(lists: Path) -> Plan:
     for path in sorted(listed, reverse=True):
         below = path.removeprefix("out/a/ATen/")
         folder = next((name for name in ("core", "ops") if below.startswith(f"{name}/")), "aten")
-        plan.place("any", folder, below.removeprefix(f"{folder}/"))
+        plan.add("any", folder, below.removeprefix(f"{folder}/"))
     for folder, path in [
         ("aten", "RegisterCUDAEverything.cpp"),
         ("aten", "OperatorsEverything.cpp"),
         ("aoti", "c_shim_cuda.cpp"),
         ("headeronly", "enum_tag.h"),
     ]:
-        plan.place("any", folder, path)
+        plan.add("any", folder, path)
     return plan
 
 
@@ -79,7 +79,7 @@ def test_paths_are_ordered_part_by_part(tmp_path: Path) -> None:
 def test_a_device_without_a_list_is_in_the_main_one(tmp_path: Path) -> None:
     """Files of a device that was not asked for are listed with the others, and empty lists are written."""
     plan = Plan({"aten": "."})
-    plan.place("any", "aten", "XPUFunctions.h")
+    plan.add("any", "aten", "XPUFunctions.h")
     write_dependency_lists(tmp_path / "made.cmake", plan)
     assert (tmp_path / "made.cmake").read_text() == 'set(\nmade\n    "XPUFunctions.h"\n)'
     assert (tmp_path / "cuda_made.cmake").read_text() == "set(\ncuda_made\n)"

@@ -18,7 +18,21 @@ NAMES = [
     *[f"a{character}b" for character in ASCII],
     *[f"ab{character}" for character in ASCII],
     *[f"{character}ab" for character in ASCII],
-    *["a  b", "a # b:c$d", "a\\b", "a\\ b", "a\\#b", "a\\\\b", "a$(b)c", "a(b)", "é b", "a\udcffb", "$$", "a$$b", "a::b"],
+    *[
+        "a  b",
+        "a # b:c$d",
+        "a\\b",
+        "a\\ b",
+        "a\\#b",
+        "a\\\\b",
+        "a$(b)c",
+        "a(b)",
+        "é b",
+        "a\udcffb",
+        "$$",
+        "a$$b",
+        "a::b",
+    ],
 ]
 
 SAFE = [" ab", "a b", "a#b", "a$b", "a:b", "a%b", "a\\b", "a[b]", "a+b,c", "é b", "a\udcffb", "a  b", "a # b:c$d"]

@@ -33,13 +33,13 @@ def cut_short(folder: Path) -> None:
     for path in ("new.h", "deep/er/new.h", "old.h"):
         writer.write(f"{folder}/{path}", b"new")
     writer.arrive()
-    (folder / "state" / "a.record.123.new").write_text("part of a rec")
+    (folder / "state" / "a.manifest.123.new").write_text("part of a rec")
 
 
 def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     """Staging folders, new files and unfinished state go; old files and the folders stay."""
     cut_short(tmp_path)
-    assert {"new.h", "deep/er/new.h", "state/staging", "state/a.record.123.new"} < everything(tmp_path)
+    assert {"new.h", "deep/er/new.h", "state/staging", "state/a.manifest.123.new"} < everything(tmp_path)
     assert len([path for path in everything(tmp_path) if STAGING_PREFIX in path]) == 3
     with Journal(f"{tmp_path}/state", str(tmp_path), locked=True):
         assert everything(tmp_path) == {"old.h", "deep", "deep/er"}
@@ -70,7 +70,7 @@ def test_files_of_a_killed_worker_go_with_the_next_run(tmp_path: Path) -> None:
         cut_short(tmp_path)
         raise RuntimeError
     assert everything(tmp_path) == {"old.h", "new.h", "deep", "deep/er", "deep/er/new.h", "state/staging"} | {
-        "state/a.record.123.new"
+        "state/a.manifest.123.new"
     }
     remove_left_staging(f"{tmp_path}/state", str(tmp_path))
     assert everything(tmp_path) == {"old.h", "deep", "deep/er"}

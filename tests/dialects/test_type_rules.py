@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from opwright.build.outputs import outputs_of
+from opwright.build.file_spec import file_specs
 from opwright.convention import public_api
 from opwright.convention.shared_types import NoCppType, returns_type
 from opwright.cpp.translation import Untranslatable, translate
@@ -16,7 +16,7 @@ from opwright.emit.registry import emitters
 from opwright.schema import parse_type
 from opwright.schema.types import BASE_TYPES
 from tests.dialects.loading import load_text
-from tests.emit.emitting import job_of
+from tests.emit.emitting import file_slots_of, job_of
 
 CLASS = "__torch__.torch.classes.rnn.Cell"
 SUFFIXES = ["".join(parts) for depth in range(4) for parts in product(("?", "[]", "[2]"), repeat=depth)]
@@ -41,9 +41,8 @@ def test_what_is_accepted_can_be_emitted(family: str) -> None:
     )
     job = job_of(text)
     for emitter in emitters(job, [family]):
-        for output in outputs_of(emitter, job):
-            if callable(output.slots):
-                assert output.slots() is not None
+        for spec in file_specs(emitter, emitter.units(job)):
+            assert file_slots_of(emitter, spec, job) is not None
 
 
 def test_what_is_refused_has_no_code() -> None:

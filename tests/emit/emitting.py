@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.build.outputs import outputs_of
+from opwright.build.file_spec import FileSpec, file_specs
 from opwright.build.unit_template import UnitTemplate
 from opwright.emit.emitter import AnyEmitter, EmitterSource, Job, Options, Slots
 from opwright.model.selection import EVERYTHING, Selection
@@ -43,12 +43,28 @@ def job_of(entries: str, options: Options | None = None, selection: Selection = 
 def slots_of(source: EmitterSource, path: str, job: Job) -> Slots:
     """The slots of the output at `path`, from whichever emitter of a module makes it."""
     for emitter in source(job):
-        for output in outputs_of(emitter, job):
-            if output.path == path:
-                return output.slots() if callable(output.slots) else output.slots
+        for spec in file_specs(emitter, emitter.units(job)):
+            if spec.path == path:
+                return file_slots_of(emitter, spec, job)
     raise AssertionError(f"no emitter makes {path}")
+
+
+def file_slots_of(emitter: AnyEmitter, spec: FileSpec, job: Job) -> Slots:
+    """The slots of a file. The texts of several units are listed after those of the file itself."""
+    units, context = emitter.units(job), job.context(emitter.reads)
+    if len(spec.units) == 1:
+        return {**emitter.file_slots(job), **emitter.fragment(units[spec.units[0]], context)}
+    slots: dict[str, str | list[str]] = {
+        name: value if isinstance(value, str) else list(value) for name, value in emitter.file_slots(job).items()
+    }
+    for number in spec.units:
+        for name, value in emitter.fragment(units[number], context).items():
+            texts = slots.get(name, [])
+            texts = ([texts] if texts else []) if isinstance(texts, str) else texts
+            slots[name] = [*texts, *([value] if isinstance(value, str) else value)]
+    return slots
 
 
 def paths_of(emitters: list[AnyEmitter], job: Job) -> list[str]:
     """The paths of all outputs, below the names of their folders."""
-    return [f"{output.folder}/{output.path}" for emitter in emitters for output in outputs_of(emitter, job)]
+    return [f"{spec.folder}/{spec.path}" for emitter in emitters for spec in file_specs(emitter, emitter.units(job))]

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from opwright.build.incremental import Maker
-from opwright.emit.registry import build_folders, emitters
-from opwright.model.native_function import NativeFunction
+from opwright.build.previous_build import PreviousBuild
+from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path
-from opwright.run.generation import Earlier, Generation
+from opwright.run.generation import Generation
 from opwright.run.request import Request
 from tests.engine.project import Project, files_of
 
@@ -75,36 +74,12 @@ def test_edits_give_what_a_fresh_run_gives(project: Project, edit: str) -> None:
         assert files_of(project.out) == first
 
 
-def test_only_what_an_edit_touches_is_asked_for(project: Project) -> None:
-    """After an edit of one entry, no emitter that sees one overload at a time is asked about another one."""
-    before = generation(project, str(project.out))
-    outcome = before.write_after(None)
+def test_only_what_an_edit_touches_is_made_again(project: Project) -> None:
+    """After an edit of one entry, each emitter makes one fragment at most, or none if it has none of that operator."""
+    first = generation(project, str(project.out)).write_after(None)
     project.edit("eps=1e-6", "eps=1e-5")
-    after = generation(project, str(project.out))
-    asked = asked_overloads(after, Earlier(outcome.emitters, outcome.statuses))
-    assert asked == {"mean_of"}
-    everything = asked_overloads(after, Earlier({}, {}))
-    assert len(everything) > 5 * len(asked)
-
-
-def asked_overloads(run: Generation, earlier: Earlier) -> set[str]:
-    """The overloads whose fragments are made in a run of emitters that see one overload at a time."""
-    asked: set[str] = set()
-    maker = Maker(run.job, run._engine.renderer, earlier.emitters, earlier.intact.__contains__)
-    for emitter in emitters(run.job, ("headers", "sources")):
-        if not isinstance(first(emitter.units(run.job)), NativeFunction):
-            continue
-        fragment = emitter.fragment
-
-        def watched(unit: object, job: object, fragment: Callable[..., object] = fragment) -> object:
-            asked.update([unit.name.text] if isinstance(unit, NativeFunction) else [])
-            return fragment(unit, job)
-
-        object.__setattr__(emitter, "fragment", watched)
-        run._engine.write(maker.emitted([emitter]), intact=earlier.intact)
-    return asked
-
-
-def first(units: object) -> object:
-    """The first unit, or None."""
-    return next(iter(units), None)  # type: ignore[call-overload]
+    second = generation(project, str(project.out)).write_after(PreviousBuild(first.emitters, first.statuses))
+    assert max(counts.made for counts in second.fragments.values()) == 1
+    assert sum(counts.made for counts in first.fragments.values()) > 100
+    assert second.fragments["sources operators_source 1"].made == 1
+    assert second.fragments["sources operators_source 1"].reused == 10

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build import record
+from opwright.build import manifest
 from opwright.build.plain_files import file_status
 from tests.engine.project import Project, files_of, state_files
 
@@ -65,13 +65,13 @@ def test_check_reads_the_bytes(project: Project, harm: str) -> None:
 
 def believe(project: Project, header: Path) -> None:
     """Let the record of the last run say of a header what is there now."""
-    [path] = state_files(project, ".record")
+    [path] = state_files(project, ".manifest")
     data = json.loads(path.read_bytes().partition(b"\n")[2])
     names, *columns = data["outputs"]["ops"][""]
     for column, value in zip(columns, file_status(header.lstat()), strict=True):
         column[names.index(header.name)] = value
     body = json.dumps(data).encode()
-    path.write_bytes(record._header(body).encode() + b"\n" + body)
+    path.write_bytes(manifest._header(body).encode() + b"\n" + body)
 
 
 @pytest.mark.parametrize("flag", ["--depfile", "--stamp", "--provenance"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from opwright.build import past, prune, record
+from opwright.build import manifest, previous_build, prune
 from opwright.build.runs import Run
 from opwright.cli import session
 from opwright.emit.registry import build_folders
@@ -30,7 +30,7 @@ def forge(path: Path, change: Callable[[Data], object]) -> None:
     data = json.loads(body)
     change(data)
     body = json.dumps(data).encode()
-    form = record._header(body).encode() if path.suffix == ".record" else past._header(body)
+    form = manifest._header(body).encode() if path.suffix == ".manifest" else previous_build._header(body)
     assert form.split()[0] == header.split()[0]
     path.write_bytes(form + b"\n" + body)
 
@@ -65,7 +65,7 @@ def test_nothing_outside_the_folder_is_removed(project: Project, tmp_path: Path,
     (home / "precious.h").write_text("mine\n")
     (project.out / OPS / "linked").symlink_to(home)
     (project.out / OPS / "link.h").symlink_to(home / "precious.h")
-    [path] = state_files(project, ".record")
+    [path] = state_files(project, ".manifest")
     forge(path, lambda data: FORGERIES[forgery](data, home))
     project.edit("eps=1e-6", "eps=1e-5")
     project.run()
@@ -81,7 +81,7 @@ def test_nothing_is_removed_behind_an_output_folder_that_is_a_link(project: Proj
     (project.out / OPS).rename(home)
     (project.out / OPS).symlink_to(home)
     (home / "precious.h").write_text("mine\n")
-    [path] = state_files(project, ".record")
+    [path] = state_files(project, ".manifest")
     forge(path, lambda data: data["outputs"]["ops"][""][0].append("precious.h"))
     forge(path, lambda data: [column.append(1) for column in data["outputs"]["ops"][""][1:]])
     project.edit(MEAN_OF, "")
@@ -145,8 +145,8 @@ def test_a_broken_record_is_not_believed(project: Project) -> None:
     """A record with a right checksum and any value of a wrong type is ignored, or used without harm."""
     project.run()
     run = run_of(project)
-    path = Path(run.state_path(".record"))
-    sound = record.load_record(run)
+    path = Path(run.state_path(".manifest"))
+    sound = manifest.load_manifest(run)
     assert sound is not None
     data = json.loads(path.read_bytes().partition(b"\n")[2])
     kinds = [{**data, "kind": json.dumps(kind)} for kind in [*BROKEN, *broken(json.loads(data["kind"]))]]
@@ -154,13 +154,13 @@ def test_a_broken_record_is_not_believed(project: Project) -> None:
     assert len(cases) > 300
     for case in cases:
         body = json.dumps(case).encode()
-        path.write_bytes(record._header(body).encode() + b"\n" + body)
-        known = record.load_record(run)
+        path.write_bytes(manifest._header(body).encode() + b"\n" + body)
+        known = manifest.load_manifest(run)
         if known is not None:
             known.is_current(run)
             prune.stale_outputs(run, known, [sound], ())
         # As the record of another run into the same folder.
-        others = [known for known in [record._loaded(str(path), run)] if known is not None]
+        others = [known for known in [manifest._load(str(path), run)] if known is not None]
         prune.stale_outputs(run, sound, others, ())
 
 
@@ -168,20 +168,20 @@ def test_broken_pieces_are_not_believed(project: Project) -> None:
     """Pieces with a right checksum and any value of a wrong type are ignored."""
     project.run()
     run = run_of(project)
-    path = Path(run.state_path(".pieces"))
+    path = Path(run.state_path(".spans"))
     data = json.loads(path.read_bytes().partition(b"\n")[2])
     believed = 0
     cases = broken(data)
     assert len(cases) > 100
     for case in cases:
         body = json.dumps(case).encode()
-        header = past._header(body)
+        header = previous_build._header(body)
         path.write_bytes(header + b"\n" + body)
-        believed += past.load_past(run, header.decode()) is not None
+        believed += previous_build.load_state(run, header.decode()) is not None
     assert believed < len(cases)
 
 
-@pytest.mark.parametrize("suffix", [".record", ".pieces"])
+@pytest.mark.parametrize("suffix", [".manifest", ".spans"])
 def test_a_run_after_broken_state_is_right(project: Project, suffix: str) -> None:
     """A run that finds state with nested lists and a broken kind makes what a run without state makes."""
     project.run()
@@ -206,7 +206,7 @@ def test_a_run_after_broken_state_is_right(project: Project, suffix: str) -> Non
 def test_state_that_is_no_file_is_not_waited_for(project: Project, kind: str) -> None:
     """Where record, pieces and lock are a pipe, a folder, a device or links in a circle, the run ends and is right."""
     project.run()
-    for path in [*state_files(project, ".record"), *state_files(project, ".pieces"), *state_files(project, "lock")]:
+    for path in [*state_files(project, ".manifest"), *state_files(project, ".spans"), *state_files(project, "lock")]:
         path.unlink()
         put(path, kind)
     project.edit("eps=1e-6", "eps=1e-5")
@@ -219,7 +219,7 @@ def test_state_that_is_no_file_is_not_waited_for(project: Project, kind: str) ->
 def test_no_link_in_the_state_folder_is_written_through(project: Project, tmp_path: Path) -> None:
     """A lock or a record that is a link to a file elsewhere leaves that file as it is."""
     project.run()
-    for path in [*state_files(project, ".record"), *state_files(project, ".pieces"), *state_files(project, "lock")]:
+    for path in [*state_files(project, ".manifest"), *state_files(project, ".spans"), *state_files(project, "lock")]:
         path.unlink()
         path.symlink_to(tmp_path / f"made{path.suffix}")
     project.edit("eps=1e-6", "eps=1e-5")

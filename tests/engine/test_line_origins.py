@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,8 +61,8 @@ def entry(function: NativeFunction) -> Entry:
 def template_lines(generation: Generation) -> frozenset[str]:
     """All lines of all templates."""
     names = {emitter.template for emitter in emitters(generation.job, generation.request.families)}
-    read = partial(generation._engine.renderer.template)
-    return frozenset(line.strip() for name in names if name for line in read(name)[0].source.text.split("\n"))
+    texts = [generation._templates[name].template.text for name in names if name]
+    return frozenset(line.strip() for text in texts for line in text.split("\n"))
 
 
 @pytest.mark.slow
@@ -97,17 +96,19 @@ def test_a_line_that_shows_an_overload_comes_from_its_entry_alone(
 def test_a_line_that_a_unit_made_does_not_come_from_a_template(
     generation: Generation, origins: Mapping[str, FileOrigin], template_lines: frozenset[str]
 ) -> None:
-    """Every line of a fragment leads to an entry, but for those that the frame or a template has too."""
+    """Every line of a fragment leads to an entry, but for those that the file slots or a template have too."""
     job = generation.job
     targets = {(planned.folder, planned.path): planned.target for planned in generation.plan().outputs}
     lost = []
     for emitter in emitters(job, generation.request.families):
         if isinstance(emitter.layout, FilePerUnit) or emitter.name == "register_schema_source":
             continue
-        frame = text_lines(emitter.frame(job).values()) if emitter.frame is not None else set()
+        file_lines = text_lines(emitter.file_slots(job).values())
         units = [unit for unit in emitter.units(job) if unit is not None]
-        made = {line for unit in units for line in text_lines(emitter.fragment(unit, job).values())}
-        made -= frame | template_lines
+        made = {
+            line for unit in units for line in text_lines(emitter.fragment(unit, job.context(emitter.reads)).values())
+        }
+        made -= file_lines | template_lines
         for (folder, path), target in targets.items():
             if folder == emitter.folder and origins[target].emitter == emitter.name and made:
                 lost += [(path, line) for line, found in lines_with_entries(target, origins[target])
@@ -153,7 +154,7 @@ def test_a_header_that_a_whole_file_includes_leads_to_its_operator(
         ("c_shim_cpu.cpp", "AOTITorchError aoti_torch_cpu__fft_c2c(", {"_fft_c2c"}),
     ],
 )  # fmt: skip
-def test_lines_of_frames_lead_to_what_they_name(
+def test_lines_of_file_slots_lead_to_what_they_name(
     origins: Mapping[str, FileOrigin], file: str, line: str, operators: set[str]
 ) -> None:
     """Lines that are made for all operators together know the operator, or the tag, of each."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build import record
+from opwright.build import manifest
 from tests.engine.project import Project, put, state_files
 
 
@@ -80,7 +80,7 @@ def test_what_is_not_a_file_is_not_waited_for(project: Project, kind: str) -> No
     """A pipe, a folder, a device or links in a circle in place of provenance or record end at once."""
     path = project.out / "where.json"
     project.run("--provenance", path)
-    for place in (path, *state_files(project, ".record")):
+    for place in (path, *state_files(project, ".manifest")):
         place.unlink()
         put(place, kind)
         assert where(source(project)).returncode == 1
@@ -95,12 +95,12 @@ def test_a_forged_record_names_no_file_elsewhere(project: Project, tmp_path: Pat
     (project.out / "where.json").rename(outside)
     (project.out / "link").symlink_to(tmp_path)
     (project.out / "link.json").symlink_to(outside)
-    [path] = state_files(project, ".record")
+    [path] = state_files(project, ".manifest")
     data = json.loads(path.read_bytes().partition(b"\n")[2])
     assert data["facts"]["provenance"] == "where.json"
     data["facts"]["provenance"] = name.format(outside=outside)
     body = json.dumps(data).encode()
-    path.write_bytes(record._header(body).encode() + b"\n" + body)
+    path.write_bytes(manifest._header(body).encode() + b"\n" + body)
     assert where(source(project)).returncode == 1
 
 

@@ -37,7 +37,7 @@ class Finding:
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise TooSlow in the block when it runs longer than `seconds`."""
 
-    def expire(_number: int, _frame: FrameType | None) -> None:
+    def expire(_number: int, _file_slots: FrameType | None) -> None:
         raise TooSlow(f"still loading after {seconds} s")
 
     previous = signal.signal(signal.SIGALRM, expire)

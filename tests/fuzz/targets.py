@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from opwright.build.outputs import outputs_of
+from opwright.build.file_spec import file_specs
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -106,10 +106,11 @@ def emitted_files(catalog: Catalog, options: Options, sink: Diagnostics) -> int:
     sink.raise_if_errors()
     count = 0
     for emitter in [*emitters(job, FAMILIES), *stub_emitters(job)]:
-        for output in outputs_of(emitter, job):
-            count += 1
-            if callable(output.slots):
-                output.slots()
+        units, context = emitter.units(job), job.context(emitter.reads)
+        count += len(list(file_specs(emitter, units)))
+        emitter.file_slots(job)
+        for unit in units:
+            emitter.fragment(unit, context)
     return count
 
 

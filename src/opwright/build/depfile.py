@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from opwright.build.codes import NOT_A_FILE, UNWRITABLE_PATH
-from opwright.build.plan import Plan, Planned
+from opwright.build.plan import Plan, PlannedFile
 from opwright.build.runs import real_path
 from opwright.build.shards import is_everything
 from opwright.build.writer import Writer
@@ -71,7 +71,7 @@ def _listed_root(path: str) -> str:
     return "" if root == "." else root if root.endswith("/") else f"{root}/"
 
 
-def _prefix(planned: Planned, of_device: re.Pattern[str]) -> str | None:
+def _prefix(planned: PlannedFile, of_device: re.Pattern[str]) -> str | None:
     """The prefix of the list that an output belongs to, or None."""
     if planned.folder in _FOLDER_PREFIXES:
         return _FOLDER_PREFIXES[planned.folder]

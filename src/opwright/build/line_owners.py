@@ -17,7 +17,7 @@ from opwright.emit.emitter import AnyEmitter, Job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
 
-__all__ = ["NOBODY", "FrameOwners", "Owners", "unit_owners"]
+__all__ = ["NOBODY", "FileSlotOwners", "Owners", "unit_owners"]
 
 Owners: TypeAlias = tuple[object, ...]
 """The overloads that a line was made for, or the tag; several where it is made for all of them together."""
@@ -99,7 +99,7 @@ def _likeness(word: str, name: OperatorName) -> int:
     return 0
 
 
-class FrameOwners:
+class FileSlotOwners:
     """Finds the owners of lines that belong to no unit, by the names in them."""
 
     __slots__ = ("_by_name", "_by_overload", "_by_root", "_tags")

@@ -14,18 +14,19 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from opwright.build.incremental import named_emitters, placed_units
-from opwright.build.line_owners import NOBODY, FrameOwners, Owners, unit_owners
-from opwright.build.pieces import SlotPieces
+from opwright.build.emitter_files import named_emitters
+from opwright.build.file_spec import file_specs
+from opwright.build.line_owners import NOBODY, FileSlotOwners, Owners, unit_owners
+from opwright.build.chunk_spans import SlotSpans
 from opwright.build.plan import Plan
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
-from opwright.model.said import Said
+from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.build.past import EmitterPast
+    from opwright.build.previous_build import EmitterState
 
 __all__ = ["FileOrigin", "LineOrigin", "Sources", "origins"]
 
@@ -60,7 +61,7 @@ class Sources(NamedTuple):
 
     emitters: Sequence[AnyEmitter]
     plan: Plan
-    past: Mapping[str, EmitterPast]
+    states: Mapping[str, EmitterState]
     template: Callable[[str], str]
     tags: SourceFile
 
@@ -81,19 +82,19 @@ def origins(job: Job, sources: Sources) -> dict[str, FileOrigin]:
         match.group(1): _Tag(sources.tags, text.count("\n", 0, match.start()) + 1, match.group(1))
         for match in _TAG.finditer(text)
     }
-    frame_owners = FrameOwners(job, tags)
+    frame_owners = FileSlotOwners(job, tags)
     found: dict[str, FileOrigin] = {}
     for name, emitter in named_emitters(sources.emitters):
-        files = _EmitterFiles(job, emitter, sources.past.get(name))
+        files = _EmitterFiles(job, emitter, sources.states.get(name))
         template = sources.template(emitter.template) if emitter.template is not None else ""
         own_lines = frozenset(line.strip() for line in template.split("\n"))
-        for path, _, places in placed_units(emitter, files.units):
-            target = targets.get((emitter.folder, path))
+        for spec in file_specs(emitter, files.units):
+            target = targets.get((spec.folder, spec.path))
             if target is None:
                 continue
             with open(target, "rb") as stream:
                 lines = stream.read().decode("utf-8", "replace").split("\n")
-            owners = files.owners(path, places, lines)
+            owners = files.owners(spec.path, spec.units, lines)
             frame_owners.owners(lines, owners, own_lines, emitter)
             found[target] = FileOrigin(emitter.name, tuple(_line_origins(owners)))
     return found
@@ -102,11 +103,11 @@ def origins(job: Job, sources: Sources) -> dict[str, FileOrigin]:
 class _EmitterFiles:
     """The units of an emitter, and which lines of its files they made."""
 
-    def __init__(self, job: Job, emitter: AnyEmitter, past: EmitterPast | None) -> None:
+    def __init__(self, job: Job, emitter: AnyEmitter, state: EmitterState | None) -> None:
         self.units: Final[Sequence[object]] = emitter.units(job)
         self._job: Final = job
         self._emitter: Final = emitter
-        self._past: Final = past
+        self._state: Final = state
         self._functions: Final[dict[int, tuple[NativeFunction, ...]]] = {}
         self._alone: Final[dict[int, Mapping[str, Owners]]] = {}
         self._chunks: Final[dict[tuple[int, tuple[str, ...]], Sequence[Owners]]] = {}
@@ -136,14 +137,14 @@ class _EmitterFiles:
         if isinstance(self._emitter.layout, FilePerUnit):
             yield places[0], 0, len(lines)
             return
-        pieces = None if self._past is None else self._past.files.get(path) or self._past.unsaved.get(path)
+        spans = None if self._state is None else self._state.files.get(path)
         ends: list[int] = []
         size = 0
         for line in lines:
             size += len(line) + 1
             ends.append(size)
         gap = 0 if self._emitter.template is None else 1
-        for slot in (pieces.slots or ()) if pieces is not None else ():
+        for slot in (spans.slots or ()) if spans is not None else ():
             yield from _slot_stretches(slot, places, ends, gap)
 
     def _functions_at(self, place: int) -> tuple[NativeFunction, ...]:
@@ -191,7 +192,7 @@ def _narrowed(unit: object, function: NativeFunction) -> object | None:
 
 
 def _slot_stretches(
-    slot: SlotPieces, places: Sequence[int], ends: Sequence[int], gap: int
+    slot: SlotSpans, places: Sequence[int], ends: Sequence[int], gap: int
 ) -> Iterator[tuple[int, int, int]]:
     """The lines of each unit's chunk in a slot; chunks are `gap` line breaks apart. `ends` are where lines end."""
     lengths = array("i")
@@ -245,5 +246,5 @@ def _functions(unit: object) -> Iterator[NativeFunction]:
     elif isinstance(unit, (tuple, list)):
         for item in unit:
             yield from _functions(item)
-    elif isinstance(unit, Said):
-        yield from _functions(unit.said)
+    elif isinstance(unit, HasFingerprintKey):
+        yield from _functions(unit.fingerprint_key)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from json import loads
 
 from opwright.build.plain_files import read_plain_file, remove_below, remove_flat_folder
-from opwright.build.record import Record, root_of
+from opwright.build.manifest import Manifest, root_of
 from opwright.build.runs import Run, real_folder, replace_state
 
 __all__ = ["forget_gone_folders", "prune", "stale_outputs"]
@@ -17,7 +17,7 @@ _HOME_FILE = "folder"
 """The file that says whose state it is, in state folders that stand apart from their output folders."""
 
 
-def stale_outputs(run: Run, earlier: Record, others: Iterable[Record], made: Collection[str]) -> set[str]:
+def stale_outputs(run: Run, earlier: Manifest, others: Iterable[Manifest], made: Collection[str]) -> set[str]:
     """The files that earlier runs of the same kind made and this one does not make.
 
     A file that a run of another kind made too is none of them, unless all that such runs make this one makes as well.
@@ -58,7 +58,7 @@ def prune(run: Run, paths: Iterable[str]) -> int:
     return sum(remove_below(top or "/", relative) for top, relative in below.items())
 
 
-def _covers(run: Run, other: Record) -> bool:
+def _covers(run: Run, other: Manifest) -> bool:
     """Whether a run makes whatever runs of the other kind make: the same folders, and at least their families."""
     mine: Mapping[str, object] = loads(run.kind)
     its: Mapping[str, object] = loads(other.kind)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from opwright.build.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
@@ -26,14 +26,14 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["Piece", "Template", "WholeText", "has_uneven_lines", "indented", "lines_of"]
+__all__ = ["WHOLE_TEXT", "AnyTemplate", "Template", "TemplatePart", "WholeText", "has_uneven_lines", "indented", "lines_of"]
 
 _SLOT = re.compile(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = re.compile(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
 
 
-class Piece(NamedTuple):
-    """A slot and the plain text that follows it up to the next one; `indent` is None where it shares its line."""
+class TemplatePart(NamedTuple):
+    """A slot and the plain text after it, up to the next slot. `indent` is None if the slot shares its line with text."""
 
     name: str
     indent: str | None
@@ -55,10 +55,10 @@ class Template:
     } // at(a, b)
     """
 
-    __slots__ = ("_starts", "names", "opening", "pieces", "source")
+    __slots__ = ("_starts", "names", "opening", "parts", "source")
 
-    joint = "\n"
-    """What stands between the texts that several units put into a slot."""
+    separator = "\n"
+    """The text between the chunks that several units put into a slot."""
 
     source: SourceFile
     names: tuple[str, ...]
@@ -68,35 +68,39 @@ class Template:
         text = source.text.replace("\r\n", "\n").replace("\r", "\n")
         slots = list(_SLOT.finditer(text))
         stops = [slot.start() for slot in slots] + [len(text)]
-        pieces = []
+        parts = []
         opening = text[: stops[0]]
         for slot, stop in zip(slots, stops[1:], strict=True):
             line_start = text.rfind("\n", 0, slot.start()) + 1
             lead = text[line_start : slot.start()]
-            pieces.append(_piece(slot, None if lead.strip() else lead, text[slot.end() : stop]))
+            parts.append(_template_part(slot, None if lead.strip() else lead, text[slot.end() : stop]))
         self.source = source
-        self.names = tuple(piece.name for piece in pieces)
+        self.names = tuple(part.name for part in parts)
         self._starts = tuple(stops[:-1])
-        self.opening, self.pieces = _without_lead(opening, pieces)
+        self.opening, self.parts = _without_lead(opening, parts)
 
     def __repr__(self) -> str:
         return f"Template({self.source.path!r})"
+
+    @property
+    def text(self) -> str:
+        """The text that the template was made from."""
+        return self.source.text
 
     def render(self, slots: Slots) -> str:
         """The template's text with every slot filled; values for other names are left unused.
 
         Raises Fault (E0601) at the first slot that has no value.
         """
-        parts = [self.opening]
-        add = parts.append
+        texts = [self.opening]
+        add = texts.append
         try:
-            for name, indent, before, after, rest in self.pieces:
+            for name, indent, before, after, rest in self.parts:
                 add(self.filled_slot(slots[name], indent, before, after))
                 add(rest)
         except KeyError:
-            raise self._missing_slot(slots) from None
-        text = "".join(parts)
-        return _AFTER_DOCSTRING.sub(r'"""\n\n\1', text) if '"""\n' in text else text
+            raise self.missing_slot(slots) from None
+        return self.with_docstring_lines("".join(texts))
 
     @staticmethod
     def chunk(value: str | Sequence[str], indent: str) -> str | None:
@@ -104,9 +108,9 @@ class Template:
         return lines_of(value, indent)
 
     @staticmethod
-    def trimmed(text: str) -> str:
-        """The text of a slot from the chunks of its units: blank lines at the end are dropped."""
-        return text.rstrip("\n")
+    def with_docstring_lines(text: str) -> str:
+        """The same text with a blank line after each docstring that ends right before a class or function."""
+        return _AFTER_DOCSTRING.sub(r'"""\n\n\1', text) if '"""\n' in text else text
 
     @staticmethod
     def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
@@ -117,7 +121,7 @@ class Template:
             return value
         return f"{before}{', '.join(value)}{after}" if value else ""
 
-    def _missing_slot(self, slots: Slots) -> Fault:
+    def missing_slot(self, slots: Slots) -> Fault:
         """The fault of the first slot that has no value."""
         index, name = next((index, name) for index, name in enumerate(self.names) if name not in slots)
         start = _offset_in_file(self.source.text, self._starts[index])
@@ -131,13 +135,18 @@ class Template:
         )
 
 
-class WholeText:
-    """Stands for the template of an output that has none: texts in the slot `text`, as they are, make the file."""
+WHOLE_TEXT = "text"
+"""The slot of an output without template: its text, or its texts one after the other, are the whole file."""
 
-    joint = ""
+
+class WholeText:
+    """The template of an output that has none: the texts in the slot `text` are the file."""
+
+    separator = ""
     opening = ""
-    pieces = (Piece("text", "", "", "", ""),)
-    names = ("text",)
+    parts = (TemplatePart(WHOLE_TEXT, "", "", "", ""),)
+    names = (WHOLE_TEXT,)
+    text = ""
 
     @staticmethod
     def chunk(value: str | Sequence[str], _indent: str) -> str | None:
@@ -146,9 +155,14 @@ class WholeText:
         return text or None
 
     @staticmethod
-    def trimmed(text: str) -> str:
-        """The text of the whole slot."""
+    def with_docstring_lines(text: str) -> str:
+        """The same text: without a template nothing is added to it."""
         return text
+
+    @staticmethod
+    def missing_slot(_slots: Slots) -> Fault:
+        """The fault that no unit and no file slot gives the slot `text`."""
+        return Fault.at(MISSING_SLOT, f"an output without template has no slot `{WHOLE_TEXT}`")
 
     @staticmethod
     def filled_slot(value: str | Sequence[str], _indent: str | None, _before: str, _after: str) -> str:
@@ -156,18 +170,21 @@ class WholeText:
         return value if isinstance(value, str) else "".join(value)
 
 
-def _piece(slot: re.Match[str], indent: str | None, rest: str) -> Piece:
-    """The piece that a slot starts; `indent` is what precedes it on its line, if that is blank."""
+AnyTemplate: TypeAlias = "Template | WholeText"
+
+
+def _template_part(slot: re.Match[str], indent: str | None, rest: str) -> TemplatePart:
+    """The part that a slot starts; `indent` is what precedes it on its line, if that is blank."""
     bare, before, braced, after = slot.group("bare", "before", "braced", "after")
-    return Piece(bare or braced, indent, ", " if before else "", ", " if after else "", rest)
+    return TemplatePart(bare or braced, indent, ", " if before else "", ", " if after else "", rest)
 
 
-def _without_lead(opening: str, pieces: Sequence[Piece]) -> tuple[str, tuple[Piece, ...]]:
-    """The same pieces without the blanks before indented slots, which are the slots' own to write."""
-    leads = [len(piece.indent or "") for piece in pieces] + [0]
+def _without_lead(opening: str, parts: Sequence[TemplatePart]) -> tuple[str, tuple[TemplatePart, ...]]:
+    """The same parts without the blanks before indented slots, which are the slots' own to write."""
+    leads = [len(part.indent or "") for part in parts] + [0]
     opening = opening[: len(opening) - leads[0]]
     return opening, tuple(
-        piece._replace(rest=piece.rest[: len(piece.rest) - lead]) for piece, lead in zip(pieces, leads[1:], strict=True)
+        part._replace(rest=part.rest[: len(part.rest) - lead]) for part, lead in zip(parts, leads[1:], strict=True)
     )
 
 

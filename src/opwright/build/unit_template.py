@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.build.engine import generated_comment
 from opwright.build.template import Template, has_uneven_lines
+from opwright.build.templates import generated_comment
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
@@ -33,7 +33,7 @@ class UnitTemplate:
         self._template = Template(source)
         self._comment = generated_comment(os.path.basename(source.path))
         commented = "generated_comment" in self._template.names
-        self._is_plain = not commented and all(not piece.indent for piece in self._template.pieces)
+        self._is_plain = not commented and all(not part.indent for part in self._template.parts)
 
     @property
     def text(self) -> str:
@@ -50,7 +50,7 @@ class UnitTemplate:
     def _plain_text(self, slots: Slots) -> str | None:
         """The same text, but for empty lines, at a third of the time; None where it takes more than joining texts."""
         parts = [self._template.opening]
-        for name, indent, _, _, rest in self._template.pieces:
+        for name, indent, _, _, rest in self._template.parts:
             value = slots.get(name)
             if value is None or (indent is None and not isinstance(value, str)):
                 return None

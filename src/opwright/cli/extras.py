@@ -14,12 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from opwright.build.input_stamps import InputStamps
     from opwright.build.plain_files import Status
     from opwright.build.plan import Plan
     from opwright.build.provenance import FileOrigin
     from opwright.build.runs import Run
     from opwright.build.staging import Journal
-    from opwright.build.watch import Watched
     from opwright.run.generation import Generation, Outcome
     from opwright.source.diagnostic import Diagnostics
 
@@ -52,7 +52,11 @@ def write_stamp(path: str | None) -> None:
 
 
 def write_extras(
-    arguments: argparse.Namespace, generation: Generation, outcome: Outcome, watched: Watched | None, journal: Journal
+    arguments: argparse.Namespace,
+    generation: Generation,
+    outcome: Outcome,
+    watched: InputStamps | None,
+    journal: Journal,
 ) -> dict[str, Status]:
     """Write the dependency file and the provenance that the arguments ask for, and give the status of each."""
     with Writer(journal) as writer:
@@ -91,12 +95,12 @@ def said(arguments: argparse.Namespace) -> dict[str, str]:
     return {"provenance": os.path.relpath(path, top).replace(os.sep, "/") if path.startswith(top + os.sep) else path}
 
 
-def _inputs(watched: Watched | None) -> list[str]:
+def _inputs(watched: InputStamps | None) -> list[str]:
     """The input files that are on this machine."""
-    return [path for path, mark in watched.files.items() if mark is not None] if watched is not None else []
+    return [path for path, stamp in watched.files.items() if stamp is not None] if watched is not None else []
 
 
-def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, watched: Watched | None) -> None:
+def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, watched: InputStamps | None) -> None:
     """Check what a run writes besides its outputs before it writes anything.
 
     Raises Fault for a path that a dependency file cannot have (E0612), and for one of another file (E0613).

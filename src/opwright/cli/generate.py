@@ -28,8 +28,8 @@ from opwright.source.numbers import read_number
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from opwright.build.input_stamps import InputStamps
     from opwright.build.runs import Run
-    from opwright.build.watch import Watched
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
     from opwright.run.request import Request
@@ -162,7 +162,7 @@ def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
     return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
 
 
-def _watched(arguments: argparse.Namespace, inputs: Inputs) -> Watched | None:
+def _watched(arguments: argparse.Namespace, inputs: Inputs) -> InputStamps | None:
     folders = build_folders(arguments.out, chosen_families(arguments.only))
     return session.watched_inputs(inputs, session.read_besides(arguments, folders))
 
@@ -214,7 +214,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     return console.SUCCESS if sound else console.FAULTS
 
 
-def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, Outcome, Watched | None]:
+def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, Outcome, InputStamps | None]:
     """One run that writes files, with its summary printed."""
     from opwright.cli import extras
     from opwright.cli.progress import progress

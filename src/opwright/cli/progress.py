@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from opwright.build.plan import Planned
+from opwright.build.plan import PlannedFile
 from opwright.cli.color import AUTO, wants_color
 
 __all__ = ["progress"]
@@ -19,7 +19,7 @@ _SECONDS_BETWEEN: Final = 0.1
 class Reporter(Protocol):
     """Hears of each file as it is done."""
 
-    def __call__(self, planned: Planned, written: bool) -> None:
+    def __call__(self, planned: PlannedFile, written: bool) -> None:
         """One file is done; `written` tells whether it differed."""
 
 
@@ -46,7 +46,7 @@ def progress(color: str = AUTO) -> Iterator[Reporter | None]:
         bar.refresh()
         drawn = time.monotonic()
 
-        def report(planned: Planned, written: bool) -> None:
+        def report(planned: PlannedFile, written: bool) -> None:
             del planned, written
             nonlocal drawn
             now = time.monotonic()

@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 
-from opwright.build.record import Record, load_record, load_records, root_of, tool_identity, write_record
+from opwright.build.input_stamps import InputStamps
+from opwright.build.manifest import Manifest, load_manifest, load_manifests, root_of, tool_identity, write_manifest
 from opwright.build.runs import Run
 from opwright.build.staging import remove_left_staging
-from opwright.build.watch import Watched
 from opwright.cli.color import AUTO, wants_color, without_color
 from opwright.cli.streams import say
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from opwright.build.plain_files import Status
-    from opwright.build.plan import Planned
+    from opwright.build.plan import PlannedFile
+    from opwright.build.previous_build import PreviousBuild
     from opwright.build.staging import Journal
     from opwright.release.inputs import Inputs
-    from opwright.run.generation import Earlier, Generation, Outcome
+    from opwright.run.generation import Generation, Outcome
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
@@ -88,13 +89,13 @@ def _installed_torch() -> str | None:
     return spec.origin if spec is not None else None
 
 
-def current_record(run: Run, color: str = AUTO) -> Record | None:
+def current_record(run: Run, color: str = AUTO) -> Manifest | None:
     """The record of an earlier run after which this one has nothing to do; what that one said is said again.
 
     `color` is a choice of `--color`.
     """
     remove_left_staging(run.state_folder, run.journal_top)
-    record = load_record(run)
+    record = load_manifest(run)
     if record is None or not record.is_current(run):
         return None
     if message := str(record.facts.get("said", "")):
@@ -160,16 +161,16 @@ def stale_outputs(run: Run, targets: Collection[str]) -> set[str]:
     """The outputs of the last run of this kind that would be removed, for they are not among those made now."""
     from opwright.build import prune as pruning
 
-    record = load_record(run)
-    return set() if record is None else pruning.stale_outputs(run, record, load_records(run), targets)
+    record = load_manifest(run)
+    return set() if record is None else pruning.stale_outputs(run, record, load_manifests(run), targets)
 
 
-def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> Watched | None:
+def watched_inputs(inputs: Inputs, more_files: Iterable[str] = ()) -> InputStamps | None:
     """The state of a run's inputs, to be taken before they are read; None where they are not on this machine."""
     places = inputs.places()
     if places is None:
         return None
-    return Watched.taken([*places.files, *map(os.path.abspath, more_files)], places.folders)
+    return InputStamps.take([*places.files, *map(os.path.abspath, more_files)], places.folders)
 
 
 @contextlib.contextmanager
@@ -188,9 +189,9 @@ def turn_of(run: Run) -> Iterator[Journal]:
 def write(
     generation: Generation,
     run: Run,
-    watched: Watched | None,
+    watched: InputStamps | None,
     *,
-    report: Callable[[Planned, bool], None] | None = None,
+    report: Callable[[PlannedFile, bool], None] | None = None,
     jobs: int | None = None,
     add: Callable[[Outcome, Journal], Mapping[str, Status]] = lambda _, __: {},
     said: Mapping[str, str] | None = None,
@@ -201,31 +202,29 @@ def write(
     """
     from opwright.build import prune as pruning
     from opwright.build.links import note_links
-    from opwright.build.past import Past, write_past
+    from opwright.build.previous_build import BuildState, write_state
     from opwright.build.processes import usable_processes
     from opwright.build.staging import remove_old_staging
-    from opwright.build.tokens import job_token
 
     with turn_of(run) as journal:
-        record = load_record(run)
+        record = load_manifest(run)
         folders = generation.request.folders.values()
         used = {path.rpartition("/")[0] for path in (record.outputs if record is not None else ())}
         remove_old_staging({*folders, *used})
-        token = job_token(generation.job, run.families)
-        outcome = generation.write_after(_earlier(run, record, token), report, usable_processes(jobs), journal)
+        outcome = generation.write_after(_previous_build(run, record), report, usable_processes(jobs), journal)
         statuses = {**outcome.statuses, **add(outcome, journal)}
         note_links(run, statuses, generation.sink)
-        stale = set() if record is None else pruning.stale_outputs(run, record, load_records(run), statuses)
+        stale = set() if record is None else pruning.stale_outputs(run, record, load_manifests(run), statuses)
         if run.prunes:
             pruning.prune(run, stale)
             stale.clear()
         if watched is not None:
             for path in _unkept_headers(statuses, generation.request.folders.get("aoti")):
                 watched.files.setdefault(path, None)
-            past = Past(token, tool_identity(), outcome.emitters)
+            state = BuildState(tool_identity(), outcome.emitters)
             facts: dict[str, str | int] = {
                 **(said or {}),
-                "past": write_past(run, past),
+                "state": write_state(run, state),
                 "operators": len(generation.job.catalog),
                 "files": outcome.summary.files,
                 "version": str(generation.version),
@@ -235,17 +234,16 @@ def write(
     return outcome
 
 
-def _earlier(run: Run, record: Record | None, token: bytes) -> Earlier | None:
-    """What the earlier run left that this one can use: only the same tool, doing the same job, made the same files."""
-    from opwright.build.past import load_past
-    from opwright.run.generation import Earlier
+def _previous_build(run: Run, manifest: Manifest | None) -> PreviousBuild | None:
+    """The previous build, if the same tool made it."""
+    from opwright.build.previous_build import PreviousBuild, load_state
 
-    if record is None or record.tool != tool_identity():
+    if manifest is None or manifest.tool != tool_identity():
         return None
-    past = load_past(run, str(record.facts.get("past")))
-    if past is None or past.job != token or past.tool != record.tool:
+    state = load_state(run, str(manifest.facts.get("state")))
+    if state is None or state.tool != manifest.tool:
         return None
-    return Earlier(past.emitters, record.intact_outputs())
+    return PreviousBuild(state.emitters, manifest.intact_outputs())
 
 
 def _unkept_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
@@ -261,7 +259,7 @@ def _unkept_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
 def remember(
     generation: Generation,
     run: Run,
-    watched: Watched,
+    watched: InputStamps,
     statuses: Mapping[str, Status],
     facts: Mapping[str, str | int],
     left: Iterable[str] = (),
@@ -276,7 +274,7 @@ def remember(
         said = render_report(generation.sink.sorted(), color=True)
     watched.distrust_changed()
     outputs, others = _divided(run, final_statuses(statuses))
-    record = Record(
+    record = Manifest(
         run.kind,
         run.request,
         tool_identity(),
@@ -287,7 +285,7 @@ def remember(
         kept=generation.kept_outputs(),
         left=left,
     )
-    write_record(run, record)
+    write_manifest(run, record)
 
 
 def _divided(run: Run, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:

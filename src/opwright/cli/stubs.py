@@ -15,8 +15,9 @@ import sys
 import time
 from typing import Final
 
+from opwright.build.emitter_files import Build
 from opwright.build.engine import Engine
-from opwright.build.outputs import emitted
+from opwright.build.templates import Templates
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, ask_whole_download
 from opwright.dialects.native_functions.libraries import load_libraries
@@ -83,15 +84,15 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     catalog = load_libraries(own.catalog, libraries, TAGS.files(inputs)[0], sink, own.rules)
     sink.raise_if_errors()
     job = Job(_chosen(catalog, arguments.namespace, sink), own.rules, own.options)
-    engine = Engine(folders, inputs.read_text)
+    engine = Engine(folders)
     chosen: list[AnyEmitter] = [*emitters(job), *own_stub_emitters(_own_stubs(inputs, sink))]
     if arguments.project is not None:
         chosen.append(project_emitter(arguments.project, str(generation.version)))
-    outputs = emitted(chosen, job)
+    tasks = Build(job, Templates(inputs.read_text)).tasks(chosen)
     if arguments.dry_run:
-        sys.stdout.writelines(f"{planned.target}\n" for planned in engine.plan(outputs).outputs)
+        sys.stdout.writelines(f"{planned.target}\n" for planned in engine.plan(tasks).outputs)
         return console.SUCCESS
-    summary = engine.write(outputs)
+    summary = engine.write(tasks, {})
     shown = ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(job))
     print(
         f"{len(job.catalog):,} overloads of {shown}: {summary.files} files below {arguments.out}, "

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
-from opwright.build.tokens import UnitTokens
-from opwright.build.watch import Watched
+from opwright.build.fingerprints import UnitFingerprints
+from opwright.build.input_stamps import InputStamps
 from opwright.cli import console
 from opwright.cli.streams import say
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -18,12 +18,12 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 if TYPE_CHECKING:
     from opwright.run.generation import Generation, Outcome
 
-    Generate: TypeAlias = Callable[[argparse.Namespace, Diagnostics], "tuple[Generation, Outcome, Watched | None]"]
+    Generate: TypeAlias = Callable[[argparse.Namespace, Diagnostics], "tuple[Generation, Outcome, InputStamps | None]"]
 
 __all__ = ["changed_operators", "watch"]
 
 
-def watch(arguments: argparse.Namespace, generate: Generate, watched: Watched | None) -> int:
+def watch(arguments: argparse.Namespace, generate: Generate, watched: InputStamps | None) -> int:
     """Run, and again whenever an input changes, until interrupted. Faults are reported, and the next change awaited.
 
     `watched` is the state of the inputs now, or None where they are not on this machine.
@@ -42,8 +42,8 @@ def watch(arguments: argparse.Namespace, generate: Generate, watched: Watched | 
     print(f"watching {len(watched.files)} inputs; stop with Ctrl-C", flush=True)
     # What changed before the watch began, and on file systems that do not tell, is found by looking every now and then.
     for _ in changes_of(*folders, recursive=False, debounce=50, step=20, rust_timeout=1000, yield_on_timeout=True):
-        if not watched.holds():
-            now = Watched.taken(watched.files, watched.folders)
+        if not watched.are_current():
+            now = InputStamps.take(watched.files, watched.folders)
             tokens, watched = _run_once(arguments, generate, tokens, now)
             # A catalog refers to itself, and programs run without the collection of garbage.
             gc.collect()
@@ -51,15 +51,15 @@ def watch(arguments: argparse.Namespace, generate: Generate, watched: Watched | 
 
 
 def _run_once(
-    arguments: argparse.Namespace, generate: Generate, before: dict[str, bytes], watched: Watched
-) -> tuple[dict[str, bytes], Watched]:
+    arguments: argparse.Namespace, generate: Generate, before: dict[str, bytes], watched: InputStamps
+) -> tuple[dict[str, bytes], InputStamps]:
     """One run, with what it found: the token of each operator, and the inputs. After faults, what there was before."""
     sink = Diagnostics()
     state = before, watched
     try:
         generation, _, read = generate(arguments, sink)
-        tokens = UnitTokens()
-        now = {str(function.name): tokens.content(function) for function in generation.job.catalog.functions}
+        tokens = UnitFingerprints()
+        now = {str(function.name): tokens.entry(function) for function in generation.job.catalog.functions}
         if before:
             for line in changed_operators(before, now):
                 print(f"  {line}")

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from opwright.build.codes import NO_PROVENANCE, NO_SUCH_LINE
+from opwright.build.manifest import manifest_facts, manifest_paths
 from opwright.build.plain_files import read_below, read_plain_file, stays_below
-from opwright.build.record import record_paths, recorded_facts
 from opwright.build.runs import STATE_FOLDER
 from opwright.cli import console
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -84,8 +84,8 @@ def _near(target: str) -> Iterator[tuple[str, str]]:
     """Each folder above a file that a run wrote to, with what the run says of where it put the provenance."""
     folder = os.path.dirname(target)
     while folder != os.path.dirname(folder):
-        for path in record_paths(os.path.join(folder, STATE_FOLDER)):
-            name = recorded_facts(path).get("provenance")
+        for path in manifest_paths(os.path.join(folder, STATE_FOLDER)):
+            name = manifest_facts(path).get("provenance")
             if isinstance(name, str):
                 yield folder, name
         folder = os.path.dirname(folder)

@@ -264,19 +264,18 @@ class Emitter(Generic[Unit]):
     """One file, or one family of files of the same template.
 
     `folder` names the install folder (`aten`, `ops`, `core`, `aoti`, `headeronly`, `autograd`, `python`), `template`
-    the template's name, or None where `frame` and fragments give a slot `text` that is the whole file.
-    `frame` gives the slots that belong to the file and not to a unit; lists of frame and fragments are joined, the
-    frame's first. For sharded files the frame is the same in each. `finish`, where given, turns the joined slots of a
-    file into those of the template (to order or to de-duplicate what came from several units). `reads` are the facts
-    about the whole job that fragments read besides their unit. Files that
-    `belong_to_sources` are kept in the user's source tree: a run writes them, and no later run removes them.
+    the template's name, or None if file slots and fragments give a slot `text` that is the whole file.
+    `file_slots` gives the slots that belong to the file and not to a unit. If units fill such a slot as well, their
+    texts follow the file's own. All shards have the same file slots. `reads` are the facts about the whole job that
+    fragments read besides their unit. Files that `belong_to_sources` are kept in the user's source tree: a run writes
+    them, and no later run removes them.
 
     >>> names = Emitter(
     ...     name="names",
     ...     family="notes",
     ...     template=None,
     ...     units=lambda job: job.catalog.functions,
-    ...     fragment=lambda function, job: {"text": (f"{function.name}\\n",)},
+    ...     fragment=lambda function, context: {"text": (f"{function.name}\\n",)},
     ...     layout=OneFile("names.txt"),
     ... )
     >>> names.folder, names.layout.path
@@ -286,10 +285,9 @@ class Emitter(Generic[Unit]):
     __slots__ = (
         "belong_to_sources",
         "family",
-        "finish",
+        "file_slots",
         "folder",
         "fragment",
-        "frame",
         "layout",
         "line_names",
         "name",
@@ -306,10 +304,9 @@ class Emitter(Generic[Unit]):
         template: str | None,
         folder: str = "aten",
         units: Callable[[Job], Sequence[Unit]],
-        fragment: Callable[[Unit, Job], Slots],
+        fragment: Callable[[Unit, FragmentContext], Slots],
         layout: OneFile | FilePerUnit[Unit] | Sharded[Unit],
-        frame: Callable[[Job], Slots] | None = None,
-        finish: Callable[[dict[str, str | list[str]], Job], Slots] | None = None,
+        file_slots: Callable[[Job], Slots] = lambda _: {},
         reads: Sequence[DeclaredRead[Any]] = (),
         line_names: str = "",
         belong_to_sources: bool = False,
@@ -321,8 +318,7 @@ class Emitter(Generic[Unit]):
         self.units: Final = units
         self.fragment: Final = fragment
         self.layout: Final = layout
-        self.frame: Final = frame
-        self.finish: Final = finish
+        self.file_slots: Final = file_slots
         self.reads: Final = tuple(reads)
         self.line_names: Final = line_names
         self.belong_to_sources: Final = belong_to_sources

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from opwright.build.engine import LAUNCHER, Engine, Summary, generated_comment
-from opwright.build.incremental import Maker
-from opwright.build.outputs import emitted
-from opwright.build.plan import Emitted, Plan, Planned
+from opwright.build.emitter_files import Build, FragmentCounts
+from opwright.build.engine import Engine, Report, Summary, Task
+from opwright.build.plan import Plan
 from opwright.build.provenance import FileOrigin, Sources, origins
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
+from opwright.build.templates import LAUNCHER, Templates, generated_comment
 from opwright.emit.registry import dialects_of, emitters, families_with, made_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
 from opwright.run.loading import check_job, load_job, load_late_dialects
 from opwright.run.request import Request
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.build.past import EmitterPast
     from opwright.build.plain_files import Status
+    from opwright.build.previous_build import EmitterState, PreviousBuild
     from opwright.build.staging import Journal
 
-__all__ = ["Earlier", "Generation", "Outcome", "import_modules", "template_path"]
+__all__ = ["Generation", "Outcome", "import_modules", "template_path"]
 
 
 def template_path(name: str) -> str:
@@ -42,7 +41,7 @@ def template_path(name: str) -> str:
 
 
 #: Modules that every run which writes files imports sooner or later.
-_MODULES: Final = ("build.past", "build.prune", "build.tokens", "build.workers")
+_MODULES: Final = ("build.fingerprints", "build.previous_build", "build.prune", "build.workers")
 
 
 def import_modules(families: Iterable[str]) -> None:
@@ -58,19 +57,13 @@ def import_modules(families: Iterable[str]) -> None:
 _WORTH_SHARING: Final = 30_000
 
 
-class Earlier(NamedTuple):
-    """What an earlier run left: how the files of each emitter were made, and which are as they were, with status."""
-
-    emitters: Mapping[str, EmitterPast]
-    intact: Mapping[str, Status]
-
-
 class Outcome(NamedTuple):
-    """What a run did, the status of every output by path, and how the files of each emitter were made."""
+    """What a run did: the status of every output by path, the state of each emitter, and its fragment counts."""
 
     summary: Summary
     statuses: Mapping[str, Status]
-    emitters: Mapping[str, EmitterPast]
+    emitters: Mapping[str, EmitterState]
+    fragments: Mapping[str, FragmentCounts]
 
 
 class Generation:
@@ -103,20 +96,18 @@ class Generation:
             source = inputs.read_text(template_path(plain))
             return source if slots is None else SourceFile(source.path, Template(source).render(slots))
 
-        self._engine: Final = Engine(request.folders, read_template, self._comment)
+        self._templates: Final = Templates(read_template, self._comment)
+        shard = request.shard
+        self._engine: Final = Engine(request.folders, *([] if shard is None else [shard.has]))
 
     def _comment(self, template: str) -> str:
         """What files say of the program that made them from a template: autograd's are made by one of their own."""
         folder, _, name = template.rpartition("/")
         return generated_comment(name, self.request.options.autograd_program if folder else LAUNCHER)
 
-    def _emitted(self) -> Iterable[Emitted]:
-        return map(self._chosen, emitted(emitters(self.job, self.request.families), self.job))
-
-    def _chosen(self, made: Emitted) -> Emitted:
-        """The same without the outputs of other shards."""
-        shard = self.request.shard
-        return made if shard is None else (made[0], filter(shard.has, made[1]))
+    def _tasks(self, build: Build | None = None) -> Iterator[Task]:
+        """What makes the files of each emitter, without a previous build unless `build` has one."""
+        return (build or Build(self.job, self._templates)).tasks(emitters(self.job, self.request.families))
 
     def check_shims(self, *, note_missing: bool = False) -> None:
         """Compare the headers of C shims with those that are kept in their output folder, where they are not updated.
@@ -136,65 +127,63 @@ class Generation:
         self.sink.raise_if_errors()
 
     def plan(self) -> Plan:
-        """Every output with its place; nothing is rendered."""
-        return self._engine.plan(self._emitted())
+        """Every output with its path; nothing is rendered."""
+        return self._engine.plan(self._tasks())
 
-    def write(self, report: Callable[[Planned, bool], None] | None = None) -> Summary:
-        """Write the outputs that differ from what is on disk; nothing is kept for later runs."""
+    def write(self, report: Report | None = None) -> Summary:
+        """Write the outputs that differ from what is on disk; no state is kept for later runs."""
         remove_old_staging(self.request.folders.values())
-        maker = Maker(self.job, self._engine.renderer, remembers=False)
-        return self._engine.write(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))), report)
+        return self._engine.write(self._tasks(), {}, None, report)
 
     def write_after(
         self,
-        earlier: Earlier | None,
-        report: Callable[[Planned, bool], None] | None = None,
+        previous: PreviousBuild | None,
+        report: Report | None = None,
         processes: int = 1,
         journal: Journal | None = None,
     ) -> Outcome:
-        """Write the outputs that differ, making only what an earlier run with the same job token left different.
+        """Write the outputs that differ, rendering only what changed since the previous build.
 
-        Where all is to be made, and it is much, so many processes share the work. The journal gets the staging folders.
+        Without a previous build, and if there is much to do, several processes share the work. The journal gets the
+        staging folders.
         """
         self._engine.journal = journal
-        previous = earlier or Earlier({}, {})
-        maker = Maker(self.job, self._engine.renderer, previous.emitters, previous.intact.__contains__)
+        build = Build(self.job, self._templates, previous)
         statuses: dict[str, Status] = {}
-        chosen = list(emitters(self.job, self.request.families))
-        tasks = [partial(self._done, task) for task in maker.tasks(chosen)]
-        if previous.emitters or processes < 2 or len(chosen) * len(self.job.catalog) < _WORTH_SHARING:
-            summary = self._engine.write((task() for task in tasks), report, statuses, previous.intact)
-            return Outcome(summary, statuses, maker.present)
-        known = len(self.sink)
-        summary, parts = self._engine.write_shared(
-            processes, tasks, statuses, lambda: (maker.present, self.sink.since(known)), report
-        )
-        # What another process warned of while it loaded more; the first part is of this one.
-        for _, warnings in parts[1:]:
-            self.sink.extend(warnings)
-        return Outcome(summary, statuses, {name: past for part, _ in parts for name, past in part.items()})
+        tasks = list(self._tasks(build))
+        if build.previous is not None or processes < 2 or len(tasks) * len(self.job.catalog) < _WORTH_SHARING:
+            summary = self._engine.write(tasks, statuses, build.previous, report)
+            return Outcome(summary, statuses, build.states(), build.fragment_counts())
+        reported = len(self.sink)
 
-    def _done(self, task: Callable[[], Emitted]) -> Emitted:
-        return self._chosen(task())
+        def process_notes() -> tuple[dict[str, EmitterState], dict[str, FragmentCounts], Sequence[Diagnostic]]:
+            return build.states(), build.fragment_counts(), self.sink.since(reported)
+
+        summary, notes = self._engine.write_shared(processes, tasks, statuses, process_notes, report)
+        # The first notes are of this process, whose warnings are in the sink.
+        for _, _, warnings in notes[1:]:
+            self.sink.extend(warnings)
+        states = {name: state for part, _, _ in notes for name, state in part.items()}
+        fragments = {name: counts for _, part, _ in notes for name, counts in part.items()}
+        return Outcome(summary, statuses, states, fragments)
 
     def differing(self) -> list[str]:
         """The paths of the outputs that are not on disk as they should be; nothing is written."""
-        maker = Maker(self.job, self._engine.renderer, remembers=False)
-        return self._engine.differing(map(self._chosen, maker.emitted(emitters(self.job, self.request.families))))
+        return self._engine.differing(self._tasks())
 
     def kept_outputs(self) -> list[str]:
         """The paths of the outputs that belong to the user's sources, which no later run removes."""
         kept = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
-        return [planned.target for planned in self._engine.plan(emitted(kept, self.job)).outputs]
+        return [planned.target for planned in self._engine.plan(Build(self.job, self._templates).tasks(kept)).outputs]
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
         """Where the lines of each output come from, by its path; after a run."""
         chosen = list(emitters(self.job, self.request.families))
         sources = Sources(
             chosen,
-            self._engine.plan(self._emitted()),
+            self.plan(),
             outcome.emitters,
-            lambda name: self._engine.renderer.template(name)[0].source.text,
+            lambda name: self._templates[name].template.text,
             self.request.inputs.read_text("native/tags.yaml"),
         )
         return origins(self.job, sources)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from opwright.build.plan import Output
+from opwright.build.file_spec import FileSpec
 from opwright.build.shards import shard_number
 from opwright.emit.emitter import Options
 from opwright.emit.registry import DEFAULT_FAMILIES
@@ -21,9 +21,9 @@ class OutputShard(NamedTuple):
     number: int
     parts: int
 
-    def has(self, output: Output) -> bool:
-        """Whether an output is in this part."""
-        return shard_number(f"{output.folder}/{output.path}", self.parts) == self.number
+    def has(self, spec: FileSpec) -> bool:
+        """Whether a file is in this part."""
+        return shard_number(f"{spec.folder}/{spec.path}", self.parts) == self.number
 
 
 class Request(NamedTuple):

@@ -51,7 +51,7 @@ def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders
 
 
 def _request(inputs: Inputs, run: Run, folders: dict[str, str], templates: str | None) -> Request:
-    from opwright.build.engine import LAUNCHER
+    from opwright.build.templates import LAUNCHER
     from opwright.emit.emitter import Options
     from opwright.run.request import Request
 

@@ -63,7 +63,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=factories,
             fragment=_fragment,
             layout=OneFile("RegisterBackendSelect.cpp"),
-            frame=lambda job: {
+            file_slots=lambda job: {
                 "ops_headers": (),
                 "backend_select_method_definitions": (),
                 "backend_select_function_registrations": (),

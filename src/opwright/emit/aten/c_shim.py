@@ -22,8 +22,8 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT,
     DispatchKey,
 )
+from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
-from opwright.model.said import Said
 from opwright.release.tables import ShimOperator
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -71,7 +71,7 @@ class Shim(NamedTuple):
     refusal: c_shim.NoCForm | None = None
 
 
-class ShimUnit(Said):
+class ShimUnit(HasFingerprintKey):
     """What an operator's shim for a target is made from: the overload, its row of the table, and the kernel's key."""
 
     def __init__(self, function: NativeFunction, row: ShimOperator, target: Target, key: DispatchKey | None) -> None:
@@ -81,7 +81,7 @@ class ShimUnit(Said):
         self.key: Final = key
 
     @property
-    def said(self) -> tuple[object, ...]:
+    def fingerprint_key(self) -> tuple[object, ...]:
         """All of it."""
         return (self.function, self.row, self.target, self.key)
 
@@ -384,7 +384,7 @@ def _source(target: Target) -> AnyEmitter:
         fragment=_defined,
         line_names=_SHIM_LINE,
         layout=OneFile(source_name(target)),
-        frame=lambda job: {"text": (_source_opening(target, job),)},
+        file_slots=lambda job: {"text": (_source_opening(target, job),)},
     )
 
 
@@ -398,7 +398,7 @@ def _header(target: Target) -> AnyEmitter:
         fragment=_declared,
         line_names=_SHIM_LINE,
         layout=OneFile(header_name(target)),
-        frame=lambda job: {"text": (_header_opening(target),)},
+        file_slots=lambda job: {"text": (_header_opening(target),)},
         belong_to_sources=True,
     )
 

@@ -176,6 +176,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_units,
             fragment=_fragment,
             layout=OneFile(path),
-            frame=lambda job: {slot: [] for slot in slots},
+            file_slots=lambda job: {slot: [] for slot in slots},
         )
     ]

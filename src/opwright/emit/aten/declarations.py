@@ -197,7 +197,7 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"text": (entry(function),)}
 
 
-def _frame(job: Job) -> Slots:
+def _file_slots(job: Job) -> Slots:
     """What the file says where there is no overload."""
     return {"text": () if job.catalog.functions else "[]\n"}
 
@@ -212,6 +212,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=overloads,
             fragment=_fragment,
             layout=OneFile("Declarations.yaml"),
-            frame=_frame,
+            file_slots=_file_slots,
         )
     ]

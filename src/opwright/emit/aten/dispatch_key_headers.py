@@ -69,7 +69,7 @@ def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
     return NATIVE_NAMESPACE if kernel is None else kernel.namespace
 
 
-def _plain_frame(backend: Backend, job: Job) -> Slots:
+def _plain_file_slots(backend: Backend, job: Job) -> Slots:
     return {"inline_headers": f"#include <ATen/{backend.key.name}Functions_inl.h>"}
 
 
@@ -81,14 +81,14 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
             name=f"{lower}_functions_header",
             family="headers",
             template="DispatchKeyFunctions.h",
-            frame=partial(_plain_frame, backend),
+            file_slots=partial(_plain_file_slots, backend),
         ),
         whole_file(
             f"{name}Functions_inl.h",
             name=f"{lower}_functions_inl_header",
             family="headers",
             template="DispatchKeyFunctions_inl.h",
-            frame=partial(_all_headers, backend),
+            file_slots=partial(_all_headers, backend),
         ),
     ]
     if job.options.per_operator_headers:
@@ -100,7 +100,7 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
                 folder="ops",
                 units=partial(_roots, backend),
                 fragment=partial(_header, backend),
-                frame=partial(_namespace, backend),
+                file_slots=partial(_namespace, backend),
                 layout=FilePerUnit(lambda root: f"{root[0]}_{lower}_dispatch.h"),
             )
         )

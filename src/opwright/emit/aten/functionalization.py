@@ -494,6 +494,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             layout=Sharded(
                 "RegisterFunctionalization.cpp", job.rules.functionalization_shards, lambda unit: unit.root_name
             ),
-            frame=lambda job: {"ops_headers": [], "func_definitions": [], "func_registrations": []},
+            file_slots=lambda job: {"ops_headers": [], "func_definitions": [], "func_registrations": []},
         )
     ]

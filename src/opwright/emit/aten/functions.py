@@ -82,7 +82,7 @@ def _aggregated() -> list[AnyEmitter]:
             units=overloads,
             fragment=_declarations,
             layout=OneFile("Functions.h"),
-            frame=lambda job: {
+            file_slots=lambda job: {
                 "Functions_includes": ("#include <ATen/Operators.h>",),
                 "Functions_declarations": (),
             },
@@ -107,7 +107,7 @@ def _per_operator() -> list[AnyEmitter]:
             name="functions_header",
             family="headers",
             template="Functions.h",
-            frame=lambda job: {"Functions_includes": includes("", None, job), "Functions_declarations": ()},
+            file_slots=lambda job: {"Functions_includes": includes("", None, job), "Functions_declarations": ()},
         ),
     ]
 

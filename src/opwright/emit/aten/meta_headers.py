@@ -79,7 +79,7 @@ def _header(root: RootGroups, context: FragmentContext) -> Slots:
     return {"meta_function_declarations": [meta_class(group) for group in root[1]]}
 
 
-def _frame(job: Job) -> Slots:
+def _file_slots(job: Job) -> Slots:
     if job.options.per_operator_headers:
         # Every operator is listed, with a structured kernel or without; nothing includes this file in such builds.
         return {"NativeMetaFunctions_includes": includes("_meta", None, job), "NativeMetaFunctions_declarations": []}
@@ -97,7 +97,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             name="native_meta_functions_header",
             family="headers",
             template="NativeMetaFunctions.h",
-            frame=_frame,
+            file_slots=_file_slots,
         )
     ]
     if job.options.per_operator_headers:

@@ -37,7 +37,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=methods,
             fragment=method_slots,
             layout=OneFile("TensorBody.h"),
-            frame=lambda job: {"tensor_method_declarations": (), "tensor_method_definitions": ()},
+            file_slots=lambda job: {"tensor_method_declarations": (), "tensor_method_definitions": ()},
         ),
         whole_file(
             "TensorMethods.cpp",

@@ -52,7 +52,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="headers",
             template="aten_interned_strings.h",
             folder="core",
-            frame=interned_strings,
+            file_slots=interned_strings,
             line_names=r"_\(aten, (?P<operator>\w+)\)",
         ),
         whole_file(
@@ -61,7 +61,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="headers",
             template="enum_tag.h",
             folder="headeronly" if job.rules.enum_tag_is_header_only else "core",
-            frame=tags,
+            file_slots=tags,
             line_names=r"(?P<tag>\w+),?$",
         ),
         Emitter(
@@ -72,6 +72,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=overloads,
             fragment=listed,
             layout=OneFile("ATenOpList.cpp"),
-            frame=lambda job: {"aten_ops": ()},
+            file_slots=lambda job: {"aten_ops": ()},
         ),
     ]

@@ -91,7 +91,9 @@ def _definition(kernel: NativeAotKernel, context: FragmentContext) -> Slots:
     return {"native_aot_stub_definitions": [text]}
 
 
-def _emitter(name: str, family: str, fragment: Callable[[NativeAotKernel, Job], Slots], slot: str) -> AnyEmitter:
+def _emitter(
+    name: str, family: str, fragment: Callable[[NativeAotKernel, FragmentContext], Slots], slot: str
+) -> AnyEmitter:
     file = f"NativeAotStubs.{'h' if family == 'headers' else 'cpp'}"
     return Emitter(
         name=name,
@@ -99,7 +101,7 @@ def _emitter(name: str, family: str, fragment: Callable[[NativeAotKernel, Job], 
         template=file,
         units=lambda job: job.native_aot,
         fragment=fragment,
-        frame=lambda job: {slot: []},
+        file_slots=lambda job: {slot: []},
         layout=OneFile(file),
     )
 

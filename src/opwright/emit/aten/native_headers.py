@@ -115,7 +115,7 @@ def _header(root: RootUnits, context: FragmentContext) -> Slots:
     }
 
 
-def _frame(job: Job) -> Slots:
+def _file_slots(job: Job) -> Slots:
     if job.options.per_operator_headers:
         return {"NativeFunctions_includes": includes("_native", None, job), "NativeFunctions_declarations": []}
     return {
@@ -132,7 +132,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             name="native_functions_header",
             family="headers",
             template="NativeFunctions.h",
-            frame=_frame,
+            file_slots=_file_slots,
         )
     ]
     if job.options.per_operator_headers:

@@ -113,7 +113,7 @@ def _collected(
         units=units,
         fragment=fragment,
         layout=OneFile(f"{file}.h"),
-        frame=lambda job: {f"{file}_includes": headers(job), declarations: ()},
+        file_slots=lambda job: {f"{file}_includes": headers(job), declarations: ()},
     )
 
 
@@ -153,7 +153,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             fragment=_shard,
             reads=(STATIC_BACKENDS,),
             layout=Sharded("Operators.cpp", job.rules.operators_shards, lambda function: function.root_name),
-            frame=lambda job: {
+            file_slots=lambda job: {
                 "operator_headers": (),
                 "static_dispatch_extra_headers": extra_headers(job.static_backends),
                 "definitions": (),

@@ -41,6 +41,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=overloads,
             fragment=_fragment,
             layout=OneFile("RedispatchFunctions.h"),
-            frame=lambda job: {"function_redispatch_definitions": ()},
+            file_slots=lambda job: {"function_redispatch_definitions": ()},
         )
     ]

@@ -45,6 +45,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=overloads,
             fragment=_fragment,
             layout=OneFile("RegistrationDeclarations.h"),
-            frame=lambda job: {"registration_declarations": ()},
+            file_slots=lambda job: {"registration_declarations": ()},
         )
     ]

@@ -76,6 +76,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             fragment=_library,
             layout=OneFile("RegisterSchema.cpp"),
             # A blank line stands before the libraries of other namespaces.
-            frame=lambda job: {"aten_schema_registrations": (), "schema_registrations": ("\n",)},
+            file_slots=lambda job: {"aten_schema_registrations": (), "schema_registrations": ("\n",)},
         )
     ]

@@ -284,7 +284,7 @@ def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
 
 
 def _emitter(
-    name: str, template: str, ending: str, fragment: Callable[[NativeFunctionsGroup, Job], Slots]
+    name: str, template: str, ending: str, fragment: Callable[[NativeFunctionsGroup, FragmentContext], Slots]
 ) -> Emitter[NativeFunctionsGroup]:
     return Emitter(
         name=name,

@@ -157,7 +157,7 @@ def _emitter(
         units=_selected,
         fragment=lambda function, context: {slot: [text(function)]},
         layout=layout,
-        frame=lambda job: {slot: [], "generated_comment": comment},
+        file_slots=lambda job: {slot: [], "generated_comment": comment},
     )
 
 

@@ -31,7 +31,7 @@ def roots(job: Job) -> Sequence[RootOverloads]:
 
 
 def no_units(job: Job) -> Sequence[NativeFunction]:
-    """Nothing: the file is made of its frame alone."""
+    """Nothing: the file is made of its file slots alone."""
     return ()
 
 
@@ -56,10 +56,10 @@ def whole_file(
     family: str,
     template: str | None,
     folder: str = "aten",
-    frame: Callable[[Job], Slots] | None = None,
+    file_slots: Callable[[Job], Slots] = lambda _: {},
     line_names: str = "",
 ) -> AnyEmitter:
-    """The emitter of one file that is made of its frame alone."""
+    """The emitter of one file without units."""
     return Emitter(
         name=name,
         family=family,
@@ -68,6 +68,6 @@ def whole_file(
         units=no_units,
         fragment=no_fragment,
         layout=OneFile(path),
-        frame=frame,
+        file_slots=file_slots,
         line_names=line_names,
     )

@@ -238,11 +238,11 @@ def _emitter(
     name: str,
     path: str,
     slots: tuple[str, ...],
-    fragment: Callable[[ViewGroup, Job], Slots],
+    fragment: Callable[[ViewGroup, FragmentContext], Slots],
     *,
     family: str = "sources",
     folder: str = "aten",
-    frame: Callable[[Job], Slots] | None = None,
+    file_slots: Callable[[Job], Slots] = lambda _: {},
 ) -> AnyEmitter:
     """An emitter over the view groups whose file is named as its template."""
     return Emitter(
@@ -253,7 +253,7 @@ def _emitter(
         units=_view_groups,
         fragment=fragment,
         layout=OneFile(path),
-        frame=lambda job: {**dict.fromkeys(slots, ()), **(frame(job) if frame is not None else {})},
+        file_slots=lambda job: {**dict.fromkeys(slots, ()), **file_slots(job)},
     )
 
 
@@ -278,6 +278,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             _bindings,
             family="view_meta",
             folder="functionalization",
-            frame=made_by,
+            file_slots=made_by,
         ),
     ]

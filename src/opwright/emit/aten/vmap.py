@@ -159,7 +159,7 @@ def _units(job: Job) -> Sequence[NativeFunction | None]:
     return [*_plumbed(job), None]
 
 
-def _frame(job: Job) -> Slots:
+def _file_slots(job: Job) -> Slots:
     return {"text": _OPENING if _plumbed(job) else f"{_OPENING}\n"}
 
 
@@ -178,6 +178,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_units,
             fragment=_fragment,
             layout=OneFile("VmapGeneratedPlumbing.h"),
-            frame=_frame,
+            file_slots=_file_slots,
         )
     ]

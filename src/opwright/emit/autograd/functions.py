@@ -261,7 +261,7 @@ def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, Frag
         units=all_nodes,
         fragment=fragment,
         layout=OneFile(file),
-        frame=lambda job: {"generated_comment": generated_comment(file, job), slot: ()},
+        file_slots=lambda job: {"generated_comment": generated_comment(file, job), slot: ()},
     )
 
 

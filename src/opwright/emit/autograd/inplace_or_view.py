@@ -178,7 +178,7 @@ def _fragment(differentiable_function: DifferentiableFunction, context: Fragment
     }
 
 
-def _frame(job: Job) -> Slots:
+def _file_slots(job: Job) -> Slots:
     return {
         "generated_comment": generated_comment("ADInplaceOrViewType.cpp", job),
         "ops_headers": (),
@@ -202,6 +202,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             layout=Sharded(
                 "ADInplaceOrViewType.cpp", job.rules.inplace_or_view_shards, lambda unit: unit.function.root_name
             ),
-            frame=_frame,
+            file_slots=_file_slots,
         )
     ]

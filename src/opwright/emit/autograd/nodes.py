@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo
-from opwright.model.said import Said
+from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
@@ -124,7 +124,7 @@ def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) ->
     )
 
 
-class NodeUnit(Said):
+class NodeUnit(HasFingerprintKey):
     """What the fragments of one node are made from: the info, from which the node follows."""
 
     def __init__(self, info: DifferentiabilityInfo, rules: Rules) -> None:
@@ -137,7 +137,7 @@ class NodeUnit(Said):
         return node(self.info, self._rules)
 
     @property
-    def said(self) -> tuple[object, ...]:
+    def fingerprint_key(self) -> tuple[object, ...]:
         """The info; the rules are the same for a whole run."""
         return (self.info,)
 

@@ -212,6 +212,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_units,
             fragment=_fragment,
             layout=Sharded("TraceType.cpp", job.rules.trace_type_shards, lambda function: function.root_name),
-            frame=lambda job: {"generated_comment": generated_comment("TraceType.cpp", job)},
+            file_slots=lambda job: {"generated_comment": generated_comment("TraceType.cpp", job)},
         )
     ]

@@ -61,7 +61,7 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     }
 
 
-def _frame(job: Job) -> Slots:
+def _file_slots(job: Job) -> Slots:
     return {
         "generated_comment": generated_comment("variable_factories.h", job),
         "ops_headers": (),
@@ -80,6 +80,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_factories,
             fragment=_fragment,
             layout=OneFile("variable_factories.h"),
-            frame=_frame,
+            file_slots=_file_slots,
         )
     ]

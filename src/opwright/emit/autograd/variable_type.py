@@ -338,7 +338,7 @@ def template_slots(job: Job) -> Slots:
     return {"generated_comment": _comment(job), **_key_slots(job)}
 
 
-def _frame(job: Job) -> Slots:
+def _file_slots(job: Job) -> Slots:
     return {slot: () for key in _keys(job) for slot in (_definitions(key), _registrations(key))}
 
 
@@ -357,7 +357,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="autograd",
             template="autograd/VariableType.h",
             folder="autograd",
-            frame=lambda job: {"generated_comment": generated_comment("VariableType.h", job)},
+            file_slots=lambda job: {"generated_comment": generated_comment("VariableType.h", job)},
         ),
         whole_file(
             "templates/VariableType.cpp",
@@ -365,7 +365,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="autograd",
             template=_TEMPLATE,
             folder="autograd",
-            frame=template_slots,
+            file_slots=template_slots,
         ),
         Emitter(
             name="variable_type_source",
@@ -377,6 +377,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             layout=Sharded(
                 "VariableType.cpp", job.rules.variable_type_shards, lambda unit: public_api.name(unit.function.schema)
             ),
-            frame=_frame,
+            file_slots=_file_slots,
         ),
     ]

@@ -248,7 +248,7 @@ def _emitter(
         units=_views,
         fragment=fragment,
         layout=OneFile(file),
-        frame=lambda job: {"generated_comment": generated_comment(file, job), **dict.fromkeys(slots, ())},
+        file_slots=lambda job: {"generated_comment": generated_comment(file, job), **dict.fromkeys(slots, ())},
     )
 
 

@@ -84,6 +84,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             fragment=_line,
             layout=OneFile("annotated_fn_args.py"),
             line_names=r"torch[\w.]*\.(?P<operator>\w+): \[",
-            frame=lambda job: {"annotated_args": ()},
+            file_slots=lambda job: {"annotated_args": ()},
         )
     ]

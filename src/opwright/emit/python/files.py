@@ -43,15 +43,15 @@ def binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
     }
 
 
-def binding_frame(file: str) -> Callable[[Job], Slots]:
+def binding_file_slots(file: str) -> Callable[[Job], Slots]:
     """What fills the slots of a file besides the bindings."""
 
-    def frame(job: Job) -> Slots:
+    def file_slots(job: Job) -> Slots:
         slots: dict[str, str | Sequence[str]] = {"generated_comment": generated_comment(file, job)}
         slots.update(dict.fromkeys(("ops_headers", "py_forwards", "py_methods", "py_method_defs"), ()))
         return slots
 
-    return frame
+    return file_slots
 
 
 def _sorted_bindings(module: PythonModule, job: Job) -> Sequence[PythonBinding]:
@@ -67,7 +67,7 @@ def _whole(file: str, module: PythonModule) -> AnyEmitter:
         units=partial(_sorted_bindings, module),
         fragment=binding_fragment,
         layout=OneFile(file),
-        frame=binding_frame(file),
+        file_slots=binding_file_slots(file),
     )
 
 

@@ -74,16 +74,22 @@ _GETTER: Final = r".*\bget_(?P<operator>\w+?)_structseq\d*\("
 _TAG: Final = r'\.value\("(?P<tag>\w+)"'
 
 
-def _emitter(name: str, file: str, frame: Callable[[Job], Slots], line_names: str) -> AnyEmitter:
+def _emitter(name: str, file: str, file_slots: Callable[[Job], Slots], line_names: str) -> AnyEmitter:
     template = f"autograd/{file}"
     return whole_file(
-        file, name=name, family="python", template=template, folder="autograd", frame=frame, line_names=line_names
+        file,
+        name=name,
+        family="python",
+        template=template,
+        folder="autograd",
+        file_slots=file_slots,
+        line_names=line_names,
     )
 
 
-def _commented(file: str, frame: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
-    """A frame with the comment that most of autograd's files have."""
-    return lambda job: {"generated_comment": generated_comment(file, job), **frame(job)}
+def _commented(file: str, file_slots: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
+    """File slots with the comment that most of autograd's files have."""
+    return lambda job: {"generated_comment": generated_comment(file, job), **file_slots(job)}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.convention.python.bound import TORCH
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded
-from opwright.emit.python.files import binding_fragment, binding_frame
+from opwright.emit.python.files import binding_file_slots, binding_fragment
 from opwright.emit.python.units import bindings
 
 _FILE: Final = "python_torch_functions.cpp"
@@ -23,6 +23,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=lambda job: bindings(job, TORCH),
             fragment=binding_fragment,
             layout=Sharded(_FILE, job.rules.torch_functions_shards, lambda binding: binding.name.base),
-            frame=binding_frame(_FILE),
+            file_slots=binding_file_slots(_FILE),
         )
     ]

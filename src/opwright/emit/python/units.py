@@ -13,13 +13,13 @@ from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.codes import UNKNOWN_MODULE
 from opwright.emit.python.refusals import REFUSALS, check_overload, refused
 from opwright.model.deprecated import DeprecatedSignature
+from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
-from opwright.model.said import Said
 from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
 
 
-class PythonBinding(Said):
+class PythonBinding(HasFingerprintKey):
     """A Python function, or a method of tensors: its overloads, the deprecated ones last."""
 
     def __init__(self, name: OperatorName, module: PythonModule, overloads: tuple[Overload, ...]) -> None:
@@ -36,7 +36,7 @@ class PythonBinding(Said):
         return sort_pairs(pair_overloads(self.overloads))
 
     @property
-    def said(self) -> tuple[object, ...]:
+    def fingerprint_key(self) -> tuple[object, ...]:
         """The module and the functions, from which the signatures follow, and the deprecated signatures."""
         deprecated = [
             f"{overload.signature.schema} as {overload.signature.passed}"

@@ -23,7 +23,9 @@ _PARTIAL: Final = "partial\n"
 
 def _whole(name: str, path: str, text: str) -> AnyEmitter:
     """A file whose text does not depend on operators."""
-    return whole_file(path, name=name, family="stubs", template=None, folder="stubs", frame=lambda job: {"text": text})
+    return whole_file(
+        path, name=name, family="stubs", template=None, folder="stubs", file_slots=lambda job: {"text": text}
+    )
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -32,7 +34,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         _whole("py_typed_marker", "torch-stubs/py.typed", _PARTIAL),
         _whole("package_stub", f"torch-stubs/{PACKAGE}/__init__.pyi", ""),
         whole_file(
-            "torch-stubs/_ops.pyi", name="ops_stub", family="stubs", template=None, folder="stubs", frame=ops_text
+            "torch-stubs/_ops.pyi", name="ops_stub", family="stubs", template=None, folder="stubs", file_slots=ops_text
         ),
         Emitter(
             name="namespace_stubs",

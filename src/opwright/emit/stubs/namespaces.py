@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from opwright.emit.emitter import Job, Slots, per_job
+from opwright.emit.emitter import FragmentContext, Job, Slots, per_job
 from opwright.emit.stubs.calls import call, docstring, is_attribute
 from opwright.model.native_function import NativeFunction
 
@@ -94,7 +94,7 @@ _WORDS: Final = frozenset(re.findall(r"\b_\w+", _HEAD)) | {"Namespace", "ops", "
 _RECEIVER: Final = "_operator_"
 
 
-def namespace_text(namespace: Namespace, job: Job) -> Slots:
+def namespace_text(namespace: Namespace, context: FragmentContext) -> Slots:
     """The module of a namespace."""
     classes = {name: f"{name}_operator" if name in _WORDS else name for name in namespace.operators}
     written = [name for name in classes if is_attribute(name) and name not in _OF_NAMESPACES]

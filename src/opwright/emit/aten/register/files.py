@@ -24,7 +24,7 @@ def _units(backend: Backend, job: Job) -> list[Wrapped]:
     return list(wrapped_units(job)[backend.key])
 
 
-def _frame(backend: Backend, job: Job) -> Slots:
+def _file_slots(backend: Backend, job: Job) -> Slots:
     per_operator, rocm = job.options.per_operator_headers, job.options.rocm
     return {
         "extra_cuda_headers": guard_headers(backend.key, rocm=rocm, rules=job.rules),
@@ -48,7 +48,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=partial(_units, backend),
             fragment=partial(_fragment, backend),
             reads=(NATIVE_AOT_KERNELS, REGISTRATION_TEXT),
-            frame=partial(_frame, backend),
+            file_slots=partial(_file_slots, backend),
             layout=Sharded(
                 f"Register{backend.key.name}.cpp",
                 getattr(job.rules, backend.key.shards_rule),

@@ -1,11 +1,11 @@
-"""What a run leaves on record in its output folder, so that the next one can tell that there is nothing to do.
+"""The manifest of a run: what it read and wrote, so that the next run can tell that there is nothing to do.
 
-A record is a file `.opwright/NAME.record`: a line with the format's number, a checksum and the length of the rest, then
+A manifest is a file `.opwright/NAME.manifest`: a line with the format's number, a checksum and the length of the rest, then
 JSON. There is one for each kind of run, because several runs may share a folder: PyTorch's build makes headers,
-sources and `Declarations.yaml` each with a run of its own. A record that is damaged, of another format, or of another
+sources and `Declarations.yaml` each with a run of its own. A manifest that is damaged, of another format, or of another
 kind whose name collides is ignored.
 
-A record may also be forged, or copied from another folder. So it names each output by its output folder and the path
+A manifest may also be forged, or copied from another folder. So it names each output by its output folder and the path
 below that folder; when it is loaded, paths are checked to stay there, and every value to be of its type.
 """
 
@@ -19,7 +19,7 @@ from json import dumps, loads
 
 from opwright.build.plain_files import file_status, read_plain_file, stays_below
 from opwright.build.runs import real_folder, replace_state
-from opwright.build.watch import Watched
+from opwright.build.input_stamps import InputStamps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     """Names of files in one folder, and each value of their statuses."""
 
 __all__ = [
-    "Record",
-    "load_record",
-    "load_records",
-    "record_paths",
-    "recorded_facts",
+    "Manifest",
+    "load_manifest",
+    "load_manifests",
+    "manifest_paths",
+    "manifest_facts",
     "root_of",
     "tool_identity",
-    "write_record",
+    "write_manifest",
 ]
 
-_FORMAT = "opwright-record 2"
-_SUFFIX = ".record"
+_FORMAT = "opwright-manifest 3"
+_SUFFIX = ".manifest"
 _STATUS_SIZE = 3
 
 
-class Record:
+class Manifest:
     """What a run read, made and said.
 
     `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
@@ -57,14 +57,14 @@ class Record:
     program says about the run when there is nothing to do.
     """
 
-    __slots__ = ("facts", "kept", "kind", "left", "others", "outputs", "request", "tool", "watched")
+    __slots__ = ("facts", "kept", "kind", "left", "others", "outputs", "request", "stamps", "tool")
 
     def __init__(
         self,
         kind: str,
         request: str,
         tool: str,
-        watched: Watched,
+        stamps: InputStamps,
         outputs: Mapping[str, Status],
         facts: Mapping[str, str | int],
         *,
@@ -75,7 +75,7 @@ class Record:
         self.kind = kind
         self.request = request
         self.tool = tool
-        self.watched = watched
+        self.stamps = stamps
         self.outputs = outputs
         self.facts = facts
         self.others = others
@@ -84,15 +84,15 @@ class Record:
 
     def is_current(self, run: Run) -> bool:
         """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
-        if run.request != self.request or self.tool != tool_identity() or not self.watched.holds():
+        if run.request != self.request or self.tool != tool_identity() or not self.stamps.are_current():
             return False
         if run.prunes and self.left:
             return False
         # Last, because there are most of them.
         if not self.outputs_hold():
             return False
-        if self.watched.refreshed:
-            write_record(run, self)
+        if self.stamps.refreshed:
+            write_manifest(run, self)
         return True
 
     def outputs_hold(self) -> bool:
@@ -149,24 +149,24 @@ def _module_lines(folder: str) -> Iterator[str]:
                 elif "." not in entry.name and entry.name != "__pycache__":
                     yield from _module_lines(entry.path)
     except OSError:
-        # A file, or a package that is no folder on disk; then the version alone tells.
+        # A file, or a package that is not a directory on disk, which its version alone identifies.
         return
 
 
-def load_record(run: Run) -> Record | None:
-    """The record of the last run of this kind, or None when there is none that can be trusted."""
-    record = _loaded(run.state_path(_SUFFIX), run)
-    return record if record is not None and record.kind == run.kind else None
+def load_manifest(run: Run) -> Manifest | None:
+    """The manifest of the last run of this kind, or None when there is none that can be trusted."""
+    manifest = _load(run.state_path(_SUFFIX), run)
+    return manifest if manifest is not None and manifest.kind == run.kind else None
 
 
-def load_records(run: Run) -> list[Record]:
-    """The records of all other kinds of runs into the same folder."""
-    records = [_loaded(path, run) for path in record_paths(run.state_folder)]
-    return [record for record in records if record is not None and record.kind != run.kind]
+def load_manifests(run: Run) -> list[Manifest]:
+    """The manifests of all other kinds of runs into the same folder."""
+    manifests = [_load(path, run) for path in manifest_paths(run.state_folder)]
+    return [manifest for manifest in manifests if manifest is not None and manifest.kind != run.kind]
 
 
-def record_paths(state_folder: str) -> list[str]:
-    """The records in a folder."""
+def manifest_paths(state_folder: str) -> list[str]:
+    """The manifests in a folder."""
     try:
         names = sorted(os.listdir(state_folder))
     except OSError:
@@ -174,8 +174,8 @@ def record_paths(state_folder: str) -> list[str]:
     return [os.path.join(state_folder, name) for name in names if name.endswith(_SUFFIX)]
 
 
-def recorded_facts(path: str) -> Mapping[str, str | int]:
-    """What a record says about its run; nothing if it cannot be trusted."""
+def manifest_facts(path: str) -> Mapping[str, str | int]:
+    """What a manifest says about its run; nothing if it cannot be trusted."""
     try:
         facts: Mapping[str, str | int] = _read(path)["facts"]
     except _DAMAGE:
@@ -184,11 +184,11 @@ def recorded_facts(path: str) -> Mapping[str, str | int]:
 
 
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What reading a record raises that is damaged or forged; a run without a record writes it anew."""
+"""What reading a manifest raises that is damaged or forged; a run without a manifest writes it anew."""
 
 
 def _read(path: str) -> dict[str, Any]:
-    """The data of a record, with texts and facts checked."""
+    """The data of a manifest, with texts and facts checked."""
     header, _, body = read_plain_file(path).partition(b"\n")
     if header.decode() != _header(body):
         raise ValueError("the checksum is another one")
@@ -204,16 +204,16 @@ def _header(body: bytes) -> str:
     return f"{_FORMAT} {zlib.crc32(body):08x} {len(body)}"
 
 
-def _loaded(path: str, run: Run) -> Record | None:
-    """A record of a run into the same folder as another one."""
+def _load(path: str, run: Run) -> Manifest | None:
+    """A manifest of a run into the same folder as another one."""
     try:
         data = _read(path)
         roots = run.roots if data["kind"] == run.kind else _roots(run.home, data["kind"])
-        return Record(
+        return Manifest(
             data["kind"],
             data["request"],
             data["tool"],
-            Watched.recorded(data["files"], data["folders"]),
+            InputStamps.stored(data["files"], data["folders"]),
             _statuses(_stored_folders(roots, data["outputs"])),
             data["facts"],
             others=_statuses(data["others"].items()),
@@ -230,7 +230,7 @@ def _roots(home: str, kind: str) -> dict[str, str]:
 
 
 def _stored_folders(roots: Mapping[str, str], stored: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The path of each folder that a record stores something of. Raises ValueError for one outside of its root."""
+    """The path of each folder that a manifest stores something of. Raises ValueError for one outside of its root."""
     for name, folders in stored.items():
         for folder, content in folders.items():
             if folder and not stays_below(folder):
@@ -263,20 +263,20 @@ def _check_names(names: list[str]) -> None:
         raise ValueError("a name leads out of its folder")
 
 
-def write_record(run: Run, record: Record) -> None:
-    """Keeps a record. Where that cannot be done the next run does more than it needs to, which is no fault."""
+def write_manifest(run: Run, manifest: Manifest) -> None:
+    """Keeps a manifest. Where that cannot be done the next run does more than it needs to, which is no fault."""
     body = dumps(
         {
-            "kind": record.kind,
-            "request": record.request,
-            "tool": record.tool,
-            "files": record.watched.files,
-            "folders": record.watched.folders,
-            "outputs": _by_root(run.roots, _columns(record.outputs)),
-            "others": _columns(record.others),
-            "kept": _by_root(run.roots, _names(record.kept)),
-            "left": _by_root(run.roots, _names(record.left)),
-            "facts": record.facts,
+            "kind": manifest.kind,
+            "request": manifest.request,
+            "tool": manifest.tool,
+            "files": manifest.stamps.files,
+            "folders": manifest.stamps.folders,
+            "outputs": _by_root(run.roots, _columns(manifest.outputs)),
+            "others": _columns(manifest.others),
+            "kept": _by_root(run.roots, _names(manifest.kept)),
+            "left": _by_root(run.roots, _names(manifest.left)),
+            "facts": manifest.facts,
         }
     ).encode()
     replace_state(run.state_path(_SUFFIX), _header(body).encode() + b"\n" + body)

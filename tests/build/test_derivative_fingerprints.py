@@ -1,37 +1,35 @@
-"""Tokens of units with derivatives: all have one, and it follows what the entry says."""
+"""Fingerprints of units with derivatives follow what the entry says."""
 
 from __future__ import annotations
 
-from opwright.build.tokens import UnitTokens
+from opwright.build.fingerprints import UnitFingerprints
 from opwright.emit.autograd.nodes import all_nodes
 from opwright.emit.emitter import Job
 from tests.emit.test_autograd_kernels import derived_job
 from tests.emit.test_variable_type import LISTS, TURNED, TWIST, TWISTED
 
 
-def tokens(job: Job) -> dict[str, bytes | None]:
-    """The token of each function with its derivatives, and of each node."""
-    table = UnitTokens()
+def fingerprints(job: Job) -> dict[str, bytes]:
+    """The fingerprint of each function with its derivatives, and of each node."""
+    table = UnitFingerprints()
     found = {one.function.name.text: table.of(one) for one in job.derivatives.functions}
     return {**found, **{unit.info.node_name or "": table.of(unit) for unit in all_nodes(job)}}
 
 
 def changed(before: str, after: str) -> set[str]:
-    """What has another token when derivatives are edited."""
-    old, new = tokens(derived_job(TWIST + LISTS, before)), tokens(derived_job(TWIST + LISTS, after))
+    """What has another fingerprint when derivatives are edited."""
+    old, new = fingerprints(derived_job(TWIST + LISTS, before)), fingerprints(derived_job(TWIST + LISTS, after))
     assert old.keys() == new.keys()
     return {name for name in old if old[name] != new[name]}
 
 
-def test_every_unit_has_a_token() -> None:
-    """Without one, nothing of a file could be taken over from an earlier run."""
-    found = tokens(derived_job(TWIST + LISTS, TWISTED + TURNED))
-    assert len(found) > 6
-    assert None not in found.values()
+def test_every_unit_has_a_fingerprint() -> None:
+    """Without one, no chunk of it could be reused."""
+    assert len(fingerprints(derived_job(TWIST + LISTS, TWISTED + TURNED))) > 6
 
 
 def test_an_edited_formula_changes_those_that_take_it() -> None:
-    """The function's own token changes, those of the forms that take it over, and that of the node."""
+    """The function's own fingerprint changes, those of the forms that take it over, and that of the node."""
     edited = TWISTED.replace("grad * by", "grad / by")
     assert changed(TWISTED + TURNED, edited + TURNED) == {"twist", "twist_", "twist.out", "TwistBackward0"}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build.watch import Watched
+from opwright.build.input_stamps import InputStamps
 from opwright.cli import session
 from opwright.cli.main import main
 from tests.engine.project import Project, files_of, state_files, times_of
@@ -127,13 +127,13 @@ def wrapped(function: Callable[..., object], path: Path, text: str) -> Callable[
 def test_a_file_that_comes_and_goes_in_a_watched_folder_is_noticed(project: Project) -> None:
     """A template folder that changed while a run read it is looked at again by the next one."""
     folder = str(project.inputs / "templates")
-    watched = Watched.taken([], [folder])
+    watched = InputStamps.take([], [folder])
     watched.distrust_changed()
-    assert watched.holds()
+    assert watched.are_current()
     (project.inputs / "templates" / "Extra.h").write_text("")
     (project.inputs / "templates" / "Extra.h").unlink()
     watched.distrust_changed()
-    assert not watched.holds()
+    assert not watched.are_current()
 
 
 def files_after(project: Project) -> dict[str, bytes]:
@@ -192,7 +192,7 @@ def test_runs_of_other_families_keep_their_files(project: Project) -> None:
     assert files_of(project.out) == apart
 
 
-@pytest.mark.parametrize("suffix", [".record", ".pieces"])
+@pytest.mark.parametrize("suffix", [".manifest", ".spans"])
 @pytest.mark.parametrize("harm", ["truncate", "flip", "empty", "other format"])
 def test_damaged_state_is_noticed(project: Project, suffix: str, harm: str) -> None:
     """What a run remembers is checked before it is believed; the next run is right, and remembers anew."""
@@ -217,7 +217,7 @@ def test_state_is_not_needed(project: Project) -> None:
     """Without what earlier runs remember, a run finds its files right and writes none."""
     project.run()
     before = times_of(project.out)
-    for path in [*state_files(project, ".record"), *state_files(project, ".pieces")]:
+    for path in [*state_files(project, ".manifest"), *state_files(project, ".spans")]:
         path.unlink()
     project.run()
     assert times_of(project.out) == before
@@ -237,7 +237,7 @@ def test_another_tool_makes_everything_again(project: Project, monkeypatch: pyte
     from opwright.build import record
 
     project.run()
-    [path] = state_files(project, ".record")
+    [path] = state_files(project, ".manifest")
     tool = record._read(str(path))["tool"]
     assert tool == record.tool_identity()
     monkeypatch.setattr(record, "_module_lines", lambda _: iter(["a module"]))

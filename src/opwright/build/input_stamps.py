@@ -1,8 +1,8 @@
-"""The files that a run read, as they were: what tells a later run, mostly without reading them, that none changed.
+"""Stamps of the files that a run read, which tell a later run, mostly without reading them, that none changed.
 
-A file with the recorded size, time of change and inode is the same. Any other file is read, and compared by its SHA-256. A file
-that changed only just before it was recorded could change again within the same tick of the file system's clock, so it
-is read in any case.
+A file with the size, time of change and inode of its stamp is unchanged. Any other file is read and compared by its
+SHA-256. A file that changed just before its stamp was taken could change again within the same tick of the file
+system's clock, so it is always read.
 
 Modules that decide whether there is anything to do import little: importing `typing` would take longer than deciding.
 """
@@ -22,60 +22,60 @@ if TYPE_CHECKING:
 
     from opwright.build.plain_files import Status
 
-    Mark: TypeAlias = "list[int | str] | None"
+    Stamp: TypeAlias = "list[int | str] | None"
     """The status of a file (see `file_status`) and its SHA-256; None if it is not there."""
 
-__all__ = ["Watched"]
+__all__ = ["InputStamps"]
 
-_SETTLED_NS = 2_000_000_000
+_CLOCK_TICK_NS = 2_000_000_000
 """How old a change must be to be told from the next one by its time: the coarsest file systems count in 2 s."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """How files are opened: a pipe in place of one is not waited for."""
 
-_UNSETTLED = -1
+_RACY = -1
 """In place of the time of change of a file that changed just before it was recorded."""
 
 _UNKNOWN = ""
 """In place of the SHA-256 of a file that changed while the run read it: which contents it read cannot be told."""
 
-_MARK_TYPES = [int, int, int, str]
+_STAMP_TYPES = [int, int, int, str]
 
 _LARGE = 1 << 24
 """Files above this size, such as wheels, are known by their status alone: reading one takes longer than a run."""
 
 
-class Watched:
-    """Files with their marks, and folders with the names in them.
+class InputStamps:
+    """The stamps of files, and the names in folders.
 
-    >>> watched = Watched.taken([__file__], [])
-    >>> watched.holds()
+    >>> stamps = InputStamps.take([__file__], [])
+    >>> stamps.are_current()
     True
     """
 
-    __slots__ = ("_refreshed", "_stamps", "files", "folders")
+    __slots__ = ("_refreshed", "_statuses", "files", "folders")
 
-    def __init__(self, files: Mapping[str, Mark], folders: Mapping[str, Sequence[str] | None]) -> None:
+    def __init__(self, files: Mapping[str, Stamp], folders: Mapping[str, Sequence[str] | None]) -> None:
         self.files = dict(files)
         self.folders = dict(folders)
         self._refreshed = False
-        self._stamps: dict[str, Status | None] = {}
+        self._statuses: dict[str, Status | None] = {}
 
     @classmethod
-    def taken(cls, files: Iterable[str], folders: Iterable[str]) -> Watched:
+    def take(cls, files: Iterable[str], folders: Iterable[str]) -> InputStamps:
         """The state of files and folders now. Take it before the files are read: a change between is then seen."""
         files, folders = list(files), list(folders)
-        stamps = {path: _stamp(path) for path in (*files, *folders)}
-        watched = cls({path: _mark(path) for path in files}, {path: _names(path) for path in folders})
-        watched._stamps = stamps
-        return watched
+        statuses = {path: _status(path) for path in (*files, *folders)}
+        stamps = cls({path: _stamp(path) for path in files}, {path: _names(path) for path in folders})
+        stamps._statuses = statuses
+        return stamps
 
     @classmethod
-    def recorded(cls, files: Mapping[str, Any], folders: Mapping[str, Any]) -> Watched:
-        """The state that a record has. Raises TypeError where a value is of a wrong type."""
-        for mark in files.values():
-            if mark is not None and list(map(type, mark)) != _MARK_TYPES:
-                raise TypeError("a mark is three numbers and a digest")
+    def stored(cls, files: Mapping[str, Any], folders: Mapping[str, Any]) -> InputStamps:
+        """The stamps that a manifest has. Raises TypeError where a value is of a wrong type."""
+        for stamp in files.values():
+            if stamp is not None and list(map(type, stamp)) != _STAMP_TYPES:
+                raise TypeError("a stamp is three numbers and a digest")
         for names in folders.values():
             if names is not None and (type(names) is not list or set(map(type, names)) - {str}):
                 raise TypeError("the names in a folder are texts")
@@ -87,47 +87,47 @@ class Watched:
         Call it when the run has read everything. A file that changed meanwhile, even if it changed back, may have been
         read with other contents than those recorded here; the next run then does not take it for unchanged.
         """
-        for path, stamp in self._stamps.items():
-            if _stamp(path) == stamp:
+        for path, status in self._statuses.items():
+            if _status(path) == status:
                 continue
             if path in self.folders:
                 self.folders[path] = [_UNKNOWN]
             if path in self.files:
-                self.files[path] = [0, _UNSETTLED, 0, _UNKNOWN]
+                self.files[path] = [0, _RACY, 0, _UNKNOWN]
 
     @property
     def refreshed(self) -> bool:
-        """Whether `holds` had to read a file that need not be read the next time."""
+        """Whether `are_current` had to read a file that need not be read the next time."""
         return self._refreshed
 
-    def holds(self) -> bool:
+    def are_current(self) -> bool:
         """Whether all files have the contents, and all folders the names, that they had."""
         return all(_names(path) == names for path, names in self.folders.items()) and all(
-            self._same(path, mark) for path, mark in self.files.items()
+            self._is_unchanged(path, stamp) for path, stamp in self.files.items()
         )
 
-    def _same(self, path: str, mark: Mark) -> bool:
+    def _is_unchanged(self, path: str, stamp: Stamp) -> bool:
         try:
             status = os.stat(path)
         except OSError:
-            return mark is None
-        if mark is None:
+            return stamp is None
+        if stamp is None:
             return False
-        size, changed, inode, digest = mark
+        size, changed, inode, digest = stamp
         if status.st_size != size:
             return False
         if file_status(status) == (size, changed, inode):
             return True
-        now = _mark(path)
+        now = _stamp(path)
         if now is None or now[-1] != digest:
             return False
-        if now[1] != _UNSETTLED:
+        if now[1] != _RACY:
             self.files[path] = now
             self._refreshed = True
         return True
 
 
-def _stamp(path: str) -> Status | None:
+def _status(path: str) -> Status | None:
     """The status of a file or folder, to be compared with a later one; None if it is not there."""
     try:
         return file_status(os.stat(path))
@@ -135,7 +135,7 @@ def _stamp(path: str) -> Status | None:
         return None
 
 
-def _mark(path: str) -> Mark:
+def _stamp(path: str) -> Stamp:
     import hashlib
 
     try:
@@ -148,8 +148,8 @@ def _mark(path: str) -> Mark:
             digest = f"{changed} {inode}" if size > _LARGE else hashlib.sha256(stream.read()).hexdigest()
     except OSError:
         return None
-    settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
-    return [size, changed if settled else _UNSETTLED, inode, digest]
+    is_settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _CLOCK_TICK_NS
+    return [size, changed if is_settled else _RACY, inode, digest]
 
 
 def _names(path: str) -> list[str] | None:

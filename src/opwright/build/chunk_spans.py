@@ -1,0 +1,227 @@
+"""Chunk spans: which bytes of a file came from which unit, so that the next run can reuse them.
+
+The text that one unit puts into one slot is its chunk. A file is the template's own text, the values of the file
+slots, and in each slot that units fill their chunks in order. `assemble` joins the chunks of this run; `splice` takes
+those of unchanged units out of the file that the previous build wrote.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from opwright.build.template import AnyTemplate, TemplatePart
+from opwright.build.fingerprints import split_fingerprints
+
+if TYPE_CHECKING:
+    from opwright.emit.emitter import Slots
+
+__all__ = ["ABSENT", "Chunks", "FileSpans", "SlotSpans", "assemble", "splice"]
+
+ABSENT: Final = -1
+"""The length of the chunk of a unit that puts nothing into a slot."""
+
+
+class SlotSpans(NamedTuple):
+    """The chunks of one slot: the offset of the first, the length of each, and the line breaks cut off at the end."""
+
+    start: int
+    lengths: bytes
+    trimmed: int
+
+
+class FileSpans(NamedTuple):
+    """The fingerprints of a file's units, one after the other, and the slots that units fill in the template's order.
+
+    `slots` is None if the file cannot be divided into chunks.
+    """
+
+    fingerprints: bytes
+    slots: tuple[SlotSpans, ...] | None
+
+
+class Chunks(Protocol):
+    """What the units of a file put into its slots."""
+
+    def chunks(self, slot: str, indent: str) -> Sequence[str | None]:
+        """The chunk of each unit in a slot that has its lines to itself."""
+        ...
+
+    def chunk(self, slot: str, indent: str, number: int) -> str | None:
+        """The chunk of the unit of a number."""
+        ...
+
+    def texts(self, slot: str) -> Sequence[str]:
+        """The texts of all units in a slot, in order."""
+        ...
+
+
+class _FileWriter:
+    """A file that grows part by part, and the spans of its chunks."""
+
+    __slots__ = ("_parts", "_size", "_slots", "_template")
+
+    def __init__(self, template: AnyTemplate) -> None:
+        self._template = template
+        self._parts: list[bytes] = []
+        self._slots: list[SlotSpans] | None = []
+        self._size = 0
+        self.add(template.opening)
+
+    def add(self, text: str) -> None:
+        """Add text that belongs to no unit."""
+        self._add(text.encode())
+
+    def add_undivided(self, text: str) -> None:
+        """Add text of units that cannot be told apart: the file then has no spans."""
+        self._slots = None
+        self.add(text)
+
+    def _add(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+
+    def add_slot(self, lead: str | None, data: bytes, lengths: array[int]) -> None:
+        """Add the chunks of a slot after the text that the file slots put there."""
+        start = self._size
+        separator = self._template.separator
+        if lead is not None:
+            after = separator if data or any(length >= 0 for length in lengths) else ""
+            start += len(lead.encode()) + len(after)
+            data = (lead + after).encode() + data
+        kept = data.rstrip(b"\n") if separator else data
+        if self._slots is not None:
+            self._slots.append(SlotSpans(start, lengths.tobytes(), len(data) - len(kept)))
+        self._add(kept)
+
+    def finish(self, fingerprints: bytes) -> tuple[bytes, FileSpans]:
+        """The bytes of the file and its spans."""
+        data = b"".join(self._parts)
+        if b'"""\n' in data:
+            text = data.decode()
+            changed = self._template.with_docstring_lines(text)
+            if changed != text:
+                return changed.encode(), FileSpans(fingerprints, None)
+        return data, FileSpans(fingerprints, None if self._slots is None else tuple(self._slots))
+
+
+def _size(chunk: str | None) -> int:
+    if chunk is None:
+        return ABSENT
+    return len(chunk) if chunk.isascii() else len(chunk.encode())
+
+
+def assemble(
+    template: AnyTemplate, file_slots: Slots, filled: Collection[str], chunks: Chunks, fingerprints: bytes
+) -> tuple[bytes, FileSpans]:
+    """The bytes of a file and its spans. `filled` are the slots that units fill.
+
+    Raises KeyError for a slot without a value.
+    """
+    writer = _FileWriter(template)
+    for name, indent, before, after, rest in template.parts:
+        if name not in filled:
+            writer.add(template.filled_slot(file_slots[name], indent, before, after))
+        elif indent is None:
+            own = file_slots.get(name, ())
+            texts = [*([own] if isinstance(own, str) and own else own), *chunks.texts(name)]
+            writer.add_undivided(template.filled_slot(texts, None, before, after))
+        else:
+            unit_chunks = chunks.chunks(name, indent)
+            joined = template.separator.join([chunk for chunk in unit_chunks if chunk is not None])
+            lead = template.chunk(file_slots.get(name, ()), indent)
+            writer.add_slot(lead, joined.encode(), array("i", map(_size, unit_chunks)))
+        writer.add(rest)
+    return writer.finish(fingerprints)
+
+
+def splice(
+    template: AnyTemplate,
+    file_slots: Slots,
+    filled: Collection[str],
+    chunks: Chunks,
+    fingerprints: bytes,
+    old_spans: FileSpans,
+    old: bytes,
+) -> tuple[bytes, FileSpans] | None:
+    """The same as `assemble`, with the chunks of unchanged units taken from the old file.
+
+    None if the old file's spans do not fit the template, so that everything must be made again.
+    """
+    reuse = _Reuse(old_spans.fingerprints, fingerprints)
+    slots = iter(old_spans.slots or ())
+    writer = _FileWriter(template)
+    for part in template.parts:
+        if part.name in filled and part.indent is not None:
+            slot = next(slots, None)
+            region = None if slot is None else _region(template, part, slot, old, reuse, chunks)
+            if region is None:
+                return None
+            writer.add_slot(template.chunk(file_slots.get(part.name, ()), part.indent), *region)
+        else:
+            writer.add(template.filled_slot(file_slots[part.name], part.indent, part.before, part.after))
+        writer.add(part.rest)
+    return writer.finish(fingerprints)
+
+
+class _Reuse:
+    """Which chunks of the old file the new file takes: those before the first changed unit and after the last one,
+    and between these the chunks of units whose fingerprint the old file has."""
+
+    __slots__ = ("_between", "count", "fingerprints", "head", "old_count", "tail")
+
+    def __init__(self, old_fingerprints: bytes, fingerprints: bytes) -> None:
+        old, new = split_fingerprints(old_fingerprints), split_fingerprints(fingerprints)
+        self.fingerprints = new
+        self.count, self.old_count = len(new), len(old)
+        shorter = min(len(old), len(new))
+        self.head = next((number for number in range(shorter) if old[number] != new[number]), shorter)
+        rest = shorter - self.head
+        self.tail = next((number for number in range(rest) if old[-1 - number] != new[-1 - number]), rest)
+        self._between = {old[number]: number for number in range(self.head, len(old) - self.tail)}
+
+    def old_number(self, number: int) -> int | None:
+        """The number in the old file of a unit between head and tail, or None if it is not there."""
+        return self._between.get(self.fingerprints[number])
+
+
+def _region(
+    template: AnyTemplate, part: TemplatePart, slot: SlotSpans, old: bytes, reuse: _Reuse, chunks: Chunks
+) -> tuple[bytes, array[int]] | None:
+    """The chunks of a slot, joined, and the length of each. Neighbours that are reused are copied together."""
+    lengths = array("i")
+    lengths.frombytes(slot.lengths)
+    if len(lengths) != reuse.old_count:
+        return None
+    gap = len(template.separator)
+    # The end of each unit's chunk, with the separator after it. A unit without a chunk adds nothing.
+    ends = list(accumulate([length + gap if length >= 0 else 0 for length in lengths], initial=0))
+    total = max(ends[-1] - gap, 0)
+    # Line breaks are cut off at the end of the slot, which may reach back into the text before the first chunk.
+    kept = max(total - slot.trimmed, 0)
+    data = old[slot.start : slot.start + kept] + b"\n" * (total - kept)
+    if len(data) != total:
+        return None
+    parts: list[bytes] = []
+    new_lengths = lengths[: reuse.head]
+
+    def copy(first: int, last: int) -> None:
+        if ends[last] > ends[first]:
+            parts.append(data[ends[first] : ends[last] - gap])
+
+    copy(0, reuse.head)
+    for number in range(reuse.head, reuse.count - reuse.tail):
+        old_number = reuse.old_number(number)
+        if old_number is not None:
+            copy(old_number, old_number + 1)
+            new_lengths.append(lengths[old_number])
+            continue
+        chunk = chunks.chunk(part.name, part.indent or "", number)
+        new_lengths.append(_size(chunk))
+        if chunk is not None:
+            parts.append(chunk.encode())
+    copy(reuse.old_count - reuse.tail, reuse.old_count)
+    new_lengths.extend(lengths[reuse.old_count - reuse.tail :])
+    return template.separator.encode().join(parts), new_lengths
