@@ -33,32 +33,32 @@ MISSING_SLOT: Final = _code(
     1,
     "template slot without a value",
     """
-A template has a slot (`$name`, `${name}`, `${,name}` or `${name,}`) that the emitter which fills the template gives
-no value for. The usual causes are an edited template, and a template of another release than the one chosen.
+A template has a slot (`$name`, `${name}`, `${,name}` or `${name,}`) for which its emitter has no value. The usual
+causes are an edited template, and a template of another release than the one chosen.
 
     error[E0601]: no value for slot `operator_include` of template `Function.h`
 
-Take the slot out of the template, or spell it as the help says. A `$` that is followed by no name is plain text.
+Remove the slot from the template, or spell it as the help says. A `$` without a name after it is plain text.
 """,
 )
 LEAVES_FOLDER: Final = _code(
     2,
     "output path leaves its folder",
     """
-Every output is written below one of the run's output folders. An emitter asked for a path that is absolute, is empty,
-or has a part (`..`, `.`, a backslash, a drive) by which it could leave that folder. Nothing was written.
+Every output is below one of the run's output folders. An emitter requested a path that is absolute, is empty, or has a
+part (`..`, `.`, a backslash, a drive) by which it could leave that folder. Opwright wrote nothing.
 
     error[E0602]: emitter `notes` asks for output path '../notes.h', which is no path below its folder
 
-An operator or an emitter of your own gives the path: name it without such parts.
+The path comes from an operator or an emitter of your own: choose a name without such parts.
 """,
 )
 DUPLICATE_OUTPUT: Final = _code(
     3,
     "two outputs with the same path",
     """
-Two emitters, or one emitter twice, want to write the same file. One of them would be lost without a word, so neither is
-written. Give the output folders different paths, or the two entries that the files are named after different names.
+Two emitters, or one emitter twice, would write the same file, and one of the outputs would be lost, so Opwright writes
+neither. Give the output folders different paths, or rename one of the entries that the files get their names from.
 
     error[E0603]: emitter `notes` writes `/build/ops/notes.h` twice
 """,
@@ -67,7 +67,7 @@ UNKNOWN_FOLDER: Final = _code(
     4,
     "unknown output folder",
     """
-An emitter names an output folder that this run was given no path for. The folders of a run follow from its options.
+An emitter names an output folder for which this run has no path. The folders of a run come from its options.
 
     error[E0604]: emitter `notes` writes to output folder `opps`, which this run does not have
       = help: did you mean `ops`?
@@ -79,8 +79,8 @@ NOT_PERMITTED: Final = _code(
     5,
     "output cannot be written: not permitted",
     """
-The user who runs the command may not create or replace a file in this folder, or the file system is read-only.
-The files that were there before are untouched. Choose another output folder, or change the folder's permissions.
+The user who runs the command may not create or replace a file in this folder, or the file system is read-only. Existing
+files are unchanged. Choose another output folder, or change the folder's permissions.
 
     error[E0605]: cannot write `/usr/include/ATen/Functions.h`: Permission denied
 """,
@@ -89,20 +89,20 @@ NO_SPACE: Final = _code(
     6,
     "output cannot be written: no space",
     """
-The disk is full, or the user's quota is used up. The files that were there before are untouched: new contents are
-written completely before the first old file is replaced, so a run needs room for both.
+The disk is full, or the user's quota is used up. Existing files are unchanged: a run writes all new contents before it
+replaces the first old file, so it needs space for both.
 
     error[E0606]: cannot write `build/aten/src/ATen/Functions.h`: No space left on device
 
-Make room, or choose an output folder on another disk.
+Free some space, or choose an output folder on another disk.
 """,
 )
 NOT_A_FILE: Final = _code(
     7,
     "something other than a file stands in the way",
     """
-Where an output file belongs there is a folder, a device or a pipe; or where an output folder belongs there is a file
-or a symbolic link that leads back to itself. Nothing is removed to make room: do that by hand, if it is not needed.
+At the path of an output file there is a folder, a device or a pipe; or at the path of an output folder there is a file
+or a symbolic link that leads back to itself. Opwright does not remove it: remove it yourself if it is not needed.
 
     error[E0607]: cannot write `build/aten/src/ATen/Functions.h`: what is there is not a file
 """,
@@ -111,32 +111,32 @@ WRITE_FAILED: Final = _code(
     8,
     "output cannot be written",
     """
-The system reported an error while a file was written; the message ends with its own words. Whatever was at that path
-before is still there, whole.
+The system reported an error while Opwright wrote a file; the message ends with the system's words. A file that was at
+that path before is unchanged.
 
     error[E0608]: cannot write `build/aten/src/ATen/Functions.h`: Input/output error
 
-Mend what the system complains of, and run the command again.
+Fix what the system reports, and run the command again.
 """,
 )
 NO_UTF8: Final = _code(
     9,
     "output has no UTF-8 form",
     """
-All outputs are UTF-8. A text that an emitter made holds half of a surrogate pair, which comes from an escape such as
-`\\ud800` in an input; no file can hold it.
+All outputs are UTF-8. The text of an emitter contains half of a surrogate pair, from an escape such as `\\ud800` in an
+input; UTF-8 cannot encode it.
 
     error[E0609]: the emitter `Functions.h` gives a text with U+D800, which has no UTF-8 form
 
-Delete the escape, or write the character that is meant itself.
+Delete the escape, or write the intended character.
 """,
 )
 OUTPUT_DIFFERS: Final = _code(
     10,
     "output on disk differs",
     """
-With `--check` nothing is written: each file that a run would write or remove is a fault. Run the same command without
-`--check`, and put the files where they are kept.
+With `--check` a run writes nothing, and reports each file that it would write or remove. Run the same command without
+`--check`, and commit the files.
 
     error[E0610]: `generated/aten/src/ATen/Functions.h` is no longer generated
 """,
@@ -145,8 +145,8 @@ NO_PROVENANCE: Final = _code(
     11,
     "no record of where the line comes from",
     """
-`opwright where` looks a line up in what `opwright generate --provenance FILE` wrote. No run that made this file did
-that, or the file is none that a run made. Generate once more with `--provenance`, or name its file.
+`opwright where` looks a line up in what `opwright generate --provenance FILE` wrote. The run that made this file did
+not use it, or no run made this file. Generate again with `--provenance`, or name the provenance file.
 
     opwright generate --out build --provenance build/provenance.json
     opwright where build/aten/src/ATen/RegisterCPU_0.cpp:1234
@@ -156,13 +156,13 @@ UNWRITABLE_PATH: Final = _code(
     12,
     "path cannot stand in a dependency file",
     """
-`--depfile` writes a rule as Make and Ninja read it. Neither has a way to write every character of a path, and some
-characters can be written for only one of them. A rule with such a path would name another file, or none, and the
-build would not notice a change. So no rule is written.
+`--depfile` writes a rule as Make and Ninja read it. Neither can represent every character of a path, and some
+characters work in only one of them. A rule with such a path would name another file, or none, and the build would not
+notice a change. Opwright therefore writes no rule.
 
     error[E0612]: a dependency file cannot name `/build/50% done/gen/done.stamp`: Make and Ninja do not both read `%`
 
-Spaces, `#`, `$` and `:` can be written. These cannot: control characters, `"`, `&`, `'`, `*`, `;`, `<`, `=`, `>`, `?`,
+Spaces, `#`, `$` and `:` are possible. These are not: control characters, `"`, `&`, `'`, `*`, `;`, `<`, `=`, `>`, `?`,
 `^`, a backquote and `|`; `%` in what depends on the inputs; a backslash before one that needs it, a blank, colon or
 backslash at the end, `~` at the start, and `(...)` at the end. Rename the file or its folder. With `--stamp` the rule
 names the stamp instead of the outputs.
@@ -173,12 +173,12 @@ OVERWRITES: Final = _code(
     "a file of the command line would overwrite another file of the run",
     """
 The file that `--depfile`, `--stamp`, `--provenance` or `--output-dependencies` names is an input of the run, one of its
-outputs, another one of these, or something that Opwright remembers. Writing it would destroy that file. Nothing was
-written.
+outputs, another one of these, or a part of Opwright's state. Writing it would destroy that file. Opwright wrote
+nothing.
 
     error[E0613]: `--depfile` names `aten/src/ATen/native/tags.yaml`, which is an input of the run
 
-Give it a name of its own.
+Choose another name.
 """,
 )
 LINKED_FOLDER: Final = _code(
@@ -186,8 +186,8 @@ LINKED_FOLDER: Final = _code(
     "an output folder is a link",
     """
 A folder below the one that the run writes to is a symbolic link that leads out of it. The run follows the link, because
-a user put it there, and this note says where the files go. No output is removed behind such a link, even if it is made
-no longer. A file that is a link is not followed: it is replaced, and the target of the link stays as it is.
+a user put it there, and this note says where the files go. A run removes no outputs behind such a link, even those that
+are no longer made. If an output file is a link, the run replaces the link and leaves its target alone.
 
     note[E0614]: `build/aten/src/ATen/ops` is a link: what belongs there is written to `/scratch/ops`
 
@@ -198,8 +198,7 @@ NO_SUCH_LINE: Final = _code(
     15,
     "a line that the file does not have",
     """
-`opwright where` is asked for a line after the end of the file. The file was probably made anew since the compiler
-named the line.
+The line is after the end of the file. The file was probably generated again since the compiler reported the line.
 
     error[E0615]: `ops/add.h` has 53 lines, and no line 99
 """,

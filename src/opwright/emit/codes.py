@@ -43,20 +43,20 @@ SHIM_CHANGED: Final = register(
         "E0801",
         "C shim differs from the header that is kept",
         """
-        The headers of the C shims, `c_shim_cpu.h` and its like, are kept in PyTorch's source tree. Code that was
-        compiled ahead of time calls what they declare, so a declaration that is in them must not change: such code
-        would call a function with other parameters than it was compiled for. The headers are made from the operators'
-        schemas, and this diagnostic shows how what is made now differs from what is kept.
+        PyTorch's source tree contains the headers of the C shims, `c_shim_cpu.h` and similar. Code that was
+        compiled ahead of time calls the functions that they declare, so an existing declaration must not change:
+        such code would call a function with other parameters than it was compiled for. Opwright generates the
+        headers from the operators' schemas, and this diagnostic shows how they differ from the existing ones.
 
             error[E0801]: C shim `c_shim_cpu.h` differs from the header that is kept
 
-        It is right to change the headers where
+        Change the headers only if
 
         1. an operator was added to the table of operators with a C shim, or
         2. an operator of the table got a new argument with a default, and the table has a further version of the
            shim (`v2`) that names the argument.
 
-        Then write them anew with `--update-aoti-c-shim`.
+        Then update them with `--update-aoti-c-shim`.
         """,
     )
 )
@@ -65,8 +65,8 @@ SHIM_MISSING: Final = register(
         "E0802",
         "no header to compare a C shim with",
         """
-        The headers of the C shims are compared with those that are kept in PyTorch's source tree, in the folder that
-        `--aoti-install-dir` names. Where there is none, there is nothing to compare, which this note tells.
+        Opwright compares the headers of the C shims with those in PyTorch's source tree, in the folder that
+        `--aoti-install-dir` names. This note says that the folder has no such header.
 
             note[E0802]: no header to compare with at `build/aoti/c_shim_cpu.h`
 
@@ -80,12 +80,12 @@ NO_C_FORM: Final = register(
         "operator without C shim",
         """
         The table of operators with a C shim names an operator that has an argument or a return of a type without a
-        form in C: a stream or a storage, a list of lists, a list of truth values of no fixed length, a list that is
-        returned. The operator gets no shim, and code compiled ahead of time cannot call it.
+        form in C: a stream or a storage, a list of lists, a list of booleans without a fixed length, a returned
+        list. The operator gets no shim, and code compiled ahead of time cannot call it.
 
             note[E0803]: no C shim for `split.Tensor` on cpu: return `Tensor(a)[]` has no form in C
 
-        Take the operator out of the table, or give it an overload whose arguments and returns have a form in C.
+        Remove the operator from the table, or give it an overload whose arguments and returns have a C form.
         """,
     )
 )
@@ -94,14 +94,14 @@ UNCLEAR_WRITE: Final = register(
         "E0460",
         "unclear write",
         """
-        It has to be clear which tensor an operator writes to. An optional tensor that is written to is passed by the
-        dispatcher as a plain one and taken by a kernel as an optional one, and there is no way from the one to the
-        other. Of two arguments in one alias set (`Tensor(a!) self, Tensor(a!) out`) none can tell which is returned.
+        It must be clear which tensor an operator writes to. The dispatcher passes an optional written tensor as a
+        plain tensor, a kernel takes it as an optional one, and neither can be converted to the other. If two
+        arguments are in one alias set (`Tensor(a!) self, Tensor(a!) out`), it is unknown which of them is returned.
 
             error[E0460]: `tally` writes to the optional tensor `seen`
 
-        Write to tensors that are not optional, or have them passed as constant references
-        (`use_const_ref_for_mutable_tensors: True`), and give each an alias set of its own.
+        Write only to tensors that are not optional, or pass them as constant references
+        (`use_const_ref_for_mutable_tensors: True`), and give each its own alias set.
         """,
     )
 )
@@ -110,14 +110,13 @@ OPTIONS_OUT_OF_REACH: Final = register(
         "E0461",
         "tensor options out of reach",
         """
-        Out, in-place and mutable forms of an operation are carried out by its functional form where functionalization
-        is on, and with it what is synthesized. Where the functional form takes tensor options, they are those of the
-        tensor `out`.
+        With functionalization, the functional form of an operation implements its out, in-place and mutable forms,
+        including synthesized ones. If the functional form takes tensor options, they are those of the tensor `out`.
 
             error[E0461]: `sow.result` has no tensor `out`, of which its functional form `sow` could take dtype,
             layout and device
 
-        Call the out argument `out`, or leave the tensor options away.
+        Name the out argument `out`, or remove the tensor options.
         """,
     )
 )
@@ -126,13 +125,13 @@ VIEW_WITHOUT_COPY: Final = register(
         "E0462",
         "view without its copying form",
         """
-        Functionalization replaces a view that is not made of other views by its copying form, where views are not
-        wanted. The two are found to belong together by their names and their signatures: `x` goes with `x_copy`, and
+        To remove views, functionalization replaces a view that does not consist of other views with its copying
+        form. The two belong together if their names and their signatures match: `x` goes with `x_copy`, and
         `x_inverse` with `x_scatter`.
 
             error[E0462]: view `cut_inverse` has no copying form, with the same signature
 
-        Add the entry, or give the two the same arguments.
+        Add the entry, or give both the same arguments.
         """,
     )
 )
@@ -141,12 +140,12 @@ COPY_WITHOUT_KERNEL: Final = register(
         "E0463",
         "copying form of a view without a kernel",
         """
-        The kernel of `x_copy` is made from the view `x`. The entry has to name it, under
+        Opwright generates the kernel of `x_copy` from the view `x`. The entry must name it, under
         `CompositeExplicitAutogradNonFunctional`, so that it is declared and registered.
 
             error[E0463]: `turn_copy` is the copying form of `turn` and has no kernel for it
 
-        Add `CompositeExplicitAutogradNonFunctional: turn_copy` to its `dispatch` (`turn_copy_symint` where the schema
+        Add `CompositeExplicitAutogradNonFunctional: turn_copy` to its `dispatch` (`turn_copy_symint` if the schema
         has symbolic integers).
         """,
     )
@@ -156,7 +155,7 @@ VIEW_RETURNS: Final = register(
         "E0464",
         "view that cannot be copied",
         """
-        The copying form of a view clones what the view returns, which is one tensor or a list of tensors.
+        The copying form of a view clones the result of the view, which must be a tensor or a list of tensors.
 
             error[E0464]: `halves` returns neither a tensor nor a list of tensors, which is all that can be copied
 
@@ -169,8 +168,8 @@ VIEW_FORM: Final = register(
         "E0465",
         "view that functionalization cannot replay",
         """
-        Functionalization remembers a view by its first argument, the tensor it looks at, and replays it later with
-        the other arguments. A view with several bases cannot be replayed.
+        Functionalization records a view with its first argument, the base tensor, and replays it later with the
+        other arguments. A view with several bases cannot be replayed.
 
             error[E0465]: view `both` must alias its first argument, a tensor, and no other
 
@@ -184,12 +183,12 @@ NOT_FUNCTIONAL: Final = register(
         "E0466",
         "write that functionalization cannot replace",
         """
-        Where functionalization is on, an operator that writes is replaced by its functional form. One that has
-        none, and is not composed of others, would be called as it is, and its writes would be lost.
+        Functionalization replaces an operator that writes with its functional form. If it has none and does not
+        consist of other operators, its writes would be lost.
 
             error[E0466]: `smudge` writes to its arguments, and has neither out nor functional form
 
-        Let the forms be made, with `autogen: smudge_functional, smudge.out`, or give the operator a
+        Request the forms with `autogen: smudge_functional, smudge.out`, or give the operator a
         `CompositeImplicitAutograd` kernel.
         """,
     )
@@ -199,9 +198,10 @@ OPTIONS_TYPE: Final = register(
         "E0467",
         "tensor options of another type",
         """
-        The public API packs the arguments dtype, layout, device and pin_memory, where they stand in a row, into one
-        `TensorOptions`, which may hold a memory format as well. Each of them may be missing there, so each has to be
-        optional: `ScalarType?`, `Layout?`, `Device?`, `bool?`, and `MemoryFormat?` for a `memory_format` beside them.
+        The public API packs the arguments dtype, layout, device and pin_memory, if they follow each other, into one
+        `TensorOptions`, which may also hold a memory format. Each of them may be missing there, so each must be
+        optional: `ScalarType?`, `Layout?`, `Device?`, `bool?`, and `MemoryFormat?` for a `memory_format` beside
+        them.
 
             error[E0467]: `device` of `sow` is of type `Device`, not `Device?`
 
@@ -214,9 +214,9 @@ SAME_HEADER: Final = register(
         "E0468",
         "two operators that need one header",
         """
-        The headers of an operator are named after it: `foo.h`, `foo_ops.h`, `foo_native.h`, `foo_meta.h` and
-        `foo_cpu_dispatch.h` and its like for other keys. An operator with such a name would have its own header in
-        the same place.
+        The headers of an operator have its name: `foo.h`, `foo_ops.h`, `foo_native.h`, `foo_meta.h` and
+        `foo_cpu_dispatch.h`, and similar names for other keys. The header of an operator with such a name would
+        have the same path.
 
             - func: foo(Tensor self) -> Tensor
             - func: foo_ops(Tensor self) -> Tensor
@@ -230,10 +230,10 @@ HEADER_OF_PYTORCH: Final = register(
         "E0469",
         "a library's operator that needs a header of PyTorch's",
         """
-        The headers of an operator are named after it, without its namespace: those of `vend::clip` are `ops/clip.h`,
-        `ops/clip_ops.h` and so on. PyTorch's operator `clip` has headers of the same names. The headers of a library
-        stand before PyTorch's, so that they would hide these, and code that includes them to call `at::clip` would
-        not compile.
+        The headers of an operator have its name without the namespace: those of `vend::clip` are `ops/clip.h`,
+        `ops/clip_ops.h` and so on. PyTorch's operator `clip` has headers of the same names. The compiler finds a
+        library's headers before PyTorch's, so they would hide these, and code that includes them to call `at::clip`
+        would not compile.
 
             - func: vend::clip(Tensor self) -> Tensor
 

@@ -35,7 +35,7 @@ The inputs of a PyTorch release come from PyTorch itself, and there are three wa
 - `--source-path DIR`, with the `aten/src/ATen` folder of a source tree;
 - `--torch FILE.whl`, with a wheel of any platform, which is read in place;
 - `--torch auto` with PyTorch installed in the environment that runs the command, or `--torch VERSION` with a package
-  index in reach: only some 2 MB are read from the index, and kept for later runs.
+    index: Opwright reads only some 2 MB from the index, and keeps them for later runs.
 
     opwright generate --torch 2.13.0 --out build
 """,
@@ -55,8 +55,8 @@ BAD_WHEEL: Final = _code(
     4,
     "not a readable wheel",
     """
-A wheel is a zip archive with a `.dist-info` folder. The file is missing, is not such an archive, or is cut short,
-as an interrupted download is. Fetch it again.
+A wheel is a zip archive with a `.dist-info` folder. The file is missing, is not such an archive, or is incomplete after
+an interrupted download. Download it again.
 
     error[E0504]: `torch-2.13.0.whl` is not a wheel: it has no .dist-info/RECORD
 """,
@@ -65,8 +65,8 @@ NO_TORCHGEN: Final = _code(
     5,
     "a wheel without the generator's inputs",
     """
-PyTorch's own wheels carry the inputs of its generator under `torchgen/packaged/`. This one does not: it is the
-wheel of another project, or one that was repacked without them. Name a wheel of PyTorch 2.9 or newer.
+PyTorch's own wheels contain the inputs of its generator under `torchgen/packaged/`. This one does not: it is the wheel
+of another project, or one that was repacked without them. Name a wheel of PyTorch 2.9 or newer.
 
     opwright generate --torch torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl --out build
 """,
@@ -75,9 +75,9 @@ UNKNOWN_VERSION: Final = _code(
     6,
     "the index has no such version",
     """
-No package index that pip would ask has a PyTorch wheel of this version. The help lists versions near it. Versions
-that live on an index of their own (nightly builds, builds for one accelerator) need that index in pip's settings:
-`PIP_EXTRA_INDEX_URL`, or `extra-index-url` in pip's configuration file.
+No package index that pip would use has a PyTorch wheel of this version. The help lists similar versions. Versions on a
+separate index (nightly builds, builds for one accelerator) need that index in pip's settings: `PIP_EXTRA_INDEX_URL`, or
+`extra-index-url` in pip's configuration file.
 
     PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/nightly opwright generate --torch VERSION --out build
 """,
@@ -86,9 +86,9 @@ YANKED_VERSION: Final = _code(
     7,
     "the version was withdrawn",
     """
-The index marks all wheels of this version as yanked: whoever released it asks that it is not used. The message gives
-the reason if the index has one. Take a patch release that replaces it; or, if this very version is what you have to
-build for, download its wheel and name the file.
+The index marks all wheels of this version as yanked: its publisher asks users not to use it. The message gives the
+reason if the index has one. Use a patch release that replaces it; or, if you need this exact version, download its
+wheel and name the file.
 
     opwright generate --torch WHEEL.whl --out build
 """,
@@ -98,7 +98,7 @@ INDEX_SILENT: Final = _code(
     "the package index does not answer",
     """
 The index could not be reached, or answered with an error. Its address, certificates, proxy and time limit come from
-pip's own settings, so `pip download --no-deps torch` meets the same obstacle. Without an index, name a source tree
+pip's own settings, so `pip download --no-deps torch` has the same problem. Without an index, name a source tree
 (`--source-path`), a wheel file, or install PyTorch.
 
     opwright generate --source-path ~/pytorch/aten/src/ATen --out build
@@ -108,12 +108,12 @@ DOWNLOAD_SHORT: Final = _code(
     9,
     "the download was cut short",
     """
-The server promised more bytes than it sent, more than once. Nothing of it was kept. Try again; if it stays so,
-something between here and the server ends connections early.
+The server promised more bytes than it sent, more than once. Opwright keeps nothing of it. Try again; if the error
+remains, something between this machine and the server ends connections early.
 
     error[E0509]: https://example.org/torch-2.13.0.whl sent 512 bytes of 65536
 
-A wheel that was fetched by other means serves as well: `--torch WHEEL.whl`.
+You can also download the wheel by other means and use `--torch WHEEL.whl`.
 """,
 )
 DOWNLOAD_ALTERED: Final = _code(
@@ -122,11 +122,11 @@ DOWNLOAD_ALTERED: Final = _code(
     """
 Every file read out of a wheel is compared with two checksums: the archive's CRC, and the SHA-256 in the wheel's own
 RECORD; a wheel downloaded whole is compared with the SHA-256 that the index gives, too. One of them differs, so the
-bytes are not those that were released. Nothing of it was kept.
+bytes are not those of the release. Opwright keeps nothing of it.
 
     error[E0510]: https://example.org/torch-2.13.0.whl changed while it was read
 
-Try again; if it stays so, the index or something between here and it has altered the wheel.
+Try again; if the error remains, the index, or something between this machine and the index, altered the wheel.
 """,
 )
 WHOLE_WHEEL_DECLINED: Final = _code(
@@ -134,8 +134,8 @@ WHOLE_WHEEL_DECLINED: Final = _code(
     "the server does not send parts of files",
     """
 The inputs are some 2 MB within a wheel of 100 MB or more. Servers send such a part when asked for a range of bytes;
-this one sends only the whole file. The command asks before it downloads that much; without a terminal, `--yes` agrees
-beforehand.
+this one sends only the whole file. The command asks before it downloads that much; without a terminal, pass `--yes` to
+agree.
 
     opwright generate --torch 2.13.0 --yes --out build
 """,
@@ -144,20 +144,20 @@ RELEASE_TOO_OLD: Final = _code(
     12,
     "a release older than those supported",
     """
-The rules by which code is generated are known from PyTorch 2.9 on. Older releases follow other rules, and output made
-by these would be wrong in places.
+Opwright knows the rules of PyTorch 2.9 and newer. Older releases follow other rules, so some of the output would be
+wrong.
 
     opwright generate --torch 2.9.1 --out build
 
-That is the oldest one. For an older release use the generator that it brings.
+That is the oldest one. For an older release use the generator that it contains.
 """,
 )
 RELEASE_UNKNOWN: Final = _code(
     13,
     "the inputs do not say which release they are of",
     """
-The release is read from a wheel's or an installed package's metadata, from a source tree's `version.txt`, or else
-from marks in the YAML and the templates. None of these was there. `--release 2.13` says it.
+The release is read from a wheel's or an installed package's metadata, from a source tree's `version.txt`, or else from
+marks in the YAML and the templates. The inputs have none of these. Name the release with `--release 2.13`.
 
     opwright generate --source-path ATen --release 2.13 --out build
 """,
@@ -171,16 +171,15 @@ PyTorch tree. Autograd's inputs are read from `tools/autograd` of the same sourc
 
     error[E0514]: the release has no `autograd/derivatives.yaml`
 
-Complete the tree, or ask with `--only` for the families of files that need no more than is there.
+Complete the tree, or use `--only` to choose the families of files that do not need this input.
 """,
 )
 INDEX_UNREADABLE: Final = _code(
     15,
     "the index answered with something else",
     """
-A package index answers with a page of links (PEP 503) or the same as JSON (PEP 691). This answer is neither. A login
-page or the page of a proxy looks like this, and so does an address that is not an index: it ends in `/simple/` for
-most.
+A package index answers with a page of links (PEP 503) or the same as JSON (PEP 691). This answer is neither. It may be
+a login page, the page of a proxy, or an address that is not an index: the addresses of most indexes end in `/simple/`.
 
     PIP_INDEX_URL=https://pypi.org/simple/ opwright generate --torch 2.13.0 --out build
 """,
@@ -189,19 +188,19 @@ BAD_PIP_SETTINGS: Final = _code(
     16,
     "pip's settings cannot be read",
     """
-Package indexes are those that pip asks, and one of pip's configuration files is not in its format. `pip config debug`
-lists them.
+Opwright uses the package indexes of pip, and one of pip's configuration files has a wrong format. `pip config debug`
+lists these files.
 
     error[E0516]: pip's configuration file `/etc/pip.conf` cannot be read: File contains no section headers
 
-Mend the file, or name another one with `PIP_CONFIG_FILE`.
+Fix the file, or name another one with `PIP_CONFIG_FILE`.
 """,
 )
 BAD_RELEASE: Final = _code(
     17,
     "not a release",
     """
-A release is written as PyTorch's versions are: `2.13`, `2.13.0`, `2.14.0a0+git1234`.
+Write a release as PyTorch writes its versions: `2.13`, `2.13.0`, `2.14.0a0+git1234`.
 
     opwright generate --source-path ATen --release 2.13 --out build
 """,
@@ -210,7 +209,7 @@ CACHE_UNUSABLE: Final = _code(
     2,
     "the cache folder cannot be written",
     """
-What is read from an index is kept in the user's cache folder, and it could not be written there, so the next run will
+Opwright keeps what it reads from an index in the user's cache folder. It could not write there, so the next run will
 read it from the index again. `OPWRIGHT_CACHE_DIR` names another folder.
 
     OPWRIGHT_CACHE_DIR=/var/tmp/opwright opwright generate --torch 2.13.0 --out build
@@ -221,7 +220,7 @@ NO_AOT_FOLDER: Final = _code(
     3,
     "no folder of kernels compiled ahead of time",
     """
-`--native-aot-ops-dir` names a folder that is not there, so no such kernel is known. If none is wanted, pass `""`.
+`--native-aot-ops-dir` names a folder that does not exist, so there are no such kernels. To omit them, pass `""`.
 
     opwright generate --torch 2.15.0 --native-aot-ops-dir "" --out build
 """,
@@ -231,8 +230,8 @@ NEWER_RELEASE: Final = _code(
     1,
     "a release newer than those known",
     """
-The release is newer than the newest one whose rules are known here, and is treated like that one. Most of the output
-will be right; what changed in the newer release is not. Look for a newer Opwright.
+The release is newer than the newest one that Opwright knows, and is treated like that one. Most of the output will be
+right, except what changed in the newer release. Look for a newer Opwright.
 
     warning[W0501]: PyTorch 2.99.0 is newer than 2.15, the newest release known, and is treated like it
 """,

@@ -16,12 +16,12 @@ SYNTAX: Final = _code(
     "schema syntax error",
     """
 A schema names an operator, its arguments with their types and defaults, and what it returns. Arguments after `*` are
-passed by name alone; several returns stand in parentheses, and none is `()`.
+passed only by name; several returns are in parentheses, and no return is `()`.
 
     add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
     frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
 
-It is spelled with one blank after a comma and round `->`, and none elsewhere, since other tools compare the text.
+Write one blank after each comma and around `->`, and none elsewhere, because other tools compare the text.
 """,
 )
 UNKNOWN_TYPE: Final = _code(
@@ -29,7 +29,7 @@ UNKNOWN_TYPE: Final = _code(
     "unknown type",
     """
 A type is one of the base types (Tensor, Scalar, int, SymInt, float, bool, str, ScalarType, Device, Generator ...) or a
-class of TorchScript, with `?` behind it where the value may be missing, and `[]` or `[2]` for a list.
+class of TorchScript, followed by `?` if the value may be missing, and by `[]` or `[2]` for a list.
 
     zero(Tensr self) -> Tensor
          ^^^^^ did you mean `Tensor`?
@@ -39,8 +39,8 @@ BAD_NAME: Final = _code(
     3,
     "not an operator name",
     """
-An operator's name is an identifier, followed by a dot and the overload's name where there are several overloads. The
-ending `_out` is reserved for C++ names; in a schema it is the overload that is called `out`.
+An operator's name is an identifier, followed by a dot and the overload's name if there are several overloads. The
+suffix `_out` is reserved for C++ names; in a schema the overload has the name `out`.
 
     add_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
     ^^^^^^^ write `add.out`
@@ -50,9 +50,9 @@ BAD_ANNOTATION: Final = _code(
     4,
     "wrong alias annotation",
     """
-An annotation names the alias sets of a value before and after the call: `a`, `a!` (written to), `a|b`, `a -> *`. It
-stands on tensors, optional tensors and lists of tensors. A value that is written to has one alias set, and only one
-side of the arrow may name several.
+An annotation names the alias sets of a value before and after the call: `a`, `a!` (written to), `a|b`, `a -> *`. Only
+tensors, optional tensors and lists of tensors have one. A value that is written to has one alias set, and only one side
+of the arrow may name several.
 
     fill_(Tensor(a|b!) self) -> Tensor(a!)
                 ^^^^^ one set: `Tensor(a!)`
@@ -63,7 +63,7 @@ BAD_DEFAULT: Final = _code(
     "wrong default",
     """
 The text after `=` is a value of the argument's type: a number, `True`, `None`, a text in double quotes, a list such as
-`[0,1]`, or one of the names that stand for a dtype, a layout, a memory format or a reduction.
+`[0,1]`, or the name of a dtype, a layout, a memory format or a reduction.
 
     narrow(Tensor self, int dim=abc) -> Tensor
                                 ^^^ no whole number
@@ -73,7 +73,7 @@ DUPLICATE_ARGUMENT: Final = _code(
     6,
     "argument given twice",
     """
-Each argument of a schema has a name of its own; callers in Python could not pass two of one name.
+Each argument of a schema has its own name; Python callers could not pass two arguments with the same name.
 
     add(Tensor self, Tensor self) -> Tensor
                             ^^^^ write `other`
@@ -83,12 +83,12 @@ REQUIRED_AFTER_DEFAULT: Final = _code(
     7,
     "required argument after one with a default",
     """
-A positional argument that must be given cannot follow one that may be left out.
+A required positional argument cannot follow an optional one.
 
     sum(Tensor self, int dim=0, bool keepdim) -> Tensor
                                 ^^^^^^^^^^^^ give it a default, or put it before `dim`
 
-Behind `*`, where arguments are passed by name, any order is fine.
+After `*`, where arguments are passed by name, any order is fine.
 """,
 )
 KEYWORD_NAME: Final = _code(
@@ -105,7 +105,7 @@ OUT_PLACE: Final = _code(
     9,
     "argument after the out arguments",
     """
-Arguments that are passed by name and written to are the `out` arguments, which stand last.
+Arguments that are passed by name and written to are the `out` arguments; they come last.
 
     add.out(Tensor self, *, Tensor(a!) out, Scalar alpha=1) -> Tensor(a!)
                                             ^^^^^^^^^^^^^^ goes before `out`
@@ -155,7 +155,7 @@ KIND_CONFLICT: Final = _code(
     14,
     "two kinds at once",
     """
-A function is functional, in-place, out, or mutable (it writes to arguments other than `self` and `out`), and never two
+A function is functional, in-place, out, or mutable (it writes to arguments other than `self` and `out`), but only one
 of these.
 
     add_(Tensor(a!) self, *, Tensor(b!) out) -> Tensor(a!)
@@ -176,41 +176,41 @@ OPTIONS_PLACE: Final = _code(
     16,
     "tensor options on a function that writes",
     """
-The arguments dtype, layout, device and pin_memory together say how a new tensor is to be made. A function that writes
-to its arguments makes none: what it writes to has all of these.
+The arguments dtype, layout, device and pin_memory together describe a new tensor. A function that writes to its
+arguments creates none: the tensors that it writes to already have all of these.
 
     zeros.out(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
               bool? pin_memory=None, Tensor(a!) out) -> Tensor(a!)
 
-Delete the four, or those that are not needed: a lone `dtype` is fine.
+Delete all four, or those that are not needed: a `dtype` alone is fine.
 """,
 )
 FUNCTIONAL_OVERLOAD: Final = _code(
     17,
     "overload name says functional",
     """
-An overload whose name holds `functional` is the form without side effects of an operator that has none itself. It can
-write to nothing.
+An overload whose name holds `functional` is the form without side effects of an operator that has no such form. It
+cannot write to any argument.
 
     tally.functional(Tensor(a!) self) -> ()
-          ^^^^^^^^^^ belongs to an overload that returns new tensors alone
+          ^^^^^^^^^^ belongs to an overload that only returns new tensors
 """,
 )
 MUTABLE_BEFORE_SELF: Final = _code(
     18,
     "written argument before self",
     """
-Arguments that stand before `self` cannot be written to.
+Arguments before `self` cannot be written to.
 
     copy(Tensor(a!) target, Tensor self) -> ()
-         ^^^^^^^^^^^^^^^^^ goes behind `self`
+         ^^^^^^^^^^^^^^^^^ goes after `self`
 """,
 )
 LIST_SIZE: Final = _code(
     19,
     "wrong list size",
     """
-A list has no size, or a whole number above zero: then a single value may be passed for a list of so many.
+A list has no size, or a whole number above zero. With a size, a caller may pass a single value for the whole list.
 
     pool(Tensor self, int[0] size) -> Tensor
                           ^ write `int[2]`, or `int[]`
@@ -221,8 +221,8 @@ TOO_LARGE: Final = _code(
     "a name, type or default is too long",
     """
 Files are named after operators, and file systems take names of 255 characters, so a name in a schema has 200 characters
-at most. A type has at most 8 of `?` and `[]`, and a default at most 1,000 characters. All this is far above what
-operators have.
+at most. A type has at most 8 of `?` and `[]`, and a default at most 1,000 characters. Real operators stay far below
+these limits.
 
     pool(Tensor self, int[][][][][][][][][] size) -> Tensor
                                          ^^ the ninth

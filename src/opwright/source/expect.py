@@ -25,7 +25,7 @@ KEY_REPEATED = register(
         "E0107",
         "a key stands twice in one mapping",
         """
-Of two equal keys in a mapping YAML would silently keep the last.
+If a mapping has two equal keys, YAML silently keeps the last.
 
     - func: add(Tensor self) -> Tensor
       tags: core
@@ -46,8 +46,8 @@ A value is a mapping where a list is expected, a number where a text is, and so 
     tags: {core}
           ^^^^^^ expected a string or a list of strings
 
-YAML reads some words without quotes as other types: `yes`, `no`, `on` and `off` are booleans, `1.10` is a number,
-`~` and an empty value are nothing. Put the value in quotes where it is meant as text.
+YAML reads some words without quotes as other types: `yes`, `no`, `on` and `off` are booleans, `1.10` is a number, `~`
+and an empty value are nothing. Put the value in quotes if it is meant as text.
 """,
     )
 )

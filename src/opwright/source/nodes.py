@@ -21,13 +21,13 @@ VALUE_UNREADABLE = register(
         "E0115",
         "the value is not of the type that it looks like",
         """
-By its form or its tag the value is a number, a date or the like, but it is none: a date with a thirteenth month,
-an integer tagged `!!int` that has letters.
+By its form or its tag the value should be a number, a date or similar, but it is not valid: for instance a date with a
+thirteenth month, or an integer tagged `!!int` with letters.
 
     released: 2024-13-01
               ^^^^^^^^^^ not a date
 
-Mend the value, or put it in quotes if it is meant as text.
+Fix the value, or put it in quotes if it is meant as text.
 """,
     )
 )

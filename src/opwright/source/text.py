@@ -43,7 +43,7 @@ FILE_NOT_UTF8 = register(
         "E0003",
         "the file is not UTF-8",
         """
-All inputs are UTF-8 text. The place is the first byte that is not; everything before it could be decoded.
+All inputs are UTF-8 text. The diagnostic shows the first invalid byte; everything before it is valid.
 
     error[E0003]: the file is not UTF-8: byte 0xe9 at offset 1042
 
@@ -57,8 +57,8 @@ FILE_TOO_LARGE = register(
         "E0004",
         "the file is too large",
         """
-An input has at most 16 million bytes, more than twenty times as many as PyTorch's largest. A larger one is not read:
-it is no input, or it is meant to exhaust the machine that reads it.
+An input has at most 16 million bytes, more than twenty times as many as PyTorch's largest. Opwright does not read a
+larger one: it is not an input, or it is meant to exhaust the machine that reads it.
 
     error[E0004]: `native_functions.yaml` has more than 16,000,000 bytes
 

@@ -52,7 +52,7 @@ SEVERAL_DOCUMENTS = register(
         "E0105",
         "the file has several YAML documents",
         """
-A line `---` starts a second document in one file. Opwright's inputs are one document each.
+A line `---` starts a second document in one file. Each input of Opwright is one document.
 
     - tag: core
     ---
@@ -67,7 +67,7 @@ FILE_EMPTY = register(
         "E0106",
         "the YAML file has no content",
         """
-The file is empty, or has nothing but comments. An input that is meant to have no entries says so:
+The file is empty, or has only comments. Write an empty list for an input without entries:
 
     []
 """,
@@ -81,7 +81,7 @@ TAG_UNKNOWN = register(
 `!name` before a value is a YAML tag, which gives the value a type. Opwright reads the plain types of YAML:
 `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`.
 
-A value that is meant as text and starts with `!` needs quotes:
+A text that starts with `!` needs quotes:
 
     note: "!important"
 """,
@@ -92,13 +92,13 @@ KEY_NOT_SCALAR = register(
         "E0111",
         "a list or mapping stands as a key",
         """
-The keys of a mapping are plain words. YAML allows a list or a mapping there, but no input has a use for it. It often
-comes of a template's placeholder that was not filled in:
+The keys of a mapping are plain words. YAML allows a list or a mapping there, but Opwright's inputs never need one. A
+frequent cause is a template's placeholder that was not filled in:
 
     {{ name }}: value
      ^^^^^^^^
 
-or of a value that starts with a brace or a bracket and lacks its quotes.
+or a value that starts with a brace or a bracket and lacks its quotes.
 """,
     )
 )
@@ -134,7 +134,7 @@ at most (what an alias repeats is counted each time), and a scalar has 20,000 ch
     - &f [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]
                   ^ too much
 
-Mend the file, or split it.
+Reduce the file, or split it.
 """,
     )
 )

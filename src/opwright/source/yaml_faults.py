@@ -25,9 +25,8 @@ NOT_YAML = register(
         "E0101",
         "the file is not YAML",
         """
-The text breaks a rule of YAML. The message has the parser's own words where no plainer ones fit. Usual causes are a
-value that starts with one of the characters that YAML reserves (`@`, a backquote, `%`), and a file in some other
-format.
+The text breaks a rule of YAML. The message often repeats the words of the YAML parser. Usual causes are a value that
+starts with one of the characters that YAML reserves (`@`, a backquote, `%`), and a file in some other format.
 
     note: @deprecated
           ^ reserved by YAML
@@ -41,7 +40,7 @@ TAB_INDENTS = register(
         "E0102",
         "a tab stands where YAML wants spaces",
         """
-YAML is indented with spaces alone; a tab has no fixed width, so it cannot say how deep a line stands.
+YAML is indented only with spaces; a tab has no fixed width, so it cannot show how deep a line is nested.
 
     - func: abs(Tensor self) -> Tensor
     \tvariants: method
@@ -56,7 +55,7 @@ QUOTE_OPEN = register(
         "E0103",
         "a quote is never closed",
         """
-A value starts with a quote, and the file ends before the quote that closes it. The place is the opening quote.
+A value starts with a quote, and the file ends before the closing quote. The diagnostic shows the opening quote.
 
     note: 'used by sparse kernels
           ^ opened here
@@ -70,8 +69,8 @@ MISPLACED = register(
         "E0104",
         "a line does not fit the structure round it",
         """
-Where a line starts says what it belongs to. This one starts at a depth that no open list or mapping has, or holds a
-key or a list item where none can stand.
+The indentation of a line determines what it belongs to. This line starts at a depth that no open list or mapping has,
+or it holds a key or a list item where YAML allows none.
 
     - func: add
        tags: core
@@ -80,7 +79,7 @@ key or a list item where none can stand.
     note: see: below
              ^ a second key on one line
 
-Align the line with its neighbours, or put the value in quotes.
+Align the line with the lines around it, or put the value in quotes.
 """,
     )
 )
@@ -89,8 +88,8 @@ CONTROL_CHARACTER = register(
         "E0108",
         "the file has a character that YAML forbids",
         """
-YAML allows no control characters but tab and line breaks. They come of binary files, and of text copied out of a
-terminal.
+YAML allows no control characters except tabs and line breaks. Others come from binary files, or from text that was
+copied out of a terminal.
 
     error[E0108]: the character U+0001 cannot stand in a YAML file
 
@@ -103,11 +102,11 @@ ALIAS_WRONG = register(
         "E0109",
         "a YAML anchor or alias is wrong",
         """
-`*name` stands for the value that `&name` marks earlier in the same file. The fault is that there is no such anchor
-before it, that the alias stands inside the value its own anchor marks, that two anchors have one name, or that the
-name has other characters than letters, digits, `-` and `_`.
+`*name` stands for the value that `&name` marks earlier in the same file. Either there is no such anchor before it, or
+the alias is inside the value that its own anchor marks, or two anchors have the same name, or the name has other
+characters than letters, digits, `-` and `_`.
 
-A value that is meant as text and starts with `*` or `&` needs quotes:
+A text that starts with `*` or `&` needs quotes:
 
     kernel: "*default"
 """,
@@ -123,7 +122,7 @@ Inside `[ ]` and `{ }` items are separated by commas, up to the closing bracket.
     tags: [core, pointwise
           ^ opened here
 
-A value that starts with a bracket and is meant as text needs quotes.
+A text that starts with a bracket needs quotes.
 """,
     )
 )
@@ -138,7 +137,7 @@ among them.
     note: "see C:\\windows"
                  ^^
 
-Write the backslash twice, or use single quotes: inside them a backslash stands for itself.
+Write the backslash twice, or use single quotes: inside them a backslash is an ordinary character.
 """,
     )
 )
@@ -203,7 +202,7 @@ CONFLICT = register(
         "E0118",
         "a merge conflict that was not resolved",
         """
-Git marks what two branches changed in the same place, and leaves the choice to the user:
+Git marks what two branches changed in the same lines, and leaves the choice to the user:
 
     1 | <<<<<<< HEAD
       | ^^^^^^^^^^^^ one side begins here
@@ -212,7 +211,7 @@ Git marks what two branches changed in the same place, and leaves the choice to 
     4 | - func: abs(Tensor self, *, bool fast=False) -> Tensor
     5 | >>>>>>> fast-abs
 
-Keep what is right of the two sides, and delete the lines with the marks.
+Keep what is right on each side, and delete the lines with the marks.
 """,
     )
 )

@@ -34,8 +34,8 @@ NO_LAZY: Final = register(
         "W1031",
         "the lazy TorchScript backend is not generated",
         """
-        `--gen-lazy-ts-backend` asks for the files in `lazy/generated` as well. Opwright does not make them yet; all
-        other files are written. Until then let PyTorch's own program make them.
+        `--gen-lazy-ts-backend` also requests the files in `lazy/generated`. Opwright does not generate them yet; it
+        writes all other files. Use PyTorch's own program for them.
 
             warning[W1031]: the files of the lazy TorchScript backend are not generated
         """,

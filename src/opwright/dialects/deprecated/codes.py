@@ -11,8 +11,8 @@ FILE_SHAPE: Final = register(
         "E1001",
         "the file of deprecated signatures is not a list of entries",
         """
-        `deprecated.yaml` is a list of entries with two fields: the signature that Python takes still, and how it calls
-        the function that PyTorch has today:
+        `deprecated.yaml` is a list of entries with two fields: the signature that Python still accepts, and how it
+        calls PyTorch's current function:
 
             - name: add(Tensor self, Scalar alpha, Tensor other) -> Tensor
               aten: add(self, other, alpha)
@@ -24,8 +24,8 @@ ENTRY_SHAPE: Final = register(
         "E1002",
         "an entry lacks `name` or `aten`",
         """
-        An entry of `deprecated.yaml` has two fields, and both are text: `name` is the deprecated signature, `aten` the
-        call of today's function with its arguments.
+        An entry of `deprecated.yaml` has two fields, and both are text: `name` is the deprecated signature, `aten`
+        the call of the current function with its arguments.
 
             - name: add(Tensor self, Scalar alpha, Tensor other) -> Tensor
               aten: add(self, other, alpha)
@@ -37,7 +37,7 @@ UNKNOWN_FIELD: Final = register(
         "W1003",
         "unknown field of a deprecated signature",
         """
-        Entries of `deprecated.yaml` have the fields `name` and `aten`. Any other has no effect, so it is most likely
+        Entries of `deprecated.yaml` have the fields `name` and `aten`. Any other has no effect, so it is probably
         misspelt.
 
             - name: add(Tensor self, Scalar alpha, Tensor other) -> Tensor
@@ -52,8 +52,8 @@ CALL_SHAPE: Final = register(
         "E1004",
         "what is called is not spelt as a call",
         """
-        `aten` is the call of a function: its name, and in parentheses the arguments of the signature in the order of
-        the C++ function, parted by a comma and one blank.
+        `aten` is the call of a function: its name, and in parentheses the arguments of the signature in the order
+        of the C++ function, separated by a comma and one blank.
 
             aten: add_out(out, self, other, alpha)
 
@@ -66,8 +66,8 @@ UNKNOWN_VALUE: Final = register(
         "E1005",
         "the call passes what the signature does not have",
         """
-        The call passes arguments of the deprecated signature, by name. The only constant that it may pass is `1`, for
-        a number that the deprecated signature did not take yet.
+        The call passes arguments of the deprecated signature, by name. The only constant that it may pass is `1`,
+        for a number that the deprecated signature does not have.
 
             - name: add(Tensor self, Scalar alpha, Tensor other) -> Tensor
               aten: add(self, others, alpha)
@@ -92,9 +92,9 @@ NO_MATCH: Final = register(
         "E1007",
         "no overload takes what a deprecated signature passes",
         """
-        The types of what is passed, with their annotations, have to be those of an overload's arguments in its order;
-        arguments that are not passed need a default, and what is returned has to agree too, with names and
-        annotations. The notes tell for each overload what is against it.
+        The types of the passed values, with their annotations, must be those of an overload's arguments in their
+        order. Arguments that are not passed need a default. Returns must match too, with names and annotations. A
+        note for each overload says why it does not match.
 
             error[E1007]: no overload of `add` takes (Tensor self, Tensor alpha)
               = note: `add.Tensor` takes `Scalar alpha` where `Tensor other` is passed

@@ -31,8 +31,8 @@ ENTRY_SHAPE: Final = _error(
     2,
     "an entry is not a mapping of names to formulas",
     """
-An entry is a mapping: `name` with the function's whole schema, perhaps `output_differentiability` and `dispatch`,
-and otherwise arguments and results with their formulas.
+An entry is a mapping: `name` with the function's whole schema, optionally `output_differentiability` and `dispatch`,
+and arguments and results with their formulas.
 
     - abs(Tensor self) -> Tensor
       ^^^^^^^^^^^^^^^^^^^^^^^^^^ an entry is a mapping, not a string
@@ -54,8 +54,8 @@ UNKNOWN_OPERATOR: Final = _error(
     4,
     "the function is not in native_functions.yaml",
     """
-`name` is the schema of a function that PyTorch has: its name, its overload and its arguments. No function has the
-name that stands there.
+`name` is the schema of a function that PyTorch has: its name, its overload and its arguments. No function has this
+name.
 
     - name: absolut(Tensor self) -> Tensor
             ^^^^^^^ did you mean `absolute`?
@@ -65,13 +65,13 @@ SCHEMA_DIFFERS: Final = _error(
     5,
     "the schema is not the one in native_functions.yaml",
     """
-The function is there, but its schema differs: an argument was added, renamed or given another default. An entry
-repeats the schema to the letter, so that whoever changes a function looks at its derivatives too.
+The function exists, but its schema differs: an argument was added, renamed or given another default. An entry repeats
+the schema exactly, so that whoever changes a function checks its derivatives too.
 
     - name: sin(Tensor input) -> Tensor
             ^^^^^^^^^^^^^^^^^^^^^^^^^^^ `native_functions.yaml` has `sin(Tensor self) -> Tensor`
 
-Copy the schema from `native_functions.yaml`, and see whether the formulas still hold.
+Copy the schema from `native_functions.yaml`, and check whether the formulas are still right.
 """,
 )
 NAMESPACE: Final = _error(
@@ -103,7 +103,7 @@ UNKNOWN_ARGUMENT: Final = _error(
     """
 The keys of an entry are arguments of the function (their formula is the gradient of the argument) and results of it
 (their formula is the result's tangent in forward mode). A result without a name is called `result`, or `result0`,
-`result1` and so on where there are several.
+`result1` and so on if there are several.
 
     - name: abs(Tensor self) -> Tensor
       sefl: grad * self.sgn()
@@ -151,7 +151,7 @@ FORMULA_SHAPE: Final = _error(
     12,
     "a formula is not text",
     """
-A formula is a C++ expression, written as a YAML string. Put it in quotes where YAML takes it for something else:
+A formula is a C++ expression, written as a YAML string. Put it in quotes if YAML would read it as another type:
 
     self: "1"
 """,
@@ -182,13 +182,13 @@ DIFFERENTIABILITY_INPLACE: Final = _error(
     15,
     "an output of an in-place function is said not to be differentiable",
     """
-The output of an in-place function is its `self`, whose version has to go up whenever it is written. That would not
-happen for an output that is not differentiable.
+The output of an in-place function is its `self`, whose version must increase on every write. That would not happen for
+an output that is not differentiable.
 
     - name: fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
       output_differentiability: [False]
 
-Delete the field. An argument without a gradient is said to be `non_differentiable`.
+Delete the field. Mark an argument without a gradient as `non_differentiable`.
 """,
 )
 RESERVED_ARGUMENT: Final = _error(
@@ -217,8 +217,8 @@ OVERLAP: Final = _error(
     18,
     "an argument has a formula and is said not to be differentiable",
     """
-An argument has a formula, or the word `non_differentiable`, not both. A frequent cause is a key for several arguments
-beside one for a single of them:
+An argument has a formula or the word `non_differentiable`, not both. A frequent cause is a key for several arguments
+and another key for one of them:
 
     self, other: grad
     self: non_differentiable
@@ -228,8 +228,8 @@ FIXED_SIZES: Final = _error(
     19,
     "sizes are asked for in integers",
     """
-Sizes and strides may be symbolic while a model is traced, so formulas ask for them by `sym_sizes()`, `sym_size(0)` and
-`sym_strides()`. The helper that takes them needs a `_symint` form.
+Sizes and strides may be symbolic while a model is traced, so formulas must read them with `sym_sizes()`, `sym_size(0)`
+and `sym_strides()`. The helper that takes them needs a `_symint` form.
 
     self: grad.expand(self.sizes())
                            ^^^^^ write `self.sym_sizes()`
@@ -239,12 +239,13 @@ STRIDES_OF_OTHER: Final = _error(
     20,
     "strides of another tensor than the one that is differentiated",
     """
-Strides are saved with a check that they are there, which is made only for the tensor whose gradient the formula gives.
+The node checks that a tensor has strides before it saves them, but only for the tensor whose gradient the formula
+    computes.
 
     self: scale_backward(grad, other.strides())
                                ^^^^^^^^^^^^^^^ the formula is that of `self`
 
-Let the formula do without the strides, or take them in the formula of the tensor that they are of.
+Avoid the strides, or use them in the formula of the tensor that they belong to.
 """,
 )
 GRADIENT_INDEX: Final = _error(
@@ -274,8 +275,8 @@ ONLY_FIRST_GRADIENT: Final = _error(
     23,
     "`grads[0]` is the only gradient that is used",
     """
-If the first output is the only differentiable one, write `grad`. If not, the formulas leave out the gradients of the
-others, which gives wrong results in silence.
+If the first output is the only differentiable one, write `grad`. If not, the formulas ignore the gradients of the
+others, and the results are silently wrong.
 
     - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
       output_differentiability: [True, False]
@@ -287,8 +288,8 @@ MIXED_NAMED_GRADIENTS: Final = _error(
     24,
     "gradients are taken by name and by number",
     """
-The gradient of a named output can be taken by its name, as in `grad_values`. All formulas of an entry take gradients in
-one way: by name, by number, or as `grad`.
+The gradient of a named output can be taken by its name, as in `grad_values`. All formulas of an entry refer to
+gradients in the same way: by name, by number, or as `grad`.
 
     self: svd_backward(grad_U, grads[1], grad_V)
                        ^^^^^^ beside `grads[1]`, write `grads[0]`
@@ -309,8 +310,8 @@ ELEMENT_WISE_INPLACE: Final = _error(
     26,
     "`auto_element_wise` for an in-place function",
     """
-`auto_element_wise` makes the forward formula from the backward one, which reads `self` as it was before the call. Give
-the formula to the functional form of the function; the in-place one takes it over.
+`auto_element_wise` derives the forward formula from the backward one, which reads `self` as it was before the call. Put
+the formula on the functional form of the function; the in-place form uses it too.
 
     - name: abs_(Tensor(a!) self) -> Tensor(a!)
       self: grad * self.sgn()
@@ -322,8 +323,8 @@ ELEMENT_WISE_SHAPE: Final = _error(
     27,
     "`auto_element_wise` for several inputs or outputs",
     """
-The Jacobian of a function that works element by element is diagonal, so the backward formula serves in forward mode as
-well: that holds for one differentiable input and one differentiable output.
+The Jacobian of a function that works element by element is diagonal, so the backward formula also works in forward
+mode. This requires one differentiable input and one differentiable output.
 
     self: grad * other
     other: grad * self
@@ -335,13 +336,13 @@ ELEMENT_WISE_ALONE: Final = _error(
     28,
     "`auto_element_wise` without a backward formula",
     """
-`auto_element_wise` makes the forward formula from the backward formula of the only input, so there must be one.
+`auto_element_wise` derives the forward formula from the backward formula of the only input, so that must exist.
 
     - name: abs(Tensor self) -> Tensor
       result: auto_element_wise
               ^^^^^^^^^^^^^^^^^ `self` has no formula
 
-Give the input its formula, or write the forward formula out.
+Write the backward formula of the input, or an explicit forward formula.
 """,
 )
 LINEAR_SHAPE: Final = _error(
@@ -355,22 +356,22 @@ functions with a single differentiable output.
       left, right: auto_linear
                    ^^^^^^^^^^^ there are two outputs
 
-Give each output a formula of its own.
+Give each output its own formula.
 """,
 )
 LINEAR_ALONE: Final = _error(
     30,
     "`auto_linear` without a differentiable argument",
     """
-`auto_linear` calls the function with tangents in place of the arguments that have a backward formula, so there must be
-one at least.
+`auto_linear` calls the function with tangents in place of the arguments that have a backward formula, so at least one
+must have one.
 
     - name: zeros_like(Tensor self) -> Tensor
       self: non_differentiable
       result: auto_linear
               ^^^^^^^^^^^ no argument has a backward formula
 
-Delete the forward formula: a result that hangs on no differentiable input has no tangent.
+Delete the forward formula: a result that depends on no differentiable input has no tangent.
 """,
 )
 FORWARD_OUTPUT: Final = _error(
@@ -389,8 +390,8 @@ INPLACE_ORIGINAL: Final = _error(
     32,
     "the forward formula of an in-place function reads what the call overwrites",
     """
-When the formula is evaluated, `self` holds the result already. Write `result` for that, or `original_self_p` for what
-was there before the call, of which a copy is kept then.
+When the formula is evaluated, `self` already holds the result. Write `result` for it, or `original_self_p` for the
+value before the call, which generated code then copies.
 
     - name: exp_(Tensor(a!) self) -> Tensor(a!)
       result: self_t * self_p.exp()
@@ -415,7 +416,7 @@ MUTABLE_SELF: Final = _error(
     34,
     "the formula of a mutable function cannot be taken over by its functional form",
     """
-The functional form of the function is made by PyTorch's generator and would take over the formulas. They read `self`
+PyTorch's generator synthesizes the functional form of the function, which would use the same formulas. They read `self`
 as the mutable function left it, which the functional form does not have.
 
     self: grad * self
@@ -428,34 +429,34 @@ INPLACE_STRIDES: Final = _error(
     35,
     "strides of `self` in the formula of an in-place function",
     """
-The strides are saved before the call, when the check that they are there would look at the wrong tensor.
+The node saves the strides before the call, when the check that the tensor has strides would test the wrong tensor.
 
     - name: scale_(Tensor(a!) self) -> Tensor(a!)
       self: scale_backward(grad, self.strides())
                                  ^^^^^^^^^^^^^^ not in place
 
-Let the formula do without the strides.
+Avoid the strides in the formula.
 """,
 )
 FOREACH: Final = _error(
     36,
     "no derivative can be made for a function over lists",
     """
-The derivatives of a `_foreach_` function are made from those of the function that it repeats, for which all of its
-tensors have to be lists, and the formulas may save no other result than `result`.
+The derivatives of a `_foreach_` function come from those of the function that it repeats. For this, all its tensors
+must be lists, and the formulas may save no result except `result`.
 
     - func: _foreach_scale(Tensor self, Tensor[] by) -> Tensor[]
                            ^^^^^^^^^^^ a tensor, not a list
 
-Make the tensors lists, or give the function an entry of its own in `derivatives.yaml`.
+Make the tensors lists, or give the function its own entry in `derivatives.yaml`.
 """,
 )
 BAD_EXPRESSION: Final = _error(
     37,
     "a formula is not a C++ expression",
     """
-The formula is copied into C++ as an expression, which would not compile: a parenthesis is left open, closed twice, or
-closed by one of another kind, or an operator lacks an operand.
+Generated code contains the formula as an expression, which would not compile: a parenthesis is not closed, is closed
+twice or by one of another kind, or an operator lacks an operand.
 
     self: grad * (self.sgn()
                  ^ never closed
@@ -467,13 +468,13 @@ HELPER_ARGUMENTS: Final = _error(
     38,
     "a helper is called with a wrong number of arguments",
     """
-A formula can call the helpers that `torch/csrc/autograd/FunctionsManual.h` declares. Where that header is among the
-inputs, each call has to fit a declaration of the helper; the C++ compiler would refuse another.
+A formula can call the helpers that `torch/csrc/autograd/FunctionsManual.h` declares. If the inputs include that header,
+each call must match a declaration of the helper; otherwise it would not compile.
 
     self: pow_backward(grad, self)
           ^^^^^^^^^^^^ takes 3 arguments, and is called with 2
 
-Give it the arguments that the declaration names.
+Pass the arguments that the declaration lists.
 """,
 )
 UNKNOWN_NAME: Final = _warning(
@@ -481,8 +482,8 @@ UNKNOWN_NAME: Final = _warning(
     "unknown name in a formula",
     """
 A formula can name the function's arguments and results, its gradients (`grad`, `grads[i]`, `grad_NAME`),
-`grad_input_mask`, `retain_variables`, and in forward mode arguments with `_p` and `_t`. The C++ compiler would not know
-any other name.
+`grad_input_mask`, `retain_variables`, and in forward mode arguments with `_p` and `_t`. Any other name would not
+compile.
 
     - name: abs(Tensor self) -> Tensor
       self: grad * slef.sgn()
@@ -508,20 +509,20 @@ REPEATED_ENTRY: Final = _warning(
     4,
     "two entries for one function",
     """
-Of two entries for the same function the later one counts and the earlier one has no effect, in silence. Join them.
+If a function has two entries, the later one silently replaces the earlier one. Merge them.
 
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
     - name: abs(Tensor self) -> Tensor
-            ^^^ takes the place of the first
+            ^^^ replaces the first
 """,
 )
 IGNORED_FIELD: Final = _warning(
     5,
     "a formula beside `dispatch` has no effect",
     """
-Where an entry has `dispatch`, its formulas stand below a dispatch key, `Default` for all keys without formulas of their
-own. What stands beside `dispatch` is not read.
+If an entry has `dispatch`, its formulas belong below a dispatch key; `Default` is for all keys without their own
+formulas. Formulas outside `dispatch` have no effect.
 
     self: grad
     ^^^^ move it below a dispatch key
@@ -534,8 +535,8 @@ IGNORED_NAME: Final = _warning(
     6,
     "a name that is not differentiable anyway",
     """
-A key names several arguments as not differentiable, and one of them is no argument of this overload. PyTorch's
-generator takes such keys, which come about where one line is copied to several overloads; the name has no effect.
+A key names several arguments as not differentiable, and one of them is not an argument of this overload. PyTorch's
+generator accepts such keys, which result from copying one line to several overloads; the name has no effect.
 
     - name: attend.two(Tensor query, Tensor key) -> Tensor
       query, key, value: non_differentiable

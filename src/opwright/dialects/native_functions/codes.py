@@ -15,7 +15,7 @@ ENTRY_SHAPE: Final = _code(
     1,
     "an entry is not a mapping",
     """
-Each item of `native_functions.yaml` is a mapping of fields, of which `func` is the one that must be there:
+Each item of `native_functions.yaml` is a mapping of fields, of which only `func` is required:
 
     - func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       variants: function, method
@@ -25,8 +25,8 @@ NO_SCHEMA: Final = _code(
     2,
     "an entry has no schema",
     """
-The field `func` holds the schema of the overload, and every entry has it. A frequent cause is a `-` too much, which
-makes two entries of one:
+The field `func` holds the schema of the overload, and every entry has it. A frequent cause is an extra `-`, which
+splits an entry in two:
 
     - func: relu(Tensor self) -> Tensor
     - variants: function
@@ -39,8 +39,8 @@ UNKNOWN_FIELD: Final = _code(
     """
 The fields of an entry are func, variants, dispatch, autogen, device_check, tags, structured, structured_delegate,
 structured_inherits, precomputed, ufunc_inner_loop, cpp_no_default_args, device_guard,
-use_const_ref_for_mutable_tensors, python_module, category_override, manual_cpp_binding and
-manual_kernel_registration. A field that is not among them would have no effect.
+use_const_ref_for_mutable_tensors, python_module, category_override, manual_cpp_binding and manual_kernel_registration.
+Any other field would have no effect.
 
     - func: relu(Tensor self) -> Tensor
       variant: function, method
@@ -51,7 +51,7 @@ NAMESPACE: Final = _code(
     4,
     "an operator has more than one namespace",
     """
-An operator stands in one namespace, `aten` where none is named:
+An operator is in one namespace; without a name that is `aten`:
 
     - func: mine::relu(Tensor self) -> Tensor
 
@@ -62,8 +62,8 @@ VARIANT: Final = _code(
     5,
     "unknown variant",
     """
-`variants` says where the C++ API has the overload: `function`, `method`, or `function, method` (parted by a comma and
-one blank). Without the field there is a function.
+`variants` says how the C++ API offers the overload: `function`, `method`, or `function, method` (separated by a comma
+and one blank). Without the field it is a function.
 
     - func: zero(Tensor self) -> Tensor
       variants: function, metod
@@ -74,8 +74,8 @@ DEVICE_CHECK: Final = _code(
     6,
     "unknown device check",
     """
-`device_check` says whether generated wrappers check that all tensors are on one device: `ExactSame` (what holds
-without the field) or `NoCheck`.
+`device_check` says whether generated wrappers check that all tensors are on one device: `ExactSame` (the default) or
+`NoCheck`.
 
     - func: zero(Tensor self) -> Tensor
       device_check: nocheck
@@ -86,7 +86,7 @@ UNKNOWN_KEY: Final = _code(
     10,
     "unknown dispatch key",
     """
-The keys of `dispatch` are names of dispatch keys; one line may name several, parted by commas.
+The keys of `dispatch` are names of dispatch keys; one line may name several, separated by commas.
 
     dispatch:
       CPU, CUDAA: relu
@@ -111,20 +111,20 @@ KEY_TWICE: Final = _code(
     12,
     "two kernels for one dispatch key",
     """
-Each dispatch key has one kernel, and a second line for it would silently win:
+Each dispatch key has one kernel; a second line for the key would silently replace the first:
 
     dispatch:
       CPU, CUDA: relu
       CPU: relu_cpu
-      ^^^ which one is it?
+      ^^^ a second kernel for CPU
 """,
 )
 KERNEL_NAME: Final = _code(
     13,
     "wrong kernel name",
     """
-A kernel is named by a C++ identifier, `relu_cpu`, or by one with namespaces, `mine::relu_cpu`. What is generated from
-the name would not compile otherwise.
+The name of a kernel is a C++ identifier, `relu_cpu`, or one with namespaces, `mine::relu_cpu`. Other names lead to code
+that does not compile.
 
     - func: zero(Tensor self) -> Tensor
       dispatch:
@@ -136,7 +136,7 @@ KERNEL_NAMESPACE: Final = _code(
     14,
     "too many namespaces before a kernel",
     """
-A kernel's name has two namespaces at most: `one::two::kernel`. The kernel is then looked for in `one::two::native`.
+A kernel's name has at most two namespaces: `one::two::kernel`. Generated code then calls it in `one::two::native`.
 
     - func: zero(Tensor self) -> Tensor
       dispatch:
@@ -148,7 +148,7 @@ MANUAL_DISPATCH: Final = _code(
     15,
     "dispatch beside manual registration",
     """
-With `manual_kernel_registration: True` nothing is generated that registers kernels, so `dispatch` has no effect.
+With `manual_kernel_registration: True` Opwright generates no registrations of kernels, so `dispatch` has no effect.
 Delete one of the two.
 
     - func: zero(Tensor self) -> Tensor
@@ -163,7 +163,7 @@ REDUNDANT_DISPATCH: Final = _code(
     "needless dispatch table",
     """
 An entry without `dispatch` has one kernel, under CompositeImplicitAutograd, named as the operator is in C++. A table
-that says the same is noise:
+that says the same is redundant:
 
     - func: relu6(Tensor self) -> Tensor
       dispatch:
@@ -174,8 +174,8 @@ IMPLICIT_NAME: Final = _code(
     17,
     "lone composite kernel with a name of its own",
     """
-Where CompositeImplicitAutograd has the only kernel, it is named as the operator is in C++, so that the table can be
-left out. Kernels that take symbolic integers (`_symint` in their name) are excepted.
+If CompositeImplicitAutograd has the only kernel, the kernel has the operator's C++ name, so the table is not needed.
+Kernels that take symbolic integers (`_symint` in their name) are an exception.
 
     - func: zero(Tensor self) -> Tensor
       dispatch:
@@ -187,8 +187,8 @@ COMPOSITES: Final = _code(
     18,
     "several composite kernels",
     """
-CompositeExplicitAutograd, CompositeExplicitAutogradNonFunctional and CompositeImplicitAutograd each serve all
-backends, so one function has a kernel for one of them. CompositeImplicitAutogradNestedTensor may stand beside the
+CompositeExplicitAutograd, CompositeExplicitAutogradNonFunctional and CompositeImplicitAutograd each serve all backends,
+so a function has a kernel for only one of them. CompositeImplicitAutogradNestedTensor may be used together with the
 first or the last.
 
 To give a function a derivative formula, use CompositeExplicitAutograd; otherwise CompositeImplicitAutograd.
@@ -205,7 +205,7 @@ FACTORY_DISPATCH: Final = _code(
     "factory function without dispatch",
     """
 Functions that make tensors from nothing (`new_*`, `*_like`, and those that take dtype, layout, device and pin_memory
-but no tensor) must not be decomposed before `__torch_dispatch__` sees them. They need a kernel of their own:
+but no tensor) must not be decomposed before `__torch_dispatch__` sees them. They need their own kernel:
 
     dispatch:
       CompositeExplicitAutograd: full
@@ -215,8 +215,8 @@ OUT_METHOD: Final = _code(
     20,
     "out overload that is not just a function",
     """
-An overload with out arguments has `variants: function`, or no `variants`. As a method it would trip over Python's
-argument binding: the result would be undefined.
+An overload with out arguments has `variants: function`, or no `variants`. As a method it would conflict with Python's
+argument binding, with undefined results.
 
     - func: zero(Tensor self) -> Tensor
     - func: zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -228,8 +228,8 @@ STRUCTURED_OUT: Final = _code(
     21,
     "structured on an overload that is not the out one",
     """
-A structured kernel is written once, for the out overload, which has `structured: True`. The functional and the
-in-place overload say `structured_delegate: NAME.out`.
+A structured kernel exists once, for the out overload, which has `structured: True`. The functional and the in-place
+overload have `structured_delegate: NAME.out`.
 
     - func: scale(Tensor self) -> Tensor
       structured: True
@@ -240,7 +240,7 @@ STRUCTURED_GUARD: Final = _code(
     22,
     "structured kernel without device guard",
     """
-The classes generated for structured kernels always hold a device guard; `device_guard: False` would not be respected.
+The classes generated for structured kernels always hold a device guard; `device_guard: False` would have no effect.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: scale.out
@@ -254,8 +254,8 @@ DELEGATE_OUT: Final = _code(
     23,
     "out overload that delegates",
     """
-`structured_delegate` stands on functional and in-place overloads and names the out overload. The out overload itself
-has `structured: True`.
+Functional and in-place overloads have `structured_delegate`, which names the out overload. The out overload itself has
+`structured: True`.
 
     - func: scale.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
       structured_delegate: scale.other_out
@@ -278,8 +278,8 @@ DELEGATE_NAMESPACE: Final = _code(
     25,
     "namespace in structured_delegate",
     """
-An overload delegates to the out overload of the same operation, which stands in the same namespace. The name is
-written without it: `structured_delegate: add.out`.
+An overload delegates to the out overload of the same operation, which is in the same namespace. Write its name without
+the namespace: `structured_delegate: add.out`.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: aten::scale.out
@@ -307,7 +307,7 @@ INHERITS: Final = _code(
     "wrong structured_inherits",
     """
 `structured_inherits` names the class that the generated meta class derives from, such as `TensorIteratorBase`. It
-stands beside `structured: True` and has no namespace.
+requires `structured: True` and has no namespace.
 
     - func: scale(Tensor self) -> Tensor
       structured_inherits: TensorIteratorBase
@@ -318,8 +318,8 @@ PRECOMPUTED_STRUCTURED: Final = _code(
     28,
     "precomputed values on a function that is not structured",
     """
-`precomputed` lists what the `meta` of a structured kernel hands to its `impl`. Only an entry with `structured: True`
-has the two.
+`precomputed` lists what the `meta` of a structured kernel passes to its `impl`. Only an entry with `structured: True`
+has these two functions.
 
     - func: scale(Tensor self, int size) -> Tensor
       precomputed:
@@ -331,8 +331,8 @@ PRECOMPUTED: Final = _code(
     29,
     "wrong line in precomputed",
     """
-`precomputed` is a list of lines. Each replaces an argument of the kernel by others; the last may have no arrow, and
-adds arguments:
+`precomputed` is a list of lines. Each replaces an argument of the kernel with others; the last may have no arrow, and
+then adds arguments:
 
     precomputed:
       - kernel_size -> int poolSizeT, int poolSizeH
@@ -343,7 +343,7 @@ PRECOMPUTED_ARGUMENT: Final = _code(
     31,
     "precomputed values replace no argument",
     """
-What stands before the arrow is the name of an argument of the kernel, which the precomputed values take the place of:
+The name before the arrow is an argument of the kernel, which the precomputed values replace:
 
     - func: max_pool.out(Tensor self, int size, *, Tensor(a!) out) -> Tensor(a!)
       precomputed:
@@ -355,8 +355,8 @@ PRECOMPUTED_NAME: Final = _code(
     30,
     "precomputed name in upper case",
     """
-A template parameter is made from each precomputed name by turning it to upper case. A name that is upper case already
-would collide with it.
+Each precomputed name, in upper case, becomes a template parameter. A name that is already in upper case would collide
+with its parameter.
 
     - func: scale(Tensor self, int size) -> Tensor
       structured_delegate: scale.out
@@ -371,7 +371,7 @@ MODULE_METHOD: Final = _code(
     32,
     "function of a Python module as a method",
     """
-`python_module: nn` and the like put the function into that module instead of `torch`; it cannot be a method of
+`python_module: nn` and similar fields put the function into that module instead of `torch`; it cannot be a method of
 tensors at the same time.
 
     - func: zero(Tensor self) -> Tensor
@@ -384,8 +384,8 @@ NO_DEFAULT: Final = _code(
     33,
     "cpp_no_default_args names an argument without default",
     """
-`cpp_no_default_args` lists arguments whose default is left out in C++, so each must be an argument of the schema that
-has a default.
+`cpp_no_default_args` lists arguments that have no default in C++, so each must be an argument of the schema with a
+default.
 
     - func: zero(Tensor self, int dim, int much=1) -> Tensor
       cpp_no_default_args: [much, dim]
@@ -397,7 +397,7 @@ CONST_REF_OUT: Final = _code(
     "const references on an out overload",
     """
 `use_const_ref_for_mutable_tensors` passes written tensors as `const Tensor &`. The C++ API of out overloads relies on
-`Tensor &`, so that they cannot have it.
+`Tensor &`, so they cannot have this field.
 
     - func: zero(Tensor self) -> Tensor
     - func: zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -409,7 +409,7 @@ UNKNOWN_TAG: Final = _code(
     35,
     "unknown tag",
     """
-Tags are defined in `tags.yaml`, with a description each. Add the tag there, or correct its name.
+`tags.yaml` defines each tag, with a description. Add the tag there, or correct its name.
 
     - func: zero(Tensor self) -> Tensor
       tags: [core, pointwize]
@@ -431,8 +431,8 @@ SEED_TAG: Final = _code(
     37,
     "missing tag nondeterministic_seeded",
     """
-A function that draws random numbers gives another result with another seed. That is told by its name (`rand`,
-`dropout`) or its arguments (a `Generator`, an argument named dropout), and needs the tag:
+A function that draws random numbers gives another result with another seed. Opwright recognises it by its name (`rand`,
+`dropout`) or its arguments (a `Generator`, an argument named dropout). It needs the tag:
 
     tags: nondeterministic_seeded
 """,
@@ -441,8 +441,8 @@ FOREACH_CHECK: Final = _code(
     38,
     "device check on a foreach function",
     """
-`_foreach_*` functions take lists whose tensors are on several devices, and fall back to a slow path then. A device
-check would refuse such lists, so the entry says `device_check: NoCheck`.
+`_foreach_*` functions accept lists with tensors on several devices, for which they use a slow path. A device check
+would refuse such lists, so the entry needs `device_check: NoCheck`.
 
     - func: _foreach_zero(Tensor[] self) -> Tensor[]
             ^^^^^^^^^^^^^
@@ -463,7 +463,7 @@ UFUNC_LOOP: Final = _code(
     41,
     "wrong inner loop",
     """
-A loop is the name of a C++ function template and the dtypes that it holds for:
+A loop is the name of a C++ function template and the dtypes that it supports:
 
     ufunc_inner_loop:
       Generic: add (AllAndComplex, BFloat16, Half, ComplexHalf)
@@ -473,8 +473,8 @@ UFUNC_KEY: Final = _code(
     42,
     "unknown place of a loop",
     """
-Loops are given for Generic (all), ScalarOnly (all but vectorized CPU loops), or one of CUDAFunctor,
-CUDAFunctorOnOther, CUDAFunctorOnSelf, CPUScalar, CPUVector.
+A loop is for Generic (all), ScalarOnly (all except vectorized CPU loops), or one of CUDAFunctor, CUDAFunctorOnOther,
+CUDAFunctorOnSelf, CPUScalar, CPUVector.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: scale.out
@@ -504,7 +504,7 @@ UFUNC_DISPATCH: Final = _code(
     44,
     "kernel beside loops",
     """
-`ufunc_inner_loop` makes the CPU and the CUDA kernel of a function; `dispatch` must not name them as well.
+`ufunc_inner_loop` makes the CPU and the CUDA kernel of a function; `dispatch` must not name them too.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: scale.out
@@ -520,8 +520,8 @@ KEYWORD_ARGUMENT: Final = _code(
     39,
     "argument named like a Python keyword",
     """
-Arguments are passed by name from Python, where a keyword such as `from` cannot stand. Three old operators have such
-arguments; no new ones may.
+Arguments are passed by name from Python, where a keyword such as `from` is not allowed. Three old operators have such
+arguments; new ones may not.
 
     - func: zero(Tensor self, int from) -> Tensor
                               ^^^^^^^^
@@ -531,8 +531,8 @@ INPLACE_VIEW_TAG: Final = _code(
     45,
     "in-place view without its tag",
     """
-An in-place function that makes `self` a view (its return aliases without writing, or joins the wildcard set) is
-functionalized in its own way, for which it needs `tags: inplace_view`.
+An in-place function that makes `self` a view (its return aliases without writing, or joins the wildcard set) needs
+`tags: inplace_view`, because functionalization treats it differently.
 
     - func: window_(Tensor(a!) self, Tensor(b -> *) other) -> Tensor(a!)
             ^^^^^^^
@@ -554,9 +554,9 @@ ARGUMENT_TYPE: Final = _code(
     47,
     "argument of a type without a form in C++",
     """
-The language of schemas is wider than what kernels in C++ can take. An argument of `native_functions.yaml` cannot be a
-class of TorchScript, a `GraphModule`, a list of truth values of no fixed length, nor anything that has symbolic
-integers deeper in it than `SymInt[]?`.
+The schema language has types that C++ kernels cannot take. An argument in `native_functions.yaml` cannot be a class of
+TorchScript, a `GraphModule`, a list of booleans without a fixed length, or a type that nests symbolic integers deeper
+than `SymInt[]?`.
 
     - func: where_all(Tensor self, bool[] mask) -> Tensor
                                    ^^^^^^^^^^^ write bool[3], or take a Tensor
@@ -566,8 +566,8 @@ RETURN_TYPE: Final = _code(
     48,
     "return of a type without a form in C++",
     """
-A kernel returns tensors, scalars, and lists of no fixed length of these. It cannot return a list of fixed length (but
-`bool[2]` and its like), a scalar or a list that may be missing, a class of TorchScript or a `GraphModule`.
+A kernel returns tensors, scalars, and lists of these without a fixed length. It cannot return a list with a fixed
+length (except `bool[2]` and similar), an optional scalar or list, a class of TorchScript or a `GraphModule`.
 
     - func: halves(Tensor self) -> Tensor[2]
                                    ^^^^^^^^^ write (Tensor, Tensor), or Tensor[]
@@ -577,7 +577,7 @@ METHOD_SELF: Final = _code(
     49,
     "method without a tensor to call it on",
     """
-A method is called on the argument `self`, which is a tensor: not a list of tensors, nor one that may be missing.
+A method is called on the argument `self`, which must be a tensor: not a list of tensors, and not an optional one.
 
     - func: stack(Tensor[] tensors) -> Tensor
       variants: function, method
@@ -588,9 +588,9 @@ DEFAULT_FORM: Final = _code(
     50,
     "default without a form in C++",
     """
-The default of an argument stands in C++ declarations too. Numbers and strings do as they are; of words only `True`,
-`False`, `None`, `Mean` (of an `int`), `long` (of a `ScalarType`) and `contiguous_format` (of a `MemoryFormat`) have a
-form there, and inside lists none has.
+C++ declarations repeat the default of an argument. Numbers and strings need no change. The only words with a C++ form
+are `True`, `False`, `None`, `Mean` (of an `int`), `long` (of a `ScalarType`) and `contiguous_format` (of a
+`MemoryFormat`), and none of them has one inside a list.
 
     - func: cast(Tensor self, ScalarType dtype=float) -> Tensor
                               ^^^^^^^^^^^^^^^^^^^^^^ no form in C++
@@ -602,19 +602,19 @@ UNMARKED_OUT: Final = _code(
     51,
     "out argument that is not marked",
     """
-The argument that an out overload writes its result to is marked so, and so is the return:
+An annotation marks the argument that an out overload writes its result to, and the return:
 
     - func: scale.out(Tensor self, *, Tensor out) -> Tensor
                                       ^^^^^^^^^^ write `Tensor(a!) out`
 
-Without the mark it is one more argument that is only read, and the overload belongs to no other.
+Without the annotation the argument is only read, and the overload does not belong to the operation.
 """,
 )
 FIELD_WORD: Final = _code(
     52,
     "field that is not a word",
     """
-`python_module` and `category_override` are words of letters, digits and `_`, which outputs hold as they are.
+`python_module` and `category_override` are words of letters, digits and `_`; outputs contain them unchanged.
 
     - func: solve(Tensor self) -> Tensor
       python_module: "linalg; special"

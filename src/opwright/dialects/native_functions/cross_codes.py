@@ -15,8 +15,8 @@ OVERLOAD_TWICE: Final = _code(
     10,
     "two entries for one overload",
     """
-Operator name and overload name together name one overload, and each overload has one entry. Give one of the two
-another overload name: `add.Tensor`, `add.Scalar`.
+Operator name and overload name together identify an overload, and each overload has one entry. Give one of the two
+entries another overload name: `add.Tensor`, `add.Scalar`.
 
     - func: zero(Tensor self) -> Tensor
     - func: zero(Tensor self) -> Tensor
@@ -27,8 +27,8 @@ TWO_NAMESPACES: Final = _code(
     11,
     "one operator name in two namespaces",
     """
-Generated structures and headers are named after the operator without its namespace, so that two operators that
-differ in the namespace alone would collide.
+Generated structures and headers have the operator's name without its namespace, so two operators that differ only in
+the namespace would collide.
 
     - func: one::zero(Tensor self) -> Tensor
     - func: two::zero(Tensor self) -> Tensor
@@ -39,8 +39,7 @@ DELEGATE_MISSING: Final = _code(
     12,
     "structured delegate without entry",
     """
-`structured_delegate` names the out overload that has the structured kernel, such as `add.out`. There is no entry of
-that name.
+`structured_delegate` names the out overload with the structured kernel, such as `add.out`. No entry has that name.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: scale.owt
@@ -51,7 +50,7 @@ DELEGATE_PLAIN: Final = _code(
     13,
     "delegate that is not structured",
     """
-The overload that others delegate to has `structured: True`.
+The overload that others delegate to must have `structured: True`.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: scale.out
@@ -63,7 +62,7 @@ DELEGATE_OTHER: Final = _code(
     14,
     "delegate from another operation",
     """
-An overload delegates to the out overload that has its own signature, since wrappers pass their arguments on.
+An overload delegates to the out overload with the same signature, because wrappers pass their arguments on.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: shift.out
@@ -80,7 +79,7 @@ INPLACE_VIEW_ALONE: Final = _code(
     15,
     "in-place view without its view",
     """
-An in-place view is functionalized by its out-of-place form, `squeeze_` by `squeeze`, which must exist.
+Functionalization replaces an in-place view with its out-of-place form, `squeeze_` with `squeeze`, which must exist.
 
     - func: window_(Tensor(a!) self) -> Tensor(a!)
             ^^^^^^^
@@ -91,10 +90,10 @@ SAME_SIGNATURE: Final = _code(
     16,
     "two overloads of one signature",
     """
-Two overloads of one operator that take and return the same, and do the same with their arguments (both functional,
-both out, and so on), cannot be told apart when called.
+Two overloads of one operator that take and return the same, and do the same with their arguments (both functional, both
+out, and so on), are indistinguishable in a call.
 
-Functional, in-place and out forms of one operation share a signature, and are one of each kind at most.
+Functional, in-place and out forms of one operation share a signature; there is at most one of each kind.
 
     - func: zero.first(Tensor self) -> Tensor
     - func: zero.second(Tensor self) -> Tensor
@@ -105,10 +104,10 @@ VARIANT_MISFIT: Final = _code(
     17,
     "an overload that cannot be made",
     """
-From the entry another overload would be made, as its `autogen` asks, but its schema would not fit to the entry's:
+`autogen` requests another overload from this entry, but its schema would not match the entry's:
 
-- alias sets out of order: arguments that are written to are named `a!`, `b!`, `c!` in their order;
-- tensors and other values in the returns: an out overload could return neither rightly.
+- alias sets out of order: the annotations of written arguments are `a!`, `b!`, `c!` in this order;
+- tensors and other values in the returns: an out overload could not return both.
 
     - func: zero(Tensor self) -> (Tensor, int)
             ^^^^
@@ -121,8 +120,8 @@ LONE_OUT: Final = _code(
     18,
     "out overload without a functional one",
     """
-Each out overload belongs to a functional overload with the same arguments. Where the two differ, if only in the type
-of one argument, they are not matched:
+Each out overload belongs to a functional overload with the same arguments. If the two differ, even only in the type of
+one argument, they do not belong together:
 
     - func: scale(Tensor self, float by) -> Tensor
     - func: scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
@@ -133,8 +132,8 @@ NO_TENSOR_RETURN: Final = _code(
     19,
     "function without tensor in its returns",
     """
-Functions that are not composite get an out form. One that returns no tensor cannot have it; PyTorch's own ones are
-listed by name, and others are not expected. Make it composite (CompositeImplicitAutograd), or let it return a tensor.
+Functions that are not composite get an out form, which requires that they return a tensor. Opwright has a list of
+PyTorch's own exceptions. Make the function composite (CompositeImplicitAutograd), or return a tensor.
 
     - func: zero(Tensor self) -> int
                                  ^^^
@@ -146,7 +145,7 @@ NO_FUNCTIONAL: Final = _code(
     20,
     "operation without functional overload",
     """
-An operation with several overloads, such as an in-place and an out one, has a functional overload too.
+An operation with several overloads, such as an in-place and an out overload, must also have a functional one.
 
     - func: zero_(Tensor(a!) self) -> Tensor(a!)
             ^^^^^
@@ -157,7 +156,7 @@ SCRATCH_GROUP: Final = _code(
     21,
     "scratch space in an operation of several overloads",
     """
-An overload whose out arguments hold scratch space (`_scratch_...`) stands by itself.
+An overload whose out arguments hold scratch space (`_scratch_...`) must be the only one of its operation.
 
     - func: zero(Tensor self) -> (Tensor, Tensor)
     - func: zero.out(Tensor self, *, Tensor(a!) out, Tensor(b!) _scratch_more) -> Tensor(a!)
@@ -168,7 +167,7 @@ GROUP_NAMESPACE: Final = _code(
     22,
     "overloads of one operation in several namespaces",
     """
-All overloads of an operation stand in one namespace.
+All overloads of an operation are in one namespace.
 
     - func: one::zero(Tensor self) -> Tensor
       dispatch:
@@ -183,8 +182,8 @@ FUNCTIONAL_NAME: Final = _code(
     23,
     "functional overload beside a mutable one",
     """
-A mutable function and its functional form would be ambiguous in C++ if they had one name. The functional one is named
-with the ending `_functional`.
+A mutable function and its functional form would be ambiguous in C++ if they had the same name. The name of the
+functional one ends with `_functional`.
 
     - func: zero(Tensor self, Tensor(a!) other) -> Tensor
       dispatch:
@@ -200,7 +199,7 @@ STRUCTURED_MIX: Final = _code(
     24,
     "operation that is structured in parts",
     """
-Where the out overload of an operation is structured, its functional and in-place overloads delegate to it:
+If the out overload of an operation is structured, its functional and in-place overloads must delegate to it:
 
     - func: relu(Tensor self) -> Tensor
       structured_delegate: relu.out
@@ -210,7 +209,7 @@ STRUCTURED_COMPOSITE: Final = _code(
     25,
     "structured kernel that is composite",
     """
-A structured kernel is written for backends; an implicit composite kernel beside it is not supported.
+A structured kernel is for backends; the same operator cannot have an implicit composite kernel.
 
     - func: scale(Tensor self) -> Tensor
       structured_delegate: scale.out
@@ -226,7 +225,8 @@ KERNEL_NAMESPACES: Final = _code(
     26,
     "kernels of one function in several namespaces",
     """
-The kernels of a function are declared together, in one C++ namespace. Those without a namespace are in `at::native`.
+Generated code declares the kernels of a function together, in one C++ namespace. Kernels without a namespace are in
+    `at::native`.
 
     - func: mine::zero(Tensor self) -> Tensor
       dispatch:
@@ -239,8 +239,8 @@ AUTOGEN_MISSING: Final = _code(
     30,
     "overloads are made that no entry names",
     """
-Where an operation has an out overload and no functional one, that is made from what there is. So that a reader of
-the file knows of it, the entry says so:
+If an operation has an out overload and no functional one, Opwright synthesizes the functional one from its overloads.
+The entry must list it, so that readers of the file know that it exists:
 
     - func: fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)
       autogen: fill, fill.out
@@ -250,8 +250,8 @@ AUTOGEN_WRONG: Final = _code(
     31,
     "autogen names the wrong overloads",
     """
-`autogen` lists the overloads that are made from the entry, parted by a comma and one blank: the out overload is named
-`NAME.out` or `NAME.OVERLOAD_out`, the functional one as the operator without `_`.
+`autogen` lists the overloads to synthesize from the entry, separated by a comma and one blank. The out overload has the
+name `NAME.out` or `NAME.OVERLOAD_out`, the functional one the operator's name without `_`.
 
     - func: zero(Tensor self) -> Tensor
       dispatch:
@@ -264,19 +264,19 @@ NO_VIEW_COPY: Final = _code(
     32,
     "view without its copying form",
     """
-Functionalization replaces a view by a form that copies, which has an entry of its own with the same signature:
+Functionalization replaces a view with a form that copies, which has its own entry with the same signature:
 
     - func: diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
       tags: view_copy
 
-Views with a kernel for CompositeImplicitAutograd need none, since they are made of other views.
+Views with a kernel for CompositeImplicitAutograd need none, because they consist of other views.
 """,
 )
 VIEW_COPY_NAME: Final = _code(
     33,
     "wrong name of a view or its copying form",
     """
-The copying form of view `x` is `x_copy` (of `x_inverse`, `x_scatter`), and no view has such a name itself.
+The copying form of the view `x` is `x_copy` (of `x_inverse` it is `x_scatter`), and no view may have such a name.
 
     - func: window_copy(Tensor(a) self) -> Tensor(a)
             ^^^^^^^^^^^
@@ -288,7 +288,7 @@ VIEW_COPY_TAG: Final = _code(
     34,
     "copying form of a view without its tag",
     """
-The copying form of a view has `tags: view_copy`; its kernel is made from the view's.
+The copying form of a view has `tags: view_copy`; Opwright generates its kernel from the view.
 
     - func: window(Tensor(a) self) -> Tensor(a)
     - func: window_copy(Tensor self) -> Tensor
@@ -299,7 +299,7 @@ VIEW_COMPOSITE: Final = _code(
     35,
     "view and in-place form differ in being composite",
     """
-Where a view has an implicit composite kernel, its in-place form has one too.
+If a view has an implicit composite kernel, its in-place form must have one too.
 
     - func: window(Tensor(a) self) -> Tensor(a)
     - func: window_(Tensor(a!) self) -> Tensor(a!)
@@ -313,8 +313,8 @@ VIEW_TWICE: Final = _code(
     36,
     "two functions in one place around a view",
     """
-A view has one in-place form and one copying form, which all share its signature. Two functions compete for one of
-these places.
+A view has one in-place form and one copying form, with the same signature. Here two functions are the same form of one
+view.
 
     - func: window(Tensor(a) self) -> Tensor(a)
     - func: window_copy(Tensor(a) self) -> Tensor(a)

@@ -30,7 +30,7 @@ SELECTION_FIELD: Final = _code(
     2,
     "unknown field in a selection",
     """
-A field that the selection format does not have would have no effect.
+The selection format does not have this field, so it would have no effect.
 
     operators:
       aten::add.Tensor:
@@ -42,8 +42,8 @@ SELECTED_UNKNOWN: Final = _code(
     3,
     "a selected operator does not exist",
     """
-The selection names an operator of a namespace whose operators are loaded, but there is none of that name. PyTorch's
-own generator keeps silent and leaves the operator's code out, so that the program fails when it first calls it.
+The selection names an operator that does not exist, in a namespace whose operators are loaded. PyTorch's own generator
+silently omits the operator's code, so the program fails when it first calls it.
 
     operators:
       aten::adddd.Tensor: {}
@@ -55,7 +55,7 @@ SELECTED_ELSEWHERE: Final = _code(
     "selected operators of other namespaces",
     """
 The selection names operators of namespaces that no loaded file declares, such as `prim::`. They are implemented
-elsewhere, so that nothing is generated for them; this is a note, not a fault.
+elsewhere, so Opwright generates nothing for them; this is a note, not an error.
 
     operators:
       prim::device: {}
@@ -67,10 +67,10 @@ STATIC_WITHOUT_KERNELS: Final = _code(
     "static dispatch to a backend without kernels",
     """
 `--static-dispatch-backend` makes operators call the kernels of a backend directly, but no operator of the run has a
-kernel for it. MPS, XPU and MTIA have kernels only where their own flags are given.
+kernel for it. MPS, XPU and MTIA have kernels only with their own flags.
 
     opwright generate --static-dispatch-backend XPU --out build
-                                                ^^^ give `--xpu` as well
+                                                ^^^ add `--xpu`
 
 PyTorch's own generator then writes calls and includes of a backend `Undefined`, which do not compile; the drop-in
 program writes the same, with a warning.
@@ -80,7 +80,7 @@ UNKNOWN_BACKEND: Final = _code(
     5,
     "a backend that does not exist",
     """
-A flag names a dispatch key that there is not, or, for `--backend-whitelist`, one that no entry of
+A flag names a dispatch key that does not exist, or, for `--backend-whitelist`, one that no entry of
 `native_functions.yaml` can have a kernel for.
 
     opwright generate --static-dispatch-backend CPUU --out build

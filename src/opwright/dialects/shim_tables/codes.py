@@ -13,8 +13,8 @@ SHIM_TABLE: Final = register(
         """
         `torchgen/aoti/fallback_ops.py` has two tables of operators with a C shim: `inductor_fallback_ops`, whose
         operators have a shim for each device, and `aten_shimified_ops`, whose operators have one for all. Opwright
-        reads the file and never runs it, so both tables must be written out as dictionaries of constants. `**NAME`,
-        `A | B` and `NAME.update(...)` with other dictionaries of the file are read too.
+        reads the file and never runs it, so both tables must be dictionaries of constants. It also reads `**NAME`,
+        `A | B` and `NAME.update(...)` with other dictionaries of the file.
 
             inductor_fallback_ops = {
                 "aten.sin.default": {},
@@ -36,7 +36,7 @@ UNKNOWN_SHIM: Final = register(
         "C shim of an operator or argument that does not exist",
         """
         A table of `torchgen/aoti/fallback_ops.py` names an operator that is not in `native_functions.yaml`, or an
-        argument that the operator does not have. PyTorch's generator skips such a name without a word.
+        argument that the operator does not have. PyTorch's generator silently skips such a name.
 
             warning[W0805]: no operator `aten.sinn.default`: it gets no C shim
 

@@ -15,8 +15,8 @@ FILE_SHAPE: Final = _code(
     1,
     "the file is not a list",
     """
-`native_functions.yaml` is a list of entries, `tags.yaml` a list of tags; each item starts with `- `. A file without
-items is written `[]`.
+`native_functions.yaml` is a list of entries, `tags.yaml` a list of tags; each item starts with `- `. Write `[]` for a
+file without items.
 
     functions:
     ^ delete the line
@@ -38,7 +38,7 @@ TAG_DESCRIPTION: Final = _code(
     3,
     "tag without description",
     """
-Each tag says in `desc` what it means, for those who decide whether an operator has it.
+`desc` explains each tag to those who decide whether an operator has it.
 
     - tag: core
            ^^^^
@@ -48,7 +48,7 @@ TAG_TWICE: Final = _code(
     4,
     "tag defined twice",
     """
-Each tag stands in `tags.yaml` once.
+`tags.yaml` has each tag once.
 
     - tag: core
       desc: Of the core.

@@ -21,8 +21,8 @@ SYMINT_KERNEL: Final = register(
         "E0451",
         "symbolic kernel of a function without symbolic integers",
         """
-        A kernel whose name has `_symint` in it is declared with `c10::SymInt` where the schema says `SymInt`. The
-        schema of this function says it nowhere, so that the name promises what the kernel does not do.
+        A kernel whose name has `_symint` in it is declared with `c10::SymInt` where the schema has `SymInt`. The
+        schema of this function has no `SymInt`, so the name is misleading.
 
             - func: crop(Tensor self, int size) -> Tensor
               dispatch:
@@ -37,8 +37,9 @@ MADE_KERNEL: Final = register(
         "E0452",
         "kernel for a key under which structured kernels are made",
         """
-        For structured operations the kernels under Meta and CompositeExplicitAutogradNonFunctional are made: the
-        first runs the shape function alone, the second calls the out overload. No entry can name others.
+        Opwright generates the kernels of structured operations under Meta and
+        CompositeExplicitAutogradNonFunctional: the first runs only the shape function, the second calls the out
+        overload. No entry can name others.
 
             - func: relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
               structured: True
@@ -46,7 +47,7 @@ MADE_KERNEL: Final = register(
                 CPU: relu_out
                 Meta: relu_meta
 
-        Delete the line; what it wants to do belongs into the shape function `TORCH_META_FUNC(relu)`.
+        Delete the line, and move the computation into the shape function `TORCH_META_FUNC(relu)`.
         """,
     )
 )
@@ -55,8 +56,7 @@ STRUCTURED_OUTPUT: Final = register(
         "E0453",
         "structured kernel with an output that is no tensor",
         """
-        The classes of structured kernels hold tensors as their outputs. Outs that are lists or may be missing have no
-        place there.
+        The classes of structured kernels hold tensors as their outputs. They cannot hold lists or optional tensors.
 
             - func: halve.out(Tensor self, *, Tensor(a!)[] out) -> ()
               structured: True
@@ -70,9 +70,9 @@ STRUCTURED_ARGUMENT: Final = register(
         "E0457",
         "structured kernel with an argument that cannot reach it",
         """
-        The shape function and the kernel of a structured operation take some types in another form than the operator
-        does, and for lists of scalars and optional lists of symbolic integers there is no way from one form to the
-        other. PyTorch's generator fails on them.
+        The shape function and the kernel of a structured operation take some types in another form than the
+        operator does. Lists of scalars and optional lists of symbolic integers cannot be converted from one form to
+        the other. PyTorch's generator fails on them.
 
             - func: pick.out(Tensor self, Scalar[] values, *, Tensor(a!) out) -> Tensor(a!)
               structured: True
@@ -86,16 +86,16 @@ UFUNC_LOOPS: Final = register(
         "E0454",
         "loops that make no kernel",
         """
-        `ufunc_inner_loop` makes a kernel for the CPU and one for CUDA. Both need a scalar function, from `Generic` or
-        `ScalarOnly`; if both are given, with one name, since a CUDA functor is made from it once for all dtypes. A
-        loop over vectors needs one over scalars for the same dtypes. The functors `CUDAFunctorOnSelf` and
+        `ufunc_inner_loop` makes a kernel for the CPU and one for CUDA. Both need a scalar function, from `Generic`
+        or `ScalarOnly`. If the entry has both, they must have the same name, because one CUDA functor serves all
+        dtypes. A vectorized loop needs a scalar loop for the same dtypes. The functors `CUDAFunctorOnSelf` and
         `CUDAFunctorOnOther` are for two tensors, of which one is a scalar on the CPU.
 
             ufunc_inner_loop:
               Generic: add (AllAndComplex)
               ScalarOnly: plus (Bool)
 
-        Here one of the names has to change.
+        Change one of the two names.
         """,
     )
 )
@@ -105,7 +105,7 @@ UFUNC_ARGUMENT: Final = register(
         "argument that loops cannot pass on",
         """
         The scalar function of a ufunc takes elements of tensors, and scalars that are the same for all elements. It
-        cannot take other things, such as lists, integers or truth values.
+        cannot take other values, such as lists, integers or booleans.
 
             - func: add.out(Tensor self, Tensor other, *, int times, Tensor(a!) out) -> Tensor(a!)
               structured: True
@@ -121,14 +121,14 @@ COPIED_RESULT: Final = register(
         "E0456",
         "overload that cannot copy the functional one's result",
         """
-        A backend with a kernel for the functional overload alone gets out and in-place overloads that copy its
-        result. That can be done for overloads that return what they write, and for a list of outs; it cannot for
-        functions that write other arguments, nor for in-place functions on lists.
+        A backend with only a kernel for the functional overload gets out and in-place overloads that copy its
+        result. This works for overloads that return what they write, and for a list of outs. It does not work for
+        functions that write other arguments, or for in-place functions on lists.
 
             supported:
             - _foreach_add.List
 
-        List the overload among the supported ones as well, and write its kernel.
+        Add the overload to the supported ones, and write its kernel.
         """,
     )
 )

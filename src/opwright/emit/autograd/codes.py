@@ -16,9 +16,9 @@ UNHELD_ARGUMENT: Final = register(
         "E0990",
         "a view's argument cannot be kept",
         """
-        A differentiable view is made again from its base when gradients flow through it, so its arguments are kept
-        until then. Kept are tensors, integers, truth values, lists of integers and the optional forms of integers
-        and tensors. An argument of another type would be gone by then, or has no rule by which to keep it.
+        Autograd makes a differentiable view again from its base when gradients flow through it, so it saves the
+        view's arguments. It can save tensors, integers, booleans, lists of integers, and optional integers and
+        tensors, but no arguments of other types.
 
             error[E0990]: view `narrow_by` keeps no argument of type `at::Scalar`
 
@@ -31,8 +31,8 @@ VIEW_AMONG_RESULTS: Final = register(
         "E0991",
         "a view with several differentiable results",
         """
-        An operator that autograd knows as a view has one differentiable result: a tensor, or a list of tensors. With
-        several it is not known which of them the base's gradient comes from.
+        An operator that autograd knows as a view has one differentiable result: a tensor, or a list of tensors.
+        With several it would be unknown which of them the base's gradient comes from.
 
             error[E0991]: view `split_pair` has 2 differentiable results
 
@@ -45,14 +45,14 @@ UNSAVABLE: Final = register(
         "E0992",
         "a formula uses a value that cannot be saved",
         """
-        What a backward formula uses of the forward call is saved in the node of the backward graph. Tensors, numbers,
-        strings, lists of integers and their optional forms can be; a reference into memory of the caller cannot, and
-        neither can a list of tensors that is the result of a function.
+        The node of the backward graph saves the values of the forward call that a backward formula uses. It can
+        save tensors, numbers, strings, lists of integers and their optional forms. It cannot save a reference into
+        the caller's memory, or a list of tensors that is the result of a function.
 
             self: unbind_backward(grads, result)
                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ uses `result`
 
-        Write the formula with other arguments, or with a fact about them, such as `self.sym_sizes()`.
+        Write the formula with other arguments, or with a property of them, such as `self.sym_sizes()`.
         """,
     )
 )
@@ -61,15 +61,15 @@ OUTPUTS_DIFFER: Final = register(
         "E0993",
         "`output_differentiability` does not fit a function that takes it over",
         """
-        The in-place and `out` forms of a function take over its derivatives, `output_differentiability` included. It
-        has to have a value for each of their outputs, and cannot say that the output of an in-place function is not
-        differentiable, since the version of what it writes has to go up.
+        The in-place and `out` forms of a function use its derivatives, `output_differentiability` included. It must
+        have a value for each of their outputs, and cannot declare the output of an in-place function as not
+        differentiable, because the version of the written tensor must increase.
 
             - name: round(Tensor self) -> Tensor
               output_differentiability: [False]
                                          ^^^^^ taken over by `round_`, whose output is its `self`
 
-        Give the form an entry of its own in `derivatives.yaml`.
+        Give the form its own entry in `derivatives.yaml`.
         """,
     )
 )
@@ -83,9 +83,9 @@ UNDIFFERENTIABLE_ARGUMENT: Final = register(
 
             - name: mul.Scalar(Tensor self, Scalar other) -> Tensor
               other: grad * self
-                     ^^^^^^^^^^^ `other` is no tensor
+                     ^^^^^^^^^^^ `other` is not a tensor
 
-        Delete the formula, or use the name of the tensor that is meant.
+        Delete the formula, or use the name of the intended tensor.
         """,
     )
 )
@@ -94,7 +94,7 @@ FORMULA_IGNORED: Final = register(
         "E0995",
         "derivatives of a function that is never differentiated",
         """
-        Functions whose outputs are truth values, indices or constants are never differentiated, and neither are those
+        Functions whose outputs are booleans, indices or constants are never differentiated, and neither are those
         without a differentiable output. A backward formula for such a function would have no effect.
 
             - name: equal(Tensor self, Tensor other) -> bool
@@ -124,8 +124,8 @@ NO_TANGENTS: Final = register(
         "E0997",
         "a forward formula without tangents",
         """
-        The tangent of a result follows from the tangents of the inputs (`self_t`), so a forward formula uses at least
-        one. Only a function of a single list of tensors may be without, since its helper looks through the list.
+        The tangent of a result follows from the tangents of the inputs (`self_t`), so a forward formula uses at
+        least one. Only a function of a single list of tensors may use none, because its helper inspects the list.
 
             - name: sin(Tensor self) -> Tensor
               result: self_p.cos()
@@ -138,12 +138,12 @@ LIST_WITHOUT_DERIVATIVES: Final = register(
         "E0998",
         "an in-place function over lists has no derivatives that fit",
         """
-        An in-place function over lists (`_foreach_add_`) takes the derivatives of the function that it repeats for
-        each item. There is none in `derivatives.yaml`, or its arguments are of other types.
+        An in-place function over lists (`_foreach_add_`) uses the derivatives of the function that it applies to
+        each item. That function is not in `derivatives.yaml`, or its arguments have other types.
 
             error[E0998]: `_foreach_scale_` has no derivatives to take over from the function that it repeats
 
-        Give the function that is repeated an entry in `derivatives.yaml`, and arguments that fit.
+        Give that function an entry in `derivatives.yaml`, and arguments of matching types.
         """,
     )
 )
@@ -152,8 +152,8 @@ NEEDS_DISPATCH: Final = register(
         "E0999",
         "derivatives for a function that is made of differentiable ones",
         """
-        A function without `dispatch` differentiates through the functions that it calls, so that its own formulas
-        would not be used. Give it a `dispatch` section in `native_functions.yaml`, with backends such as `CPU` and
+        Autograd differentiates a function without `dispatch` through the functions that it calls, and would not use
+        its own formulas. Give it a `dispatch` section in `native_functions.yaml`, with backends such as `CPU` and
         `CUDA` or with `CompositeExplicitAutograd`, or delete its formulas.
 
             - func: scale(Tensor self) -> Tensor

@@ -21,13 +21,13 @@ ALIKE: Final = register(
         "E1021",
         "two overloads have the same Python signature",
         """
-        Python's argument parser tells the overloads of a function apart by their signatures. Where two have the same,
-        the second could never be called. What Python does not tell apart: an optional argument with None as default
-        from one without, names of overloads, and annotations of aliases.
+        Python's argument parser distinguishes the overloads of a function by their signatures. If two have the
+        same, the second could never be called. The parser ignores a default of None for an optional argument, names
+        of overloads, and annotations of aliases.
 
             error[E1021]: overloads `tile.twice` and `tile` have the same Python signature
 
-        Give one of them another type or name of an argument, or take one out.
+        Change the type or the name of an argument in one of them, or remove one.
         """,
     )
 )
@@ -36,13 +36,13 @@ NO_BASE: Final = register(
         "E1022",
         "an overload with `out` has no counterpart without",
         """
-        In Python `out=` is an optional argument of the function that makes its result anew, so an overload with `out`
-        needs one that has the same arguments but for `out`: the same names, types, defaults and order.
+        In Python `out=` is an optional argument of the function that returns a new result, so an overload with
+        `out` needs another one with the same arguments except `out`: the same names, types, defaults and order.
 
             error[E1022]: `tile.out` has no counterpart without `out`
               = note: `tile` differs: it has `Scalar times`, the overload with `out` has `int64_t times`
 
-        Make the two agree, or add the one that is missing.
+        Make the two agree, or add the missing overload.
         """,
     )
 )
@@ -51,14 +51,14 @@ NO_OPTIONS: Final = register(
         "E1023",
         "an operator that makes a tensor takes no tensor options",
         """
-        A function that returns a tensor and takes none is a factory, and so is one named `new_...` or `..._like`. In
-        Python it has the arguments dtype, layout, device, pin_memory and requires_grad, and its operator has to have
+        A function that returns a tensor and takes none is a factory, and so is one named `new_...` or `..._like`.
+        In Python it has the arguments dtype, layout, device, pin_memory and requires_grad; its operator must have
         the first four:
 
             - func: tile(int times, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
                 bool? pin_memory=None) -> Tensor
 
-        An operator that makes no tensor for its caller says so with `category_override: dummy`.
+        Mark an operator that creates no tensor for its caller with `category_override: dummy`.
         """,
     )
 )
@@ -67,13 +67,13 @@ NO_PYTHON_ARGUMENT: Final = register(
         "E1024",
         "an argument of a type that Python cannot pass",
         """
-        Python's argument parser knows tensors, numbers, truth values, strings, generators, storages, streams, dtypes,
-        layouts, devices, memory formats, lists of most of them, and their optional forms. Other types have no
-        Python form.
+        Python's argument parser supports tensors, numbers, booleans, strings, generators, storages, streams,
+        dtypes, layouts, devices, memory formats, lists of most of them, and their optional forms. Other types have
+        no Python form.
 
             error[E1024]: Python can pass nothing to `tile`, which has an argument of type `SymBool`
 
-        Take another type, or write the binding by hand.
+        Use another type, or write the binding by hand.
         """,
     )
 )
@@ -82,8 +82,8 @@ NO_PYTHON_RESULT: Final = register(
         "E1025",
         "a result of a type that Python cannot get",
         """
-        The results of an operator are turned into Python objects. That is possible for tensors, lists of tensors,
-        numbers, truth values, dtypes and streams, and for some tuples of them.
+        Bindings convert the results of an operator to Python objects. They support tensors, lists of tensors,
+        numbers, booleans, dtypes and streams, and some tuples of them.
 
             error[E1025]: Python has no form of what `tile` returns: `::std::tuple<bool,at::Tensor>`
 
@@ -96,8 +96,8 @@ MIXED_NAMES: Final = register(
         "E1026",
         "some of several results have names",
         """
-        Results with names can be taken from the tuple by them: `torch.max(input, 0).values`. Either all have names,
-        or none has.
+        Users access named results as attributes of the tuple: `torch.max(input, 0).values`. Either all results have
+        names, or none has.
 
             error[E1026]: some results of `tile` have names and some have not
         """,
@@ -108,8 +108,8 @@ RESERVED_ARGUMENT: Final = register(
         "E1027",
         "an argument named `requires_grad`",
         """
-        Python bindings of operators that make a tensor have an argument `requires_grad` of their own: it sets the flag
-        on the tensor that the operator makes, which knows nothing of it. So no operator has an argument of that name.
+        Python bindings of operators that create a tensor have their own argument `requires_grad`, which sets the
+        flag on the new tensor. So no operator may have an argument of that name.
 
             error[E1027]: `tile` has an argument `requires_grad`, which bindings have themselves
 
@@ -122,8 +122,8 @@ UNKNOWN_MODULE: Final = register(
         "W1028",
         "a Python module that is not there",
         """
-        `python_module` names the module that gets the function: fft, linalg, nested, nn, sparse or special. A function
-        of any other module gets no binding at all, so that Python does not have it.
+        `python_module` names the module that gets the function: fft, linalg, nested, nn, sparse or special. A
+        function of any other module gets no binding, so Python does not have it.
 
             - func: special_erf(Tensor self) -> Tensor
               python_module: specia

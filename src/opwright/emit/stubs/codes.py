@@ -13,8 +13,8 @@ UNKNOWN_NAMESPACE: Final = register(
         "E1080",
         "namespace without operators",
         """
-        Stubs are wanted of a namespace in which no operator is. Operators of PyTorch are in `aten`; those of a library
-        are in the namespace that its schemas begin with, and their file must be given with `--yaml`.
+        `--namespace` names a namespace without operators. PyTorch's operators are in `aten`; those of a library are
+        in the namespace that its schemas begin with, and `--yaml` must name their file.
 
             error[E1080]: no operator is in the namespace `my_lbi`
             = help: did you mean `my_lib`?
@@ -28,9 +28,9 @@ NO_OWN_STUBS: Final = register(
         "W1081",
         "PyTorch's own stubs are not there",
         """
-        A stub package for `torch` hides from pyright the stubs that PyTorch itself brings, such as those of
-        `torch._C`, so the package has copies of them. A source tree that was not built has none to copy: with the
-        stubs that were written, pyright misses much of PyTorch. mypy does not.
+        A stub package for `torch` hides PyTorch's own stubs from pyright, such as those of `torch._C`, so the
+        package has copies of them. A source tree that was not built has none to copy: with the written stubs,
+        pyright does not find much of PyTorch. mypy does.
 
             warning[W1081]: no stubs of PyTorch's own at the source tree pytorch
 
