@@ -233,12 +233,12 @@ def test_inputs_are_only_read(project: Project) -> None:
 
 
 def test_another_tool_makes_everything_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A record of other modules than those that run is not believed."""
-    from opwright.build import record
+    """A manifest of other modules than those that run is not believed."""
+    from opwright.build import manifest
 
     project.run()
     [path] = state_files(project, ".manifest")
-    tool = record._read(str(path))["tool"]
-    assert tool == record.tool_identity()
-    monkeypatch.setattr(record, "_module_lines", lambda _: iter(["a module"]))
-    assert tool != record.tool_identity()
+    tool = manifest._read(str(path))["tool"]
+    assert tool == manifest.tool_identity()
+    monkeypatch.setattr(manifest, "_module_lines", lambda _: iter(["a module"]))
+    assert tool != manifest.tool_identity()
