@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.dialects.native_functions import codes, cross_codes
+from opwright.dialects.native_functions import codes, cross_codes, kernel_codes
 from opwright.dialects.tags import codes as tag_codes
 from opwright.source.codes import all_codes
 from tests.dialects.cases import FOLDER, Case, load_cases
@@ -39,7 +39,10 @@ def test_every_code_has_a_case() -> None:
     """Each code of entries and of rules between entries is marked in a case, or tested for the file as a whole."""
     registered = {row.code for row in all_codes()}
     used = {
-        code for module in (codes, cross_codes, tag_codes) for code in vars(module).values() if isinstance(code, str)
+        code
+        for module in (codes, cross_codes, kernel_codes, tag_codes)
+        for code in vars(module).values()
+        if isinstance(code, str)
     }
     marked = {code for case in (*ENTRY_CASES, *TAG_CASES) for _, _, _, code in case.faults}
     assert (registered & used) - marked == {"E0401"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
-from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions import kernel_codes
 from opwright.dialects.native_functions.entry_builder import Draft, dispatch_key_span, name_span
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -45,13 +45,13 @@ def read_dispatch(node: Node, draft: Draft) -> None:
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, draft)
         if not isinstance(value, Scalar) or value.kind != "str":
-            draft.fault(codes.KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
+            draft.fault(kernel_codes.KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
             continue
         namespace, name = _read_kernel(value, draft)
         for kernel_key in keys:
             draft.named_keys += 1
             if kernel_key in seen:
-                draft.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
+                draft.fault(kernel_codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
             seen.add(kernel_key)
             if kernel_key not in ignored:
                 kernels[kernel_key] = Kernel(kernel_key, name, namespace, structured and kernel_key.has_structured)
@@ -86,9 +86,9 @@ def _read_keys(scalar: Scalar, draft: Draft) -> tuple[DispatchKey, ...]:
 def _key_fault(name: str) -> tuple[str, str] | None:
     key = KEYS.get(name)
     if key is None:
-        return codes.UNKNOWN_KEY, f"unknown dispatch key `{name}`"
+        return kernel_codes.UNKNOWN_KEY, f"unknown dispatch key `{name}`"
     if not key.is_dispatchable:
-        return codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
+        return kernel_codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
     return None
 
 
@@ -102,11 +102,11 @@ def _read_kernel(scalar: Scalar, draft: Draft) -> tuple[str, str]:
         if IDENTIFIER.fullmatch(part) is None:
             start = text.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            draft.fault(codes.KERNEL_NAME, f"kernel name `{part}` is no C++ identifier", at)
+            draft.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is no C++ identifier", at)
             return NATIVE_NAMESPACE, text
     if len(parts) > KERNEL_NAMESPACES + 1:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
-        draft.fault(codes.KERNEL_NAMESPACE, message, scalar.span)
+        draft.fault(kernel_codes.KERNEL_NAMESPACE, message, scalar.span)
     return split_kernel(text)
 
 
@@ -132,7 +132,7 @@ def _check_factory(draft: Draft, schema: FunctionSchema) -> None:
     takes_tensor = any(argument.type.is_tensor_like for argument in arguments.non_out)
     if name.startswith("new_") or name.endswith("_like") or (arguments.options is not None and not takes_tensor):
         draft.fault(
-            codes.FACTORY_DISPATCH,
+            kernel_codes.FACTORY_DISPATCH,
             f"factory function `{name}` has no `dispatch`",
             name_span(draft.node),
             help=f"add `dispatch:` with `CompositeExplicitAutograd: {default_kernel_name(schema)}`",
@@ -144,14 +144,14 @@ def _check_lone_implicit(draft: Draft, schema: FunctionSchema, kernel: Kernel) -
     expected = default_kernel_name(schema)
     if kernel.name == expected and kernel.namespace == NATIVE_NAMESPACE:
         draft.fault(
-            codes.REDUNDANT_DISPATCH,
+            kernel_codes.REDUNDANT_DISPATCH,
             "the `dispatch` table says what holds without it",
             draft.key_span("dispatch"),
             help="delete it",
         )
     elif draft.structured_delegate is None and not kernel.symint:
         draft.fault(
-            codes.IMPLICIT_NAME,
+            kernel_codes.IMPLICIT_NAME,
             f"the lone composite kernel is `{kernel.name}`, not `{expected}`",
             _kernel_span(draft),
             help=f"rename the kernel to `{expected}` and delete the `dispatch` table",
@@ -167,7 +167,7 @@ def _report_composites(draft: Draft, composites: frozenset[DispatchKey]) -> None
     shown = ", ".join(f"`{key.name}`" for key in dispatch_keys() if key in composites)
     last = max((dispatch_key_span(draft.node, key.name) for key in composites), key=lambda span: span.start)
     draft.fault(
-        codes.COMPOSITES,
+        kernel_codes.COMPOSITES,
         f"kernels for {shown} on one function",
         last,
         help=f"keep one of them; `{COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name}` and the others subsume each other",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions import codes, kernel_codes
 from opwright.dialects.native_functions.dispatch import finished_kernels, read_dispatch
 from opwright.dialects.native_functions.entry_builder import Draft, Surroundings
 from opwright.dialects.native_functions.precomputed import read_precomputed
@@ -191,7 +191,7 @@ def _read_delegate(node: Node, draft: Draft) -> None:
         return
     if "::" in text:
         message = "`structured_delegate` names an operator of the same namespace, without `::`"
-        draft.fault(codes.DELEGATE_NAMESPACE, message, node.span)
+        draft.fault(kernel_codes.DELEGATE_NAMESPACE, message, node.span)
         return
     draft.structured_delegate = _read_operator(node, 0, len(text), draft)
 
@@ -212,9 +212,9 @@ def _read_inherits(node: Node, draft: Draft) -> None:
     text = _read_text(node, draft, "structured_inherits")
     if text is not None and "::" in text:
         message = "`structured_inherits` names a class of the kernels' namespace, without `::`"
-        draft.fault(codes.INHERITS, message, node.span)
+        draft.fault(kernel_codes.INHERITS, message, node.span)
     elif text is not None and IDENTIFIER.fullmatch(text) is None:
-        draft.fault(codes.INHERITS, f"`{text}` is no name of a class", node.span)
+        draft.fault(kernel_codes.INHERITS, f"`{text}` is no name of a class", node.span)
     draft.structured_inherits = text
 
 

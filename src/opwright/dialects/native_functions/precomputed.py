@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions import kernel_codes
 from opwright.dialects.native_functions.entry_builder import Draft
 from opwright.model.native_function import Precomputed
 from opwright.schema.fault import SchemaFault
@@ -28,13 +28,13 @@ def read_precomputed(node: Node, draft: Draft) -> None:
     add: tuple[Argument, ...] = ()
     for index, item in enumerate(node.items):
         if not isinstance(item, Scalar) or item.kind != "str":
-            draft.fault(codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span)
+            draft.fault(kernel_codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span)
         elif _ARROW in item.value:
             _read_replacement(item, replace, draft)
         elif index == len(node.items) - 1:
             add = _read_arguments(item, 0, draft)
         else:
-            draft.fault(codes.PRECOMPUTED, "only the last line may have no ` -> `", item.span, help=_FORM)
+            draft.fault(kernel_codes.PRECOMPUTED, "only the last line may have no ` -> `", item.span, help=_FORM)
     if replace or add:
         draft.precomputed = Precomputed(replace, add)
 
@@ -45,10 +45,10 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], dr
     name = text[:end]
     if IDENTIFIER.fullmatch(name) is None:
         message = f"`{name}` is no name of an argument"
-        draft.fault(codes.PRECOMPUTED, message, item.span_of(0, end), help=_FORM)
+        draft.fault(kernel_codes.PRECOMPUTED, message, item.span_of(0, end), help=_FORM)
         return
     if name in replace:
-        draft.fault(codes.PRECOMPUTED, f"argument `{name}` is replaced twice", item.span_of(0, end))
+        draft.fault(kernel_codes.PRECOMPUTED, f"argument `{name}` is replaced twice", item.span_of(0, end))
     replace[name] = _read_arguments(item, end + len(_ARROW), draft)
 
 
@@ -68,7 +68,7 @@ def _read_arguments(item: Scalar, start: int, draft: Draft) -> tuple[Argument, .
         else:
             if argument.name.upper() == argument.name:
                 message = f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
-                draft.fault(codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
+                draft.fault(kernel_codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
             arguments.append(argument)
         start = end + 1
     return tuple(arguments)

@@ -6,7 +6,7 @@ import keyword
 from functools import cache
 from typing import Final
 
-from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions import codes, kernel_codes
 from opwright.dialects.native_functions.entry_builder import (
     Draft,
     argument_span,
@@ -44,7 +44,7 @@ def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey,
         _check_structured(draft, schema, kernels)
     if draft.structured_inherits is not None and not draft.structured:
         message = "`structured_inherits` on a function that is not `structured: True`"
-        draft.fault(codes.INHERITS, message, draft.key_span("structured_inherits"))
+        draft.fault(kernel_codes.INHERITS, message, draft.key_span("structured_inherits"))
     if draft.precomputed is not None:
         _check_precomputed(draft, schema)
     for argument in _keywords(schema.arguments):
@@ -53,7 +53,7 @@ def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey,
             draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, argument.text))
     if draft.manual_kernel_registration and draft.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
-        draft.fault(codes.MANUAL_DISPATCH, message, draft.key_span("dispatch"))
+        draft.fault(kernel_codes.MANUAL_DISPATCH, message, draft.key_span("dispatch"))
     if draft.python_module is not None and draft.method:
         message = "a function of a Python module cannot be a method"
         draft.fault(codes.MODULE_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
@@ -92,28 +92,30 @@ def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[Dispat
     field = "structured" if draft.structured else "structured_delegate"
     if draft.structured and draft.structured_delegate is not None:
         message = "`structured` and `structured_delegate` on one function"
-        draft.fault(codes.STRUCTURED_BOTH, message, draft.key_span("structured_delegate"))
+        draft.fault(kernel_codes.STRUCTURED_BOTH, message, draft.key_span("structured_delegate"))
     elif draft.structured and not schema.is_out:
         help = "did you mean `structured_delegate`?"
-        draft.fault(codes.STRUCTURED_OUT, "`structured` stands on the out overload", draft.key_span(field), help=help)
+        draft.fault(
+            kernel_codes.STRUCTURED_OUT, "`structured` stands on the out overload", draft.key_span(field), help=help
+        )
     elif draft.structured_delegate is not None and schema.is_out:
         help = "did you mean `structured: True`?"
         message = "an out overload does not delegate"
-        draft.fault(codes.DELEGATE_OUT, message, draft.key_span(field), help=help)
+        draft.fault(kernel_codes.DELEGATE_OUT, message, draft.key_span(field), help=help)
     if not draft.device_guard:
         message = "structured kernels have a device guard whatever `device_guard` says"
-        draft.fault(codes.STRUCTURED_GUARD, message, draft.value_span("device_guard"))
+        draft.fault(kernel_codes.STRUCTURED_GUARD, message, draft.value_span("device_guard"))
     if draft.structured_delegate is not None:
         for key in kernels:
             if key.has_structured:
                 message = f"kernel for `{key.name}` on a function that delegates to `{draft.structured_delegate}`"
-                draft.fault(codes.DELEGATE_DISPATCH, message, dispatch_key_span(draft.node, key.name))
+                draft.fault(kernel_codes.DELEGATE_DISPATCH, message, dispatch_key_span(draft.node, key.name))
 
 
 def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
     if not draft.structured:
         message = "`precomputed` on a function that is not `structured: True`"
-        draft.fault(codes.PRECOMPUTED_STRUCTURED, message, draft.key_span("precomputed"))
+        draft.fault(kernel_codes.PRECOMPUTED_STRUCTURED, message, draft.key_span("precomputed"))
     names = {argument.name for argument in schema.arguments.non_out}
     lines = draft.node.get("precomputed")
     for line in lines.items if isinstance(lines, Sequence) else ():
@@ -122,7 +124,7 @@ def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
             if replaced not in names:
                 message = f"the schema has no argument `{replaced}` to replace"
                 at = line.span_of(0, len(replaced))
-                draft.fault(codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
+                draft.fault(kernel_codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
 
 
 def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions import codes
+from opwright.dialects.native_functions import kernel_codes
 from opwright.dialects.native_functions.entry_builder import Draft, dispatch_key_span
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, UfuncKey, UfuncLoop
@@ -47,7 +47,7 @@ def read_ufunc(node: Node, draft: Draft) -> None:
         for key, value in node.entries:
             if key.value not in UfuncKey.__members__:
                 help = did_you_mean(key.value, _LOOP_KEYS)
-                draft.fault(codes.UFUNC_KEY, f"unknown place of a loop, `{key.value}`", key.span, help=help)
+                draft.fault(kernel_codes.UFUNC_KEY, f"unknown place of a loop, `{key.value}`", key.span, help=help)
             elif UfuncKey[key.value] in loops:
                 draft.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
             elif not isinstance(value, Scalar) or value.kind != "str":
@@ -63,7 +63,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
     text = scalar.value
     name, _, rest = text.partition(" ")
     if IDENTIFIER.fullmatch(name) is None or not (rest.startswith("(") and rest.endswith(")")):
-        draft.fault(codes.UFUNC_LOOP, f"`{text}` is no loop", scalar.span, help=_FORM)
+        draft.fault(kernel_codes.UFUNC_LOOP, f"`{text}` is no loop", scalar.span, help=_FORM)
         return
     dtypes: dict[str, None] = {}
     start = len(name) + 2
@@ -75,7 +75,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
         else:
             help = did_you_mean(word, (*DTYPE_CLASSES, *DTYPES))
             draft.fault(
-                codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
+                kernel_codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
             )
         start += len(word) + 2
     loops[key] = UfuncLoop(key, name, tuple(dtypes))
@@ -84,10 +84,12 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
 def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], draft: Draft, schema: FunctionSchema) -> None:
     """Adds the kernels that the loops of an entry make."""
     if not draft.structured:
-        draft.fault(codes.UFUNC_STRUCTURED, "only structured functions have loops", draft.key_span("ufunc_inner_loop"))
+        draft.fault(
+            kernel_codes.UFUNC_STRUCTURED, "only structured functions have loops", draft.key_span("ufunc_inner_loop")
+        )
     for key in _UFUNC_KEYS:
         if key in kernels:
             message = f"the loops make the kernel for `{key.name}`; `dispatch` names one too"
-            draft.fault(codes.UFUNC_DISPATCH, message, dispatch_key_span(draft.node, key.name))
+            draft.fault(kernel_codes.UFUNC_DISPATCH, message, dispatch_key_span(draft.node, key.name))
         else:
             kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", NATIVE_NAMESPACE, True)
