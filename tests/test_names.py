@@ -30,7 +30,7 @@ LEFT_LOCALS = ("opwright.build", "opwright.emit.emitter", "opwright.cli.session"
 LEFT_PARTICIPLES = tuple(
     f"opwright.{name}"
     for name in (
-        *("build", "cli", "dialects", "emit", "generation", "model.derivatives", "model.said", "source.ahead"),
+        *("build", "cli", "emit", "generation", "model.said", "source.ahead"),
         *("source.flat", "torchgen"),
     )
 )

@@ -53,7 +53,7 @@ def test_signature_calls_the_overload_of_its_types() -> None:
         ("blend", ("self", "other", "1")),
         ("blend", ("self", "other")),
     ]
-    assert found[0].place.text == "blend(Tensor self, Scalar alpha, Tensor other) -> Tensor"
+    assert found[0].span.text == "blend(Tensor self, Scalar alpha, Tensor other) -> Tensor"
 
 
 def test_overload_with_out_takes_out_first() -> None:

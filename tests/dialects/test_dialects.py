@@ -40,7 +40,8 @@ RENAMES = Dialect(
 def renames(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The table with one more row, and nothing left of it afterwards."""
     import_all_codes()
-    monkeypatch.setattr(codes, "_TABLE", dict(codes._TABLE))
+    table_without = {code: row for code, row in codes._TABLE.items() if code != "E9950"}
+    monkeypatch.setattr(codes, "_TABLE", table_without)
     for name in [name for name in sys.modules if name.startswith("tests.dialects.renames")]:
         monkeypatch.delitem(sys.modules, name)
     DIALECTS.append(RENAMES)

@@ -21,7 +21,7 @@ __all__ = [
     "first_difference",
     "nearest_overload",
     "renamed_overload",
-    "schema_place",
+    "schema_span",
 ]
 
 SAME_ARGUMENTS: Final = "the functional, in-place and out overloads of an operation have the same arguments and results"
@@ -65,21 +65,21 @@ class Difference(NamedTuple):
         return f"{name} returns `{_results(self.function.schema)}`, and {other} `{_results(self.other.schema)}`"
 
     @property
-    def place(self) -> Span:
+    def span(self) -> Span:
         """Where the overload differs: an argument or the results, or its name where it lacks an argument."""
-        return _part_place(self.function, self.argument, self.other_argument)
+        return _part_span(self.function, self.argument, self.other_argument)
 
     @property
     def other_label(self) -> Label:
         """The same for the other overload, as a label beside the first."""
-        return Label(_part_place(self.other, self.other_argument, self.argument), f"`{self.other.name}`", primary=False)
+        return Label(_part_span(self.other, self.other_argument, self.argument), f"`{self.other.name}`", primary=False)
 
 
 def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Difference | None:
     """Where two overloads differ as members of one operation; None where they fit."""
     from difflib import SequenceMatcher  # Only a run that has a fault needs it.
 
-    ours, theirs = _listed(function), _listed(other)
+    ours, theirs = _shared_arguments(function), _shared_arguments(other)
     keys = [[key for key, _ in listed] for listed in (ours, theirs)]
     changes = [
         code for code in SequenceMatcher(a=keys[0], b=keys[1], autojunk=False).get_opcodes() if code[0] != "equal"
@@ -144,7 +144,7 @@ def _distance(difference: Difference) -> tuple[int, bool]:
     return difference.edits, difference.function.name.overload != difference.other.name.overload
 
 
-def _listed(function: UnlinkedFunction) -> list[tuple[tuple[Argument, bool], Argument]]:
+def _shared_arguments(function: UnlinkedFunction) -> list[tuple[tuple[Argument, bool], Argument]]:
     """The arguments that all forms of an operation share: what has to agree, and the argument itself."""
     arguments = function.arguments
     keywords = arguments.pre_options + arguments.post_options
@@ -156,10 +156,10 @@ def _results(schema: FunctionSchema) -> str:
     return str(schema).rpartition(_RETURNS)[2]
 
 
-def _part_place(function: UnlinkedFunction, argument: Argument | None, other: Argument | None) -> Span:
+def _part_span(function: UnlinkedFunction, argument: Argument | None, other: Argument | None) -> Span:
     if argument is not None:
-        return _argument_place(function, argument.text)
-    whole = schema_place(function)
+        return _argument_span(function, argument.text)
+    whole = schema_span(function)
     text = str(function.schema)
     if whole.end - whole.start != len(text):
         return whole
@@ -168,16 +168,16 @@ def _part_place(function: UnlinkedFunction, argument: Argument | None, other: Ar
     return Span(whole.file, whole.start + text.rindex(_RETURNS) + len(_RETURNS), whole.end)
 
 
-def schema_place(function: UnlinkedFunction) -> Span:
+def schema_span(function: UnlinkedFunction) -> Span:
     """Where the entry of a function spells its schema; all of the entry where it is spelt in some other way."""
     entry = function.entry
     start = entry.file.text.find(str(function.schema), entry.start, entry.end)
     return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))
 
 
-def _argument_place(function: UnlinkedFunction, text: str) -> Span:
+def _argument_span(function: UnlinkedFunction, text: str) -> Span:
     """Where the entry of a function spells an argument; its schema where it is spelt in some other way."""
-    whole = schema_place(function)
+    whole = schema_span(function)
     for before in ("(", " "):
         start = whole.file.text.find(before + text, whole.start, whole.end)
         end = start + len(before) + len(text)

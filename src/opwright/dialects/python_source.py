@@ -12,13 +12,13 @@ from opwright.source.yaml_faults import conflict_fault
 if TYPE_CHECKING:
     from opwright.source.text import SourceFile
 
-__all__ = ["first_line", "literal", "node_span", "parsed_module"]
+__all__ = ["first_line", "literal", "node_span", "parse_module"]
 
 #: The characters of a module that is read: its syntax tree takes a hundred times as much memory.
 _LONGEST: Final = 1_000_000
 
 
-def parsed_module(file: SourceFile, code: str) -> ast.Module:
+def parse_module(file: SourceFile, code: str) -> ast.Module:
     """The syntax tree of a module. Raises Fault with the given code, at the line, where it is not Python."""
     if len(file.text) > _LONGEST:
         raise Fault.at(code, f"the module has more than {_LONGEST:,} characters", first_line(file))

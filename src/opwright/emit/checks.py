@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.native_functions.variants import out_name
-from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_place
+from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_span
 from opwright.emit import codes
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
@@ -160,16 +160,16 @@ def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Dia
     near = nearest_overload(function, catalog.functions)
     renamed = renamed_overload(function, catalog.functions)
     also: tuple[Label, ...] = ()
-    at, help = schema_place(function), ""
+    at, help = schema_span(function), ""
     if operation:
         other, out = operation[0].name, out_name(function.name)
         message = f"`{function.name}` writes to its arguments, and its operation has `{other}` but no out overload"
         help = f"add an entry for `{out}`, or `autogen: {out}` to that of `{function.name}`"
     elif near is not None:
-        message, at, also, help = f"{message}: {near.words}", near.place, (near.other_label,), SAME_ARGUMENTS
+        message, at, also, help = f"{message}: {near.words}", near.span, (near.other_label,), SAME_ARGUMENTS
     elif renamed is not None:
         help = f"one of the two names may be misspelt: `{function.name.base}`, `{renamed.name.base}`"
-        also = (Label(schema_place(renamed), "the same arguments", primary=False),)
+        also = (Label(schema_span(renamed), "the same arguments", primary=False),)
     sink.error(codes.NOT_FUNCTIONAL, message, at, help=help, also=also)
 
 

@@ -13,10 +13,10 @@ class DeprecatedSignature(NamedTuple):
     """One signature of `deprecated.yaml` with the function that it calls.
 
     `passed` are the values that the C++ function is called with, in its order: names of the signature's arguments, and
-    constants. `place` is where the entry spells the signature.
+    constants. `span` is where the entry spells the signature.
     """
 
     schema: FunctionSchema
     function: NativeFunction
     passed: tuple[str, ...]
-    place: Span
+    span: Span

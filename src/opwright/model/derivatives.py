@@ -70,7 +70,7 @@ class Derivative(NamedTuple):
     saved_outputs: tuple[SavedAttribute, ...]
     named_gradients: frozenset[str]
     words: frozenset[str]
-    place: Span
+    span: Span
 
 
 class ForwardDerivative(NamedTuple):
@@ -89,7 +89,7 @@ class ForwardDerivative(NamedTuple):
     needs_original_self: bool
     from_functional: bool
     words: frozenset[str]
-    place: Span
+    span: Span
 
 
 class DifferentiabilityInfo:
@@ -164,7 +164,7 @@ class DifferentiabilityInfo:
         """Whether a formula takes the only gradient as `grad`."""
         return "grad" in self.words
 
-    def renamed(self, name: str, function: NativeFunction, node_name: str | None) -> DifferentiabilityInfo:
+    def for_function(self, name: str, function: NativeFunction, node_name: str | None) -> DifferentiabilityInfo:
         """The same derivatives for another function."""
         return DifferentiabilityInfo(
             name=name,

@@ -22,7 +22,7 @@ class SelectedOperator(NamedTuple):
 
     `name` is `namespace::name`, with `.overload` or without; `is_root` tells that models call it (others are kept
     because roots need them), `for_training` that its derivative is wanted, `all_overloads` that a name without
-    overload stands for all of them. `place` is where the selection names it, None for one from the command line.
+    overload stands for all of them. `span` is where the selection names it, None for one from the command line.
     """
 
     name: str
@@ -30,7 +30,7 @@ class SelectedOperator(NamedTuple):
     for_training: bool = True
     all_overloads: bool = True
     debug_info: tuple[str, ...] = ()
-    place: Span | None = None
+    span: Span | None = None
 
 
 _NOT_SELECTED: Final = SelectedOperator("", is_root=False, for_training=False, all_overloads=False)

@@ -83,7 +83,7 @@ def check_default(type: Type, text: str, start: int) -> None:
         raise SchemaFault(codes.TOO_LARGE, message, start, start + len(text))
     if not text.isprintable():
         message = "a default has a character that cannot be printed"
-        at = start + next(place for place, character in enumerate(text) if not character.isprintable())
+        at = start + next(index for index, character in enumerate(text) if not character.isprintable())
         help = "in a string, write it as an escape such as `\\n`"
         raise SchemaFault(codes.BAD_DEFAULT, message, at, at + 1, help=help)
     if not is_default(type, text):

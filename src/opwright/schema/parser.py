@@ -228,7 +228,13 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
             argument = _ARGUMENTS.get(item)
             if argument is None:
                 argument = _ARGUMENTS[item] = _read_argument(text, position, end)
-            _check_place(argument, star, seen, positional, out, position, end)
+            last_default = positional[-1].default if positional and not star else None
+            if (
+                argument.name in seen
+                or (star and out and not argument.is_write)
+                or (last_default is not None and argument.default is None)
+            ):
+                raise _argument_order_fault(argument, seen, star, position, end)
             seen.add(argument.name)
             (positional if not star else out if argument.is_write else keyword_only).append(argument)
         position = _next_item(text, end)
@@ -252,24 +258,14 @@ def _next_item(text: str, end: int) -> int:
     return comma.end()
 
 
-def _check_place(
-    argument: Argument,
-    star: bool,
-    seen: set[str],
-    positional: list[Argument],
-    out: list[Argument],
-    start: int,
-    end: int,
-) -> None:
-    """Whether an argument may stand where it stands."""
+def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start: int, end: int) -> SchemaFault:
+    """The fault of an argument that cannot follow those before it; `star` says that `*` is among them."""
     if argument.name in seen:
-        raise SchemaFault(codes.DUPLICATE_ARGUMENT, f"second argument named `{argument.name}`", start, end)
+        return SchemaFault(codes.DUPLICATE_ARGUMENT, f"second argument named `{argument.name}`", start, end)
     if star:
-        if out and not argument.is_write:
-            raise SchemaFault(codes.OUT_PLACE, f"argument `{argument.name}` follows the out arguments", start, end)
-    elif argument.default is None and positional and positional[-1].default is not None:
-        message = f"argument `{argument.name}` without default follows one with a default"
-        raise SchemaFault(codes.REQUIRED_AFTER_DEFAULT, message, start, end)
+        return SchemaFault(codes.OUT_PLACE, f"argument `{argument.name}` follows the out arguments", start, end)
+    message = f"argument `{argument.name}` without default follows one with a default"
+    return SchemaFault(codes.REQUIRED_AFTER_DEFAULT, message, start, end)
 
 
 def _read_argument(text: str, start: int, end: int) -> Argument:

@@ -17,7 +17,7 @@ from opwright.schema.types import TENSOR, ListType
 KEYWORDS: Final = frozenset(keyword.kwlist) - {"lambda", "from", "is"}
 
 
-class _Places:
+class _Spans:
     """Finds the words of a schema in its text; built only once there is a fault to place."""
 
     def __init__(self, text: str, start: int) -> None:
@@ -50,85 +50,85 @@ def check_schema(schema: FunctionSchema, text: str, start: int) -> None:
     """SchemaFault for the first rule that `schema`, which stands in `text` from `start`, breaks."""
     if schema.kind is SchemaKind.functional:
         if schema.arguments.writes_before_self or True in [result.is_write for result in schema.returns]:
-            _check_written(schema, _Places(text, start))
+            _check_written(schema, _Spans(text, start))
         _check_self(schema, text, start)
         return
-    _check_written(schema, _Places(text, start))
+    _check_written(schema, _Spans(text, start))
 
 
 def _check_self(schema: FunctionSchema, text: str, start: int) -> None:
     """A functional schema may write `self` only where it returns nothing of it (such as `set_data`)."""
     self_arg = schema.arguments.self_arg
     if self_arg is not None and self_arg.is_write:
-        _check_written(schema, _Places(text, start))
+        _check_written(schema, _Spans(text, start))
 
 
-def _check_written(schema: FunctionSchema, places: _Places) -> None:
+def _check_written(schema: FunctionSchema, spans: _Spans) -> None:
     """The rules of functions that write."""
-    _check_pre_self(schema, places)
-    _check_overload(schema, places)
-    _check_kinds(schema, places)
-    _check_out_returns(schema, places)
-    _check_positional_returns(schema, places)
-    _check_return_aliases(schema, places)
-    _check_return_count(schema, places)
-    _check_inplace(schema, places)
-    _check_options(schema, places)
+    _check_pre_self(schema, spans)
+    _check_overload(schema, spans)
+    _check_kinds(schema, spans)
+    _check_out_returns(schema, spans)
+    _check_positional_returns(schema, spans)
+    _check_return_aliases(schema, spans)
+    _check_return_count(schema, spans)
+    _check_inplace(schema, spans)
+    _check_options(schema, spans)
 
 
-def _check_pre_self(schema: FunctionSchema, places: _Places) -> None:
+def _check_pre_self(schema: FunctionSchema, spans: _Spans) -> None:
     for argument in schema.arguments.pre_self:
         if argument.is_write:
             message = f"argument `{argument.name}` is written to but stands before `self`"
-            raise SchemaFault(codes.MUTABLE_BEFORE_SELF, message, *places.argument(argument.text))
+            raise SchemaFault(codes.MUTABLE_BEFORE_SELF, message, *spans.argument(argument.text))
 
 
-def _check_overload(schema: FunctionSchema, places: _Places) -> None:
+def _check_overload(schema: FunctionSchema, spans: _Spans) -> None:
     if "functional" in schema.name.overload and schema.kind is not SchemaKind.functional:
         message = f"overload `{schema.name.overload}` says functional, the function is {schema.kind.name}"
-        raise SchemaFault(codes.FUNCTIONAL_OVERLOAD, message, *places.overload())
+        raise SchemaFault(codes.FUNCTIONAL_OVERLOAD, message, *spans.overload())
 
 
-def _check_kinds(schema: FunctionSchema, places: _Places) -> None:
+def _check_kinds(schema: FunctionSchema, spans: _Spans) -> None:
     if schema.name.inplace and schema.arguments.out:
         message = f"`{schema.name.name}` is in-place by its name and has out arguments"
-        raise SchemaFault(codes.KIND_CONFLICT, message, *places.name())
+        raise SchemaFault(codes.KIND_CONFLICT, message, *spans.name())
 
 
-def _check_out_returns(schema: FunctionSchema, places: _Places) -> None:
+def _check_out_returns(schema: FunctionSchema, spans: _Spans) -> None:
     """The i-th out argument and the i-th return have the same annotation."""
     for out, result in zip(schema.arguments.out, schema.returns, strict=False):
         if out.annotation is not result.annotation:
             message = f"out argument `{out.name}` and the return in its place differ in their annotation"
             raise SchemaFault(
-                codes.RETURN_ALIAS, message, *places.result(), help=f"return `{out.text.rsplit(' ', 1)[0]}`"
+                codes.RETURN_ALIAS, message, *spans.result(), help=f"return `{out.text.rsplit(' ', 1)[0]}`"
             )
 
 
-def _check_positional_returns(schema: FunctionSchema, places: _Places) -> None:
+def _check_positional_returns(schema: FunctionSchema, spans: _Spans) -> None:
     """What is written to after self is never returned."""
     for argument in schema.arguments.post_self:
         if argument.is_write and any(argument.annotation is result.annotation for result in schema.returns):
             message = f"written argument `{argument.name}` is returned; only `self` and out arguments are"
-            raise SchemaFault(codes.RETURN_ALIAS, message, *places.argument(argument.text))
+            raise SchemaFault(codes.RETURN_ALIAS, message, *spans.argument(argument.text))
 
 
-def _check_return_aliases(schema: FunctionSchema, places: _Places) -> None:
+def _check_return_aliases(schema: FunctionSchema, spans: _Spans) -> None:
     written = [result for result in schema.returns if result.is_write]
     if not written:
         return
     if len(written) != len(schema.returns):
         message = "either all returns are written arguments, or none is"
-        raise SchemaFault(codes.MIXED_RETURNS, message, *places.result())
+        raise SchemaFault(codes.MIXED_RETURNS, message, *spans.result())
     aliases = {argument.annotation for argument in schema.arguments.out}
     if schema.arguments.self_arg is not None:
         aliases.add(schema.arguments.self_arg.annotation)
     for result in written:
         if result.annotation not in aliases:
-            _refuse_alias(result, schema, places)
+            _refuse_alias(result, schema, spans)
 
 
-def _refuse_alias(result: Return, schema: FunctionSchema, places: _Places) -> NoReturn:
+def _refuse_alias(result: Return, schema: FunctionSchema, spans: _Spans) -> NoReturn:
     """The fault of a return that aliases no argument that may be returned."""
     plain = [
         argument
@@ -138,45 +138,45 @@ def _refuse_alias(result: Return, schema: FunctionSchema, places: _Places) -> No
     unmarked = next((argument for argument in plain if argument.name == "out"), plain[0] if plain else None)
     if unmarked is None:
         message = f"return `{result.text}` aliases neither `self` nor an out argument"
-        raise SchemaFault(codes.RETURN_ALIAS, message, *places.result())
+        raise SchemaFault(codes.RETURN_ALIAS, message, *spans.result())
     message = f"`{result.text}` is returned, and `{unmarked.name}` is not marked as written to"
     help = f"write `{result.text.partition(' ')[0]} {unmarked.name}`"
-    raise SchemaFault(codes.RETURN_ALIAS, message, *places.argument(unmarked.text), help=help)
+    raise SchemaFault(codes.RETURN_ALIAS, message, *spans.argument(unmarked.text), help=help)
 
 
-def _check_return_count(schema: FunctionSchema, places: _Places) -> None:
+def _check_return_count(schema: FunctionSchema, spans: _Spans) -> None:
     outs = schema.arguments.out
     if not outs:
         return
     if all(isinstance(out.type, ListType) for out in outs):
         if schema.returns:
             message = "a function whose outs are tensor lists returns nothing"
-            raise SchemaFault(codes.RETURN_COUNT, message, *places.result())
+            raise SchemaFault(codes.RETURN_COUNT, message, *spans.result())
         return
     wanted = sum(1 for out in outs if not out.name.startswith("_scratch_"))
     if any(out.type is not TENSOR for out in outs) and schema.returns == ():
         return
     if len(schema.returns) != wanted:
         message = f"{wanted} out argument(s), {len(schema.returns)} return(s)"
-        raise SchemaFault(codes.RETURN_COUNT, message, *places.result())
+        raise SchemaFault(codes.RETURN_COUNT, message, *spans.result())
 
 
-def _check_inplace(schema: FunctionSchema, places: _Places) -> None:
+def _check_inplace(schema: FunctionSchema, spans: _Spans) -> None:
     if not schema.name.inplace:
         return
     self_arg = schema.arguments.self_arg
     if self_arg is None or not self_arg.is_write:
         message = f"in-place function `{schema.name.name}` does not write `self`"
-        raise SchemaFault(codes.INPLACE_SELF, message, *places.name(), help="write `Tensor(a!) self`")
+        raise SchemaFault(codes.INPLACE_SELF, message, *spans.name(), help="write `Tensor(a!) self`")
     if self_arg.type is TENSOR:
         if len(schema.returns) != 1 or schema.returns[0].annotation is not self_arg.annotation:
-            raise SchemaFault(codes.INPLACE_SELF, "in-place function does not return `self`", *places.result())
+            raise SchemaFault(codes.INPLACE_SELF, "in-place function does not return `self`", *spans.result())
     elif schema.returns:
         message = "in-place function on a list returns nothing"
-        raise SchemaFault(codes.INPLACE_SELF, message, *places.result())
+        raise SchemaFault(codes.INPLACE_SELF, message, *spans.result())
 
 
-def _check_options(schema: FunctionSchema, places: _Places) -> None:
+def _check_options(schema: FunctionSchema, spans: _Spans) -> None:
     if schema.arguments.options is not None:
         message = f"tensor options on a function that is {schema.kind.name}"
-        raise SchemaFault(codes.OPTIONS_PLACE, message, *places.argument(schema.arguments.options.dtype.text))
+        raise SchemaFault(codes.OPTIONS_PLACE, message, *spans.argument(schema.arguments.options.dtype.text))

@@ -59,11 +59,11 @@ def load_deprecated(
     by_name: dict[str, list[NativeFunction]] = {}
     for function in functions:
         by_name.setdefault(function.name.name, []).append(function)
-    known_functions = _Known(by_name, may_lack)
+    known_functions = _Callees(by_name, may_lack)
     return tuple(signature for item in root.items for signature in _load_entry(item, known_functions, sink))
 
 
-class _Known(NamedTuple):
+class _Callees(NamedTuple):
     """The functions that signatures can call, by name, and whether one of a name may be missing."""
 
     by_name: dict[str, list[NativeFunction]]
@@ -80,7 +80,7 @@ class _Call(NamedTuple):
     starts: tuple[int, ...]
 
 
-class _Passed(NamedTuple):
+class _PassedValue(NamedTuple):
     """What a call passes at one place."""
 
     name: str
@@ -91,7 +91,7 @@ class _Passed(NamedTuple):
         return f"{self.type.text}{'' if self.annotation is None else f'({self.annotation})'} {self.name}"
 
 
-def _load_entry(node: Node, known_functions: _Known, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
+def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
     """The signatures of one entry: one for each overload that it may call."""
     if not isinstance(node, Mapping):
         sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {node.description}", node.span)
@@ -106,7 +106,7 @@ def _load_entry(node: Node, known_functions: _Known, sink: Diagnostics) -> Itera
     call = None if called is None else _call(called, sink)
     if named is None or schema is None or call is None:
         return
-    passed = _passed(call, schema, sink)
+    passed = _passed_values(call, schema, sink)
     if passed is None:
         return
     for function in _callable(call, schema, passed, known_functions, sink):
@@ -145,34 +145,35 @@ def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
     return _Call(scalar, name.replace("_out", "") if is_out else name, is_out, values, tuple(starts))
 
 
-def _passed(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> list[_Passed] | None:
+def _passed_values(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> list[_PassedValue] | None:
     """What the call passes, with the types that the signature gives it."""
     by_name = {argument.name: argument for argument in schema.arguments.all}
     passed = []
     for value, start in zip(call.values, call.starts, strict=True):
         argument = by_name.get(value)
         if argument is not None:
-            passed.append(_Passed(value, argument.type, argument.annotation))
+            passed.append(_PassedValue(value, argument.type, argument.annotation))
         elif value in _CONSTANTS:
-            passed.append(_Passed(value, _CONSTANTS[value], None))
+            passed.append(_PassedValue(value, _CONSTANTS[value], None))
         else:
             help = (
-                did_you_mean(value, by_name) or f"the signature has {_listed(by_name)}; the constant `1` may be passed"
+                did_you_mean(value, by_name)
+                or f"the signature has {_list_names(by_name)}; the constant `1` may be passed"
             )
             at = call.scalar.span_of(start, start + len(value))
             sink.error(codes.UNKNOWN_VALUE, f"the signature has no argument `{value}`", at, help=help)
     return passed if len(passed) == len(call.values) else None
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "no arguments"
 
 
 def _callable(
     call: _Call,
     schema: FunctionSchema,
-    passed: list[_Passed],
-    known_functions: _Known,
+    passed: list[_PassedValue],
+    known_functions: _Callees,
     sink: Diagnostics,
 ) -> list[NativeFunction]:
     """The overloads that take what is passed and return what the signature promises."""
@@ -191,7 +192,7 @@ def _callable(
     return functions
 
 
-def _objection(function: NativeFunction, call: _Call, schema: FunctionSchema, passed: list[_Passed]) -> str | None:
+def _objection(function: NativeFunction, call: _Call, schema: FunctionSchema, passed: list[_PassedValue]) -> str | None:
     """What keeps an overload from being the one that is called, in words; None if nothing does."""
     arguments = function.arguments
     taken = arguments.out + arguments.non_out if call.is_out else arguments.all
@@ -204,13 +205,13 @@ def _objection(function: NativeFunction, call: _Call, schema: FunctionSchema, pa
         if argument.default is None:
             return f"needs `{_plain(argument)}` as well"
     if schema.returns != function.schema.returns:
-        return f"returns `{_returned(function.schema)}`, and the signature `{_returned(schema)}`"
+        return f"returns `{_returns_text(function.schema)}`, and the signature `{_returns_text(schema)}`"
     return None
 
 
 def _plain(argument: Argument) -> str:
-    return str(_Passed(argument.name, argument.type, argument.annotation))
+    return str(_PassedValue(argument.name, argument.type, argument.annotation))
 
 
-def _returned(schema: FunctionSchema) -> str:
+def _returns_text(schema: FunctionSchema) -> str:
     return ", ".join([result.text for result in schema.returns]) or "()"

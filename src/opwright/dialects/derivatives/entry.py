@@ -16,8 +16,8 @@ from opwright.dialects.derivatives.formulas import (
     saved_by,
     words_of,
 )
-from opwright.dialects.derivatives.forward_formulas import AUTOMATIC, ForwardDraft, finished_forward
-from opwright.dialects.derivatives.outputs import Differentiability, counted
+from opwright.dialects.derivatives.forward_formulas import AUTOMATIC, ForwardSources, WrittenForward, build_forward
+from opwright.dialects.derivatives.outputs import Differentiability, count_in_words
 from opwright.dialects.derivatives.report import EntryReport, part_span
 from opwright.model.derivatives import Derivative, ForwardDerivative
 from opwright.model.native_function import NativeFunction
@@ -38,6 +38,14 @@ class Formulas(NamedTuple):
     differentiable_arguments: tuple[Argument, ...]
     non_differentiable: tuple[str, ...]
     available_gradients: tuple[str, ...]
+
+
+NAME: Final = "name"
+DISPATCH: Final = "dispatch"
+DIFFERENTIABILITY: Final = "output_differentiability"
+
+#: The fields of an entry that are not formulas.
+FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
 
 
 class Scope(NamedTuple):
@@ -86,20 +94,16 @@ def load_formulas(
     function: NativeFunction,
     entries: Sequence[tuple[Scalar, Node]],
     outputs: Differentiability,
-    fields: tuple[str, ...],
     report: EntryReport,
     checker: FormulaChecker,
 ) -> Formulas | None:
-    """The formulas that keys and values of an entry give; None where one of them is at fault.
-
-    `fields` are the names of the fields of an entry that are no formulas, to tell a misspelt one.
-    """
-    reader = _Reader(scope_of(function), outputs, fields, report, checker)
+    """The formulas that keys and values of an entry give; None if one of them is at fault."""
+    reader = _Reader(scope_of(function), outputs, report, checker)
     for key, value in sorted(entries, key=lambda entry: entry[0].value):
         reader.read(key, value)
     if report.failed:
         return None
-    formulas = reader.finished()
+    formulas = reader.build()
     return None if report.failed else formulas
 
 
@@ -107,7 +111,7 @@ class _Reader:
     """Reads one formula after another, then puts together what holds for all."""
 
     __slots__ = (
-        "_backward", "_checker", "_fields", "_forward", "_gradients", "_names", "_not_differentiable", "_report",
+        "_backward", "_checker", "_forward", "_gradients", "_names", "_not_differentiable", "_report",
         "_scope", "_taken",
     )  # fmt: skip
 
@@ -115,17 +119,15 @@ class _Reader:
         self,
         scope: Scope,
         outputs: Differentiability,
-        fields: tuple[str, ...],
         report: EntryReport,
         checker: FormulaChecker,
     ) -> None:
         self._checker: Final = checker
         self._scope: Final = scope
-        self._fields: Final = fields
         self._report: Final = report
         self._gradients: Final = _gradients_by_name(scope.function, outputs)
         self._backward: Final[list[tuple[Derivative, Scalar]]] = []
-        self._forward: Final[list[ForwardDraft]] = []
+        self._forward: Final[list[WrittenForward]] = []
         self._not_differentiable: Final[list[str]] = []
         self._taken: Final[set[str]] = set()
         arguments = [argument.name for argument in scope.function.arguments.all]
@@ -158,7 +160,7 @@ class _Reader:
         if types is not None:
             formula = self._formula(value)
             if formula is not None:
-                self._forward.append(ForwardDraft(names, types, formula))
+                self._forward.append(WrittenForward(names, types, formula))
                 if formula.value not in AUTOMATIC:
                     self._checker.check(formula, words_of(formula.value), self._forward_names())
 
@@ -210,7 +212,7 @@ class _Reader:
         outputs = len(self._scope.function.schema.returns)
         for index in gradient_indices(formula):
             if index >= outputs:
-                message = f"`{self._scope.function.name}` has only {counted(outputs, 'output')}"
+                message = f"`{self._scope.function.name}` has only {count_in_words(outputs, 'output')}"
                 report.error(
                     codes.GRADIENT_INDEX, message, f"grads[{index}]", help=f"the last one is `grads[{outputs - 1}]`"
                 )
@@ -242,13 +244,13 @@ class _Reader:
     def _report_no_output(self, key: Scalar, name: str) -> None:
         count = len(self._scope.function.schema.returns)
         results = ", ".join([f"`{result.name}`" for result in self._scope.results])
-        message = f"`{self._scope.function.name}` has {counted(count, 'output')}, and none is called `{name}`"
+        message = f"`{self._scope.function.name}` has {count_in_words(count, 'output')}, and none is called `{name}`"
         self._report.error(codes.FORWARD_OUTPUT, message, part_span(key, name), help=results and f"write {results}")
 
     def _report_unknown(self, key: Scalar, name: str) -> None:
         names = [*self._scope.argument_names, *[result.name for result in self._scope.results]]
         help = did_you_mean(name, names)
-        field = did_you_mean(name, self._fields)
+        field = did_you_mean(name, FIELDS)
         if field and not help:
             self._report.error(codes.UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field)
             return
@@ -256,7 +258,7 @@ class _Reader:
         help = help or f"it has {', '.join([f'`{candidate}`' for candidate in names])}"
         self._report.error(codes.UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 
-    def finished(self) -> Formulas:
+    def build(self) -> Formulas:
         """All formulas; those of forward mode are worked out now that all differentiable arguments are known."""
         arguments = tuple(
             [
@@ -267,10 +269,13 @@ class _Reader:
         )
         self._check_gradients()
         derivatives = tuple([derivative for derivative, _ in self._backward])
-        forward = finished_forward(
-            self._scope.function, self._scope.argument_names, arguments, derivatives, self._forward, self._report
+        scope = self._scope
+        sources = ForwardSources(
+            scope.function, scope.argument_names, arguments, derivatives, self._forward, self._report
         )
-        return Formulas(derivatives, forward, arguments, tuple(self._not_differentiable), self._gradients)
+        return Formulas(
+            derivatives, build_forward(sources), arguments, tuple(self._not_differentiable), self._gradients
+        )
 
     def _check_gradients(self) -> None:
         """Reports gradients that are taken in more than one way, or `grads[0]` where it is the only one.
@@ -278,7 +283,7 @@ class _Reader:
         Such formulas compile, and give wrong gradients as soon as they are differentiated once more.
         """
         single = by_number = by_name = None
-        places = 0
+        uses = 0
         indices: list[int] = []
         for derivative, scalar in self._backward:
             words = derivative.words
@@ -286,7 +291,7 @@ class _Reader:
                 single = single or scalar
             if "grads" in words:
                 by_number = by_number or scalar
-                places += len(occurrences(derivative.formula, "grads"))
+                uses += len(occurrences(derivative.formula, "grads"))
                 indices += gradient_indices(derivative.formula)
             if derivative.named_gradients:
                 by_name = by_name or (scalar, min(derivative.named_gradients))
@@ -294,7 +299,7 @@ class _Reader:
             at = part_span(single, "grad")
             message = "`grad` and `grads` are mixed"
             self._report.error(codes.MIXED_GRADIENTS, message, at, help="write `grads[0]` for `grad`")
-        if by_number is not None and places == len(indices) and set(indices) == {0}:
+        if by_number is not None and uses == len(indices) and set(indices) == {0}:
             at = part_span(by_number, "grads[0]")
             help = "write `grad` if the first output is the only differentiable one"
             self._report.error(codes.ONLY_FIRST_GRADIENT, "`grads[0]` is the only gradient in use", at, help=help)

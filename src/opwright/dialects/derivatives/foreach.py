@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formulas import words_of
-from opwright.dialects.nearest import schema_place
+from opwright.dialects.nearest import schema_span
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     Derivative,
@@ -54,10 +54,10 @@ class ForeachSources:
         if function.name.inplace:
             return info, False
         try:
-            return _made(function, repeated, info), True
+            return _make_info(function, repeated, info), True
         except _Unmakeable as reason:
             message = f"no derivatives can be made for `{function.name}` from those of `{repeated.name}`: {reason}"
-            self._sink.error(codes.FOREACH, message, schema_place(function))
+            self._sink.error(codes.FOREACH, message, schema_span(function))
             return None, False
 
     def _source(self, function: NativeFunction) -> Source | None:
@@ -95,7 +95,9 @@ def _repeats(function: NativeFunction, repeated: NativeFunction) -> bool:
     )
 
 
-def _made(function: NativeFunction, repeated: NativeFunction, info: DifferentiabilityInfo) -> DifferentiabilityInfo:
+def _make_info(
+    function: NativeFunction, repeated: NativeFunction, info: DifferentiabilityInfo
+) -> DifferentiabilityInfo:
     ours_by_theirs = {
         theirs.name: ours for ours, theirs in zip(function.arguments.non_out, _plain_arguments(repeated), strict=False)
     }
@@ -140,7 +142,7 @@ def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivat
         (_RESULTS,) * len(derivative.saved_outputs),
         frozenset(),
         words_of(formula),
-        derivative.place,
+        derivative.span,
     )
 
 
@@ -151,7 +153,7 @@ def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: 
     types = list(derivative.var_types)
     tangents, primals = derivative.tangents, derivative.primals
     for ours, theirs in zip(function.arguments.non_out, repeated.arguments.non_out, strict=False):
-        formula = _renamed(formula, ours, theirs, function)
+        formula = _rename_argument(formula, ours, theirs, function)
         if theirs.name in names:
             at = names.index(theirs.name)
             names[at], types[at] = ours.name, ours.type
@@ -167,7 +169,7 @@ def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: 
     )
 
 
-def _renamed(formula: str, ours: Argument, theirs: Argument, function: NativeFunction) -> str:
+def _rename_argument(formula: str, ours: Argument, theirs: Argument, function: NativeFunction) -> str:
     """The formula with an argument of the function over lists in place of the one that it stands for."""
     if ours.type.is_tensor_like:
         if not isinstance(ours.type, ListType) and function.name.text not in WITH_ONE_TENSOR.in_any_release:

@@ -87,14 +87,14 @@ class FormulaChecker:
         if not self._is_strict and self._is_sound(text, words, scope):
             return
         source = _LEAD + text.encode("utf-8", "surrogatepass") + b";"
-        root = self._parsed(scalar, source)
+        root = self._parse(scalar, source)
         if root is not None:
             self._check_names(root, scalar, source, scope)
 
     def check_expression(self, scalar: Scalar) -> None:
         """Checks that a text is an expression, whatever its names are."""
         if not is_plain_expression(scalar.value):
-            self._parsed(scalar, _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";")
+            self._parse(scalar, _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";")
 
     def _is_sound(self, text: str, words: frozenset[str], scope: FormulaScope) -> bool:
         """Whether a glance tells that nothing is wrong with a formula."""
@@ -117,7 +117,7 @@ class FormulaChecker:
     def _is_unknown(self, word: str) -> bool:
         return not (word[0].isdigit() or (word.endswith("_symint") and word[:-7] in self._functions))
 
-    def _parsed(self, scalar: Scalar, source: bytes) -> Node | None:
+    def _parse(self, scalar: Scalar, source: bytes) -> Node | None:
         """The tree of an expression; None where it is none, which is reported."""
         fault = bracket_fault(scalar.value)
         if fault is not None:
@@ -159,7 +159,7 @@ class FormulaChecker:
             return
         overloads = self._declarations[name]
         message = f"`{name}` takes {_counts(overloads)}, and is called with {count}"
-        also = [Label(overload.place, f"`{name}({overload.parameters})`", primary=False) for overload in overloads]
+        also = [Label(overload.span, f"`{name}({overload.parameters})`", primary=False) for overload in overloads]
         self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*_range(node, source)), also=also)
 
     def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str] | None:
@@ -255,15 +255,15 @@ def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
     """
     opened: list[int] = []
     for match in QUOTED_OR_BRACKET.finditer(text):
-        place, character = match.start(), match.group()
+        index, character = match.start(), match.group()
         if character in "([{":
-            opened.append(place)
+            opened.append(index)
         elif character not in _BRACKETS:
             continue
         elif not opened:
-            return place, None, f"`{character}` closes nothing"
+            return index, None, f"`{character}` closes nothing"
         elif text[opened[-1]] != _BRACKETS[character]:
-            return place, opened[-1], f"`{character}` closes `{text[opened[-1]]}`"
+            return index, opened[-1], f"`{character}` closes `{text[opened[-1]]}`"
         else:
             opened.pop()
     return (opened[-1], None, f"`{text[opened[-1]]}` is never closed") if opened else None

@@ -35,7 +35,7 @@ class HelperDeclaration(NamedTuple):
     parameters: str
     least: int
     most: int | None
-    place: Span
+    span: Span
 
     def takes(self, count: int) -> bool:
         """Whether a call with so many arguments fits."""
@@ -115,10 +115,10 @@ def _closing(code: str, start: int) -> int:
     return len(code)
 
 
-def _declaration(parameters: str, place: Span) -> HelperDeclaration:
+def _declaration(parameters: str, span: Span) -> HelperDeclaration:
     plain = parameters
     while (shorter := _NESTED.sub("", plain)) != plain:
         plain = shorter
     optional, is_open = plain.count("="), "..." in plain
     count = 0 if plain.strip() in ("", "void") else plain.count(",") + 1 - is_open
-    return HelperDeclaration(" ".join(parameters.split()), count - optional, None if is_open else count, place)
+    return HelperDeclaration(" ".join(parameters.split()), count - optional, None if is_open else count, span)

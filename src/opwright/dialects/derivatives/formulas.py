@@ -51,10 +51,10 @@ def occurrences(formula: str, word: str) -> list[int]:
     return occurrences
 
 
-def substituted(formula: str, word: str, text: str) -> str:
+def substitute_word(formula: str, word: str, text: str) -> str:
     """The formula with a text in place of a word.
 
-    >>> substituted("grad * self.sgn()", "self", "self_p")
+    >>> substitute_word("grad * self.sgn()", "self", "self_p")
     'grad * self_p.sgn()'
     """
     for start in reversed(occurrences(formula, word)):
@@ -176,7 +176,12 @@ def saved_by(
         if facts and name in formula:
             earlier = formula
             for fact in facts:
-                formula = _with_fact(formula, fact, name, var_names, saved, report)
+                before = formula
+                formula = _with_fact(formula, fact, name, saved)
+                if fact.kind is SavedKind.STRIDES and formula is not before and var_names != (name,):
+                    text = f"{fact.before}{name}{fact.after}"
+                    message = f"`{text}` is supported only in the formula of `{name}` alone"
+                    report.error(codes.STRIDES_OF_OTHER, message, text)
             if formula is not earlier:
                 words = words_of(formula)
         if name not in words:
@@ -188,14 +193,7 @@ def saved_by(
     return Saving(formula, words, tuple(saved))
 
 
-def _with_fact(
-    formula: str,
-    fact: _Fact,
-    name: str,
-    var_names: tuple[str, ...],
-    saved: list[SavedAttribute],
-    report: FormulaReport,
-) -> str:
+def _with_fact(formula: str, fact: _Fact, name: str, saved: list[SavedAttribute]) -> str:
     """The formula with what it asks of a value under one fact replaced by the saved fact, which joins `saved`."""
     if fact.kind is SavedKind.SIZE:
         return _with_sizes(formula, name, saved)
@@ -203,9 +201,6 @@ def _with_fact(
     count = formula.count(asked)
     if not count:
         return formula
-    if fact.kind is SavedKind.STRIDES and var_names != (name,):
-        message = f"`{asked}` is supported only in the formula of `{name}` alone"
-        report.error(codes.STRIDES_OF_OTHER, message, asked)
     expression = fact.expression.format(name) if fact.expression else asked
     saved += [SavedAttribute(name + fact.suffix, expression, fact.kind, None)] * count
     return formula.replace(asked, fact.reads.format(name + fact.suffix))

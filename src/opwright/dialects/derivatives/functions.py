@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.report import EntryReport
-from opwright.dialects.nearest import schema_place
+from opwright.dialects.nearest import schema_span
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.schema.signature import signature_key
@@ -32,7 +32,7 @@ class FunctionIndex:
                 self._by_root.setdefault(function.root_name, []).append(function)
                 self._by_name[function.name.text] = function
 
-    def named(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
+    def find(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function whose schema is the text of a scalar."""
         text = scalar.value
         end = text.find("(")
@@ -82,7 +82,7 @@ class FunctionIndex:
             scalar.span,
             label="here",
             help=f"write `{function.schema}`",
-            also=(Label(schema_place(function), "in native_functions.yaml", primary=False),),
+            also=(Label(schema_span(function), "in native_functions.yaml", primary=False),),
         )
 
     def canonical(self, named: NativeFunction) -> NativeFunction | None:
@@ -120,5 +120,5 @@ class FunctionIndex:
                     codes.RESERVED_ARGUMENT,
                     f"`{function.name}` has an argument `{argument.name}`, a name that formulas use for something else",
                     scalar.span,
-                    also=(Label(schema_place(function), "declared here", primary=False),),
+                    also=(Label(schema_span(function), "declared here", primary=False),),
                 )

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from opwright.dialects.derivatives import codes
-from opwright.dialects.derivatives.formulas import substituted, words_of
+from opwright.dialects.derivatives.formulas import substitute_word, words_of
 from opwright.model.derivatives import DifferentiabilityInfo, ForwardDerivative
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics
@@ -27,17 +27,17 @@ def inplace_forward(
     first = info.forward_derivatives[0]
     if len(info.forward_derivatives) != 1:
         message = f"the in-place function `{function.name}` has one output, not {len(info.forward_derivatives)}"
-        sink.error(codes.INPLACE_OUTPUTS, message, info.forward_derivatives[1].place)
+        sink.error(codes.INPLACE_OUTPUTS, message, info.forward_derivatives[1].span)
         return ()
     formula = first.formula
     if "self_p" in first.words:
         if is_own:
             message = f"`self_p` was overwritten when the formula of `{function.name}` is evaluated"
-            sink.error(codes.INPLACE_ORIGINAL, message, first.place, help="write `result`, or `original_self_p`")
+            sink.error(codes.INPLACE_ORIGINAL, message, first.span, help="write `result`, or `original_self_p`")
             return ()
-        formula = substituted(formula, "self_p", "original_self_p")
-        formula = substituted(formula, "self_t", "original_self_t")
-    formula = substituted(formula, "result", "self_p")
+        formula = substitute_word(formula, "self_p", "original_self_p")
+        formula = substitute_word(formula, "self_t", "original_self_t")
+    formula = substitute_word(formula, "result", "self_p")
     primals = first.primals
     if "self_p" in words_of(formula):
         primals += ("self",)

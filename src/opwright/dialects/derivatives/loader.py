@@ -7,7 +7,7 @@ from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.derivatives import codes
-from opwright.dialects.derivatives.entry import load_formulas
+from opwright.dialects.derivatives.entry import DIFFERENTIABILITY, DISPATCH, FIELDS, NAME, load_formulas
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
 from opwright.dialects.derivatives.functions import FunctionIndex
@@ -23,11 +23,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.text import SourceFile
-
-NAME: Final = "name"
-DISPATCH: Final = "dispatch"
-DIFFERENTIABILITY: Final = "output_differentiability"
-FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
@@ -81,7 +76,7 @@ def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[Nat
         yield (
             copy,
             {
-                key: info.renamed(f"{info.name}_copy.", copy, info.node_name and f"{info.node_name}_copy")
+                key: info.for_function(f"{info.name}_copy.", copy, info.node_name and f"{info.node_name}_copy")
                 for key, info in by_key.items()
             },
         )
@@ -148,7 +143,7 @@ class _Loader:
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function that carries the derivatives of the one that an entry names."""
-        native_function = self._functions.named(named, report)
+        native_function = self._functions.find(named, report)
         if native_function is None:
             return None
         function = self._functions.canonical(native_function)
@@ -199,7 +194,7 @@ class _Loader:
     ) -> DifferentiabilityInfo | None:
         self.keys.add(key)
         name = function.name.name
-        formulas = load_formulas(function, entries, outputs, FIELDS, report, self._checker)
+        formulas = load_formulas(function, entries, outputs, report, self._checker)
         if formulas is None:
             return None
         node_name = None

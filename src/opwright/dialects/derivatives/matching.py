@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.foreach import ForeachSources
 from opwright.dialects.derivatives.inplace_formulas import inplace_forward
-from opwright.dialects.nearest import schema_place
+from opwright.dialects.nearest import schema_span
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     Derivatives,
@@ -49,12 +49,14 @@ def match_derivatives(
     Faults that show only here, such as a formula that an in-place function cannot take over, go to `sink`.
     """
     matcher = _Matcher(derivatives, sink)
-    matched = tuple([matcher.matched(function) for function in functions])
+    matched = tuple([matcher.differentiable_function(function) for function in functions])
     infos = tuple([info for by_key in derivatives.infos.values() for info in by_key.values()])
     return MatchedDerivatives(matched, infos, tuple(matcher.made), derivatives.keys)
 
 
-def _indexed(derivatives: Derivatives, *, functional: bool) -> dict[SignatureKey, tuple[NativeFunction, InfoByKey]]:
+def _infos_by_signature(
+    derivatives: Derivatives, *, functional: bool
+) -> dict[SignatureKey, tuple[NativeFunction, InfoByKey]]:
     """The infos by the signature that all variants of a function share."""
     by_signature: dict[SignatureKey, tuple[NativeFunction, InfoByKey]] = {}
     for function, infos in derivatives.infos.items():
@@ -70,15 +72,15 @@ class _Matcher:
 
     def __init__(self, derivatives: Derivatives, sink: Diagnostics) -> None:
         self._own: Final = dict(derivatives.infos)
-        self._functional: Final = _indexed(derivatives, functional=True)
-        self._other: Final = _indexed(derivatives, functional=False)
+        self._functional: Final = _infos_by_signature(derivatives, functional=True)
+        self._other: Final = _infos_by_signature(derivatives, functional=False)
         self._roots: Final = frozenset(function.root_name for function in derivatives.infos)
         self._foreach: Final = ForeachSources(self._functional.values(), self._other.values(), sink)
         self._keys: Final[dict[NativeFunction, SignatureKey]] = {}
         self._sink: Final = sink
         self.made: Final[list[DifferentiabilityInfo]] = []
 
-    def matched(self, function: NativeFunction) -> DifferentiableFunction:
+    def differentiable_function(self, function: NativeFunction) -> DifferentiableFunction:
         """A function with its derivatives."""
         if function.root_name not in self._roots and not function.name.is_foreach:
             return DifferentiableFunction(function, {}, {})
@@ -139,7 +141,7 @@ class _Matcher:
             saved = next((attribute for attribute in info.saved_inputs if "self" in attribute.name), None)
             if saved is not None:
                 message = f"`{function.name}`, made from `{info.function.name}`, cannot take over its formulas"
-                at = next(derivative.place for derivative in info.derivatives if saved in derivative.saved_inputs)
+                at = next(derivative.span for derivative in info.derivatives if saved in derivative.saved_inputs)
                 self._sink.error(codes.MUTABLE_SELF, message, at, label=f"saves `{saved.name}`")
 
     def _check_inplace_strides(self, function: NativeFunction, info: DifferentiabilityInfo) -> None:
@@ -150,6 +152,6 @@ class _Matcher:
                 self._sink.error(
                     codes.INPLACE_STRIDES,
                     f"the strides of `self` cannot be saved for the in-place function `{function.name}`",
-                    derivative.place,
-                    also=(Label(schema_place(function), "takes the formula", primary=False),),
+                    derivative.span,
+                    also=(Label(schema_span(function), "takes the formula", primary=False),),
                 )

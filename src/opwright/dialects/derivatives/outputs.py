@@ -49,7 +49,7 @@ def read_differentiability(
         return NOTHING_SAID
     outputs = len(function.schema.returns)
     if flags and len(flags) != outputs:
-        message = f"{counted(len(flags), 'value')} for {counted(outputs, 'output')} of `{function.name}`"
+        message = f"{count_in_words(len(flags), 'value')} for {count_in_words(outputs, 'output')} of `{function.name}`"
         report.error(codes.DIFFERENTIABILITY_LENGTH, message, node.span, label=f"expected {outputs}")
         return NOTHING_SAID
     if False in flags and function.name.inplace:
@@ -58,10 +58,10 @@ def read_differentiability(
     return Differentiability(tuple(flags), condition) if flags else NOTHING_SAID
 
 
-def counted(count: int, noun: str) -> str:
+def count_in_words(count: int, noun: str) -> str:
     """A number of things in words.
 
-    >>> counted(1, "output"), counted(2, "output")
+    >>> count_in_words(1, "output"), count_in_words(2, "output")
     ('1 output', '2 outputs')
     """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

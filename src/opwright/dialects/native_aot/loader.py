@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_aot import codes
-from opwright.dialects.python_source import first_line, literal, node_span, parsed_module
+from opwright.dialects.python_source import first_line, literal, node_span, parse_module
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, key_named
 from opwright.model.native_aot import NativeAotKernel
@@ -95,7 +95,7 @@ def _group(operator: str, structured: Mapping[str, list[NativeFunctionsGroup]], 
 def _constants(file: SourceFile) -> dict[str, ast.expr]:
     """The values assigned to names at the top of the module."""
     values: dict[str, ast.expr] = {}
-    for statement in parsed_module(file, codes.AOT_DECLARATION).body:
+    for statement in parse_module(file, codes.AOT_DECLARATION).body:
         if isinstance(statement, ast.Assign):
             values.update((target.id, statement.value) for target in statement.targets if isinstance(target, ast.Name))
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
 from opwright.dialects.native_functions import kernel_codes
-from opwright.dialects.native_functions.entry_builder import Draft, dispatch_key_span, name_span
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span, name_span
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -29,37 +29,37 @@ _TOGETHER: Final = (
 )
 
 
-def read_dispatch(node: Node, draft: Draft) -> None:
+def read_dispatch(node: Node, builder: EntryBuilder) -> None:
     """Reads the table; kernels of ignored keys are checked and left out. An empty value is no table."""
     if isinstance(node, Scalar) and node.kind == "null":
         return
     kernels: dict[DispatchKey, Kernel] = {}
-    draft.kernels = kernels
+    builder.kernels = kernels
     if not isinstance(node, Mapping):
-        draft.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels")
+        builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels")
         return
-    ignored = draft.around.ignored_keys
-    keys_by_name = draft.around.keys_of
-    structured = draft.structured
+    ignored = builder.context.ignored_keys
+    keys_by_name = builder.context.keys_of
+    structured = builder.structured
     seen: set[DispatchKey] = set()
     for key, value in node.entries:
-        keys = keys_by_name.get(key.value) or _read_keys(key, draft)
+        keys = keys_by_name.get(key.value) or _read_keys(key, builder)
         if not isinstance(value, Scalar) or value.kind != "str":
-            draft.fault(kernel_codes.KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
+            builder.fault(kernel_codes.KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
             continue
-        namespace, name = _read_kernel(value, draft)
+        namespace, name = _read_kernel(value, builder)
         for kernel_key in keys:
-            draft.named_keys += 1
+            builder.named_keys += 1
             if kernel_key in seen:
-                draft.fault(kernel_codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
+                builder.fault(kernel_codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
             seen.add(kernel_key)
             if kernel_key not in ignored:
                 kernels[kernel_key] = Kernel(kernel_key, name, namespace, structured and kernel_key.has_structured)
             else:
-                draft.has_ignored_kernels = True
+                builder.has_ignored_kernels = True
 
 
-def _read_keys(scalar: Scalar, draft: Draft) -> tuple[DispatchKey, ...]:
+def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]:
     """The keys that a text such as `CPU, CUDA` names; the known ones among them where there is a fault."""
     keys: list[DispatchKey] = []
     sound = True
@@ -75,11 +75,11 @@ def _read_keys(scalar: Scalar, draft: Draft) -> tuple[DispatchKey, ...]:
             code, message = fault
             at = scalar.span_of(begin, begin + len(name)) if name else scalar.span
             names = [key.name for key in dispatch_keys()]
-            draft.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, names))
+            builder.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, names))
         start += len(part) + 1
     named_keys = tuple(keys)
     if sound:
-        draft.around.keys_of[scalar.value] = named_keys
+        builder.context.keys_of[scalar.value] = named_keys
     return named_keys
 
 
@@ -92,7 +92,7 @@ def _key_fault(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _read_kernel(scalar: Scalar, draft: Draft) -> tuple[str, str]:
+def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
     """The namespace and the name of a kernel."""
     text = scalar.value
     if text.isidentifier() and text.isascii():
@@ -102,71 +102,71 @@ def _read_kernel(scalar: Scalar, draft: Draft) -> tuple[str, str]:
         if IDENTIFIER.fullmatch(part) is None:
             start = text.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            draft.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is no C++ identifier", at)
+            builder.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is no C++ identifier", at)
             return NATIVE_NAMESPACE, text
     if len(parts) > KERNEL_NAMESPACES + 1:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
-        draft.fault(kernel_codes.KERNEL_NAMESPACE, message, scalar.span)
+        builder.fault(kernel_codes.KERNEL_NAMESPACE, message, scalar.span)
     return split_kernel(text)
 
 
-def finished_kernels(draft: Draft, schema: FunctionSchema) -> dict[DispatchKey, Kernel]:
+def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[DispatchKey, Kernel]:
     """The kernels of an entry whose fields are all read: an entry that names none has an implicit composite one."""
-    kernels = draft.kernels
+    kernels = builder.kernels
     if kernels is None:
-        if draft.structured or draft.structured_delegate is not None:
+        if builder.structured or builder.structured_delegate is not None:
             return {}
-        _check_factory(draft, schema)
+        _check_factory(builder, schema)
         return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, default_kernel_name(schema), NATIVE_NAMESPACE, False)}
-    if draft.named_keys == 1 and COMPOSITE_IMPLICIT in kernels:
-        _check_lone_implicit(draft, schema, kernels[COMPOSITE_IMPLICIT])
+    if builder.named_keys == 1 and COMPOSITE_IMPLICIT in kernels:
+        _check_lone_implicit(builder, schema, kernels[COMPOSITE_IMPLICIT])
     composites = frozenset([key for key in kernels if key.is_composite])
     if len(composites) > 1 and composites not in _TOGETHER:
-        _report_composites(draft, composites)
+        _report_composites(builder, composites)
     return kernels
 
 
-def _check_factory(draft: Draft, schema: FunctionSchema) -> None:
+def _check_factory(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Factories must not be decomposed for `__torch_dispatch__`, so they need an explicit kernel."""
     name, arguments = schema.name.name, schema.arguments
     takes_tensor = any(argument.type.is_tensor_like for argument in arguments.non_out)
     if name.startswith("new_") or name.endswith("_like") or (arguments.options is not None and not takes_tensor):
-        draft.fault(
+        builder.fault(
             kernel_codes.FACTORY_DISPATCH,
             f"factory function `{name}` has no `dispatch`",
-            name_span(draft.node),
+            name_span(builder.node),
             help=f"add `dispatch:` with `CompositeExplicitAutograd: {default_kernel_name(schema)}`",
         )
 
 
-def _check_lone_implicit(draft: Draft, schema: FunctionSchema, kernel: Kernel) -> None:
+def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: Kernel) -> None:
     """A table whose only kernel is an implicit composite says nothing, or renames the kernel."""
     expected = default_kernel_name(schema)
     if kernel.name == expected and kernel.namespace == NATIVE_NAMESPACE:
-        draft.fault(
+        builder.fault(
             kernel_codes.REDUNDANT_DISPATCH,
             "the `dispatch` table says what holds without it",
-            draft.key_span("dispatch"),
+            builder.key_span("dispatch"),
             help="delete it",
         )
-    elif draft.structured_delegate is None and not kernel.symint:
-        draft.fault(
+    elif builder.structured_delegate is None and not kernel.symint:
+        builder.fault(
             kernel_codes.IMPLICIT_NAME,
             f"the lone composite kernel is `{kernel.name}`, not `{expected}`",
-            _kernel_span(draft),
+            _kernel_span(builder),
             help=f"rename the kernel to `{expected}` and delete the `dispatch` table",
         )
 
 
-def _kernel_span(draft: Draft) -> Span:
-    table = draft.node.get("dispatch")
-    return table.entries[0][1].span if isinstance(table, Mapping) else draft.node.span
+def _kernel_span(builder: EntryBuilder) -> Span:
+    table = builder.node.get("dispatch")
+    return table.entries[0][1].span if isinstance(table, Mapping) else builder.node.span
 
 
-def _report_composites(draft: Draft, composites: frozenset[DispatchKey]) -> None:
+def _report_composites(builder: EntryBuilder, composites: frozenset[DispatchKey]) -> None:
     shown = ", ".join(f"`{key.name}`" for key in dispatch_keys() if key in composites)
-    last = max((dispatch_key_span(draft.node, key.name) for key in composites), key=lambda span: span.start)
-    draft.fault(
+    last = max((dispatch_key_span(builder.node, key.name) for key in composites), key=lambda span: span.start)
+    builder.fault(
         kernel_codes.COMPOSITES,
         f"kernels for {shown} on one function",
         last,

@@ -16,7 +16,7 @@ from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
 
-class Surroundings:
+class EntryContext:
     """What all entries of a file are read with: the known tags, the ignored keys, and the sink of faults.
 
     `all_tags` says that no tag is missing because of a fault in `tags.yaml`, so that an unknown one is a mistake.
@@ -36,20 +36,40 @@ class Surroundings:
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}
 
 
-class Draft:
+class EntryBuilder:
     """An entry while it is read: the values of its fields, and whether any of them is at fault."""
 
     __slots__ = (
-        "around", "autogen", "category_override", "const_ref_mutables", "cpp_no_default_args", "device_check",
-        "device_guard", "failed", "function", "has_ignored_kernels", "kernels", "manual_cpp_binding",
-        "manual_kernel_registration", "method", "named_keys", "namespace", "node", "precomputed", "python_module",
-        "schema", "structured",
-        "structured_delegate", "structured_inherits", "tags", "ufunc",
+        "autogen",
+        "category_override",
+        "const_ref_mutables",
+        "context",
+        "cpp_no_default_args",
+        "device_check",
+        "device_guard",
+        "failed",
+        "function",
+        "has_ignored_kernels",
+        "kernels",
+        "manual_cpp_binding",
+        "manual_kernel_registration",
+        "method",
+        "named_keys",
+        "namespace",
+        "node",
+        "precomputed",
+        "python_module",
+        "schema",
+        "structured",
+        "structured_delegate",
+        "structured_inherits",
+        "tags",
+        "ufunc",
     )  # fmt: skip
 
-    def __init__(self, node: Mapping, around: Surroundings) -> None:
+    def __init__(self, node: Mapping, context: EntryContext) -> None:
         self.node: Final = node
-        self.around: Final = around
+        self.context: Final = context
         self.failed = False
         self.namespace = "aten"
         self.schema: FunctionSchema | None = None
@@ -79,12 +99,12 @@ class Draft:
     ) -> None:
         """Reports a fault; the entry is then left out of the catalog."""
         self.failed = True
-        self.around.sink.error(code, message, at, label=label, help=help, also=also)
+        self.context.sink.error(code, message, at, label=label, help=help, also=also)
 
     def schema_fault(self, fault: SchemaFault, scalar: Scalar) -> None:
         """Reports a fault in schema text that is the value of a scalar."""
         self.failed = True
-        self.around.sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
+        self.context.sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
 
     def wrong_type(self, node: Node, field: str, wanted: str) -> None:
         """Reports that a field's value is of another type than it must be."""
@@ -142,15 +162,15 @@ def argument_span(node: Mapping, text: str) -> Span:
     return _words_span(func, text, 0) if isinstance(func, Scalar) else node.span
 
 
-def return_span(node: Mapping, returns: Row[str], place: int) -> Span:
+def return_span(node: Mapping, returns: Row[str], index: int) -> Span:
     """Where an entry's schema spells one of its returns."""
     func = node.get("func")
     if not isinstance(func, Scalar):
         return node.span
     start = func.value.rfind(") -> ") + 1
-    for text in returns[:place]:
+    for text in returns[:index]:
         start = _find_words(func.value, text, start) + len(text)
-    return _words_span(func, returns[place], start)
+    return _words_span(func, returns[index], start)
 
 
 def _words_span(func: Scalar, text: str, after: int) -> Span:

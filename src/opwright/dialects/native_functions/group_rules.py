@@ -54,7 +54,7 @@ def _tells_misfit(members: list[UnlinkedFunction], report: CrossReport) -> bool:
         # The members agree with each other, so the one that stands alone is pointed at.
         report.difference(cross_codes.NO_FUNCTIONAL, message, near.reversed, help=SAME_ARGUMENTS)
     elif renamed is not None:
-        report.renamed(cross_codes.NO_FUNCTIONAL, message, members[0], renamed)
+        report.report_renamed(cross_codes.NO_FUNCTIONAL, message, members[0], renamed)
     return bool(differences) or renamed is not None
 
 

@@ -20,7 +20,7 @@ from opwright.model.native_function import (
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey, signature_key
 
-Family = dict["SchemaKind | ViewKind", UnlinkedFunction]
+ViewFamily = dict["SchemaKind | ViewKind", UnlinkedFunction]
 
 
 class Linked(NamedTuple):
@@ -76,7 +76,7 @@ def _operation_group(operation: Operation) -> NativeFunctionsGroup | None:
     return NativeFunctionsGroup(functional, out, members.get(SchemaKind.inplace), members.get(SchemaKind.mutable))
 
 
-def _view_group(family: Family) -> ViewGroup | None:
+def _view_group(family: ViewFamily) -> ViewGroup | None:
     """The group around the view of a family, whose members leave the family; None if it has no view."""
     members = cast("dict[SchemaKind | ViewKind, NativeFunction]", family)
     view = members.pop(ViewKind.aliasing, None)
@@ -86,9 +86,9 @@ def _view_group(family: Family) -> ViewGroup | None:
     return ViewGroup(view, members.pop(SchemaKind.functional, None), inplace)
 
 
-def view_families(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[Family]:
+def view_families(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[ViewFamily]:
     """The functions that belong around one view, by what they are to it, in the order of their first member."""
-    families: dict[SignatureKey, Family] = {}
+    families: dict[SignatureKey, ViewFamily] = {}
     for function, key in keyed:
         if function.name.base.endswith(("_copy", "_scatter")):
             key = signature_key(function.schema, view_form=True)

@@ -41,11 +41,11 @@ def load_libraries(
 
 def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagnostics) -> None:
     message = f"second entry for `{function.namespace}::{function.name.text}`"
-    also = (Label(_name_place(earlier), "first entry", False),)
-    sink.error(cross_codes.OVERLOAD_TWICE, message, _name_place(function), also=also)
+    also = (Label(_name_span(earlier), "first entry", False),)
+    sink.error(cross_codes.OVERLOAD_TWICE, message, _name_span(function), also=also)
 
 
-def _name_place(function: NativeFunction) -> Span:
+def _name_span(function: NativeFunction) -> Span:
     """Where an entry says the operator's name; its beginning where the overload was made from another."""
     entry, name = function.entry, function.name.text
     start = max(entry.text.find(name), 0) + entry.start

@@ -8,9 +8,9 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
-from opwright.dialects.native_functions.entry_builder import Surroundings
+from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.groups import link
-from opwright.dialects.native_functions.operations import gathered
+from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
 from opwright.dialects.table import TAGS
@@ -49,13 +49,13 @@ def load_catalog(
     own = Diagnostics()
     known_tags = load_tags(tags, own)
     report = CrossReport(own)
-    around = Surroundings(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
-    loaded = _load_file(native, around, report, own)
+    context = EntryContext(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
+    loaded = _load_file(native, context, report, own)
     report.functions = functions = without_repetitions(loaded or [], report)
     check_names(functions, report)
 
     keyed = [(function, signature_key(function.schema)) for function in functions]
-    operations = gathered(keyed, report)
+    operations = operations_of(keyed, report)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
     for operation in operations:
         for variant in add_variants(operation, tag_by_kind, report):
@@ -73,30 +73,30 @@ def load_catalog(
 
 
 def _load_file(
-    file: SourceFile, around: Surroundings, report: CrossReport, sink: Diagnostics
+    file: SourceFile, context: EntryContext, report: CrossReport, sink: Diagnostics
 ) -> list[UnlinkedFunction] | None:
     """The native functions of all sound entries; None where the file is no YAML, which then is the one fault told."""
     try:
-        functions = _load_entries(read_coming(file), around, report)
+        functions = _load_entries(read_coming(file), context, report)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
-    sink.extend(around.sink.since(0))
+    sink.extend(context.sink.since(0))
     return functions
 
 
-def _load_entries(root: Node, around: Surroundings, report: CrossReport) -> list[UnlinkedFunction]:
+def _load_entries(root: Node, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
     """The native functions of all sound entries."""
     loaded: list[UnlinkedFunction] = []
     if not isinstance(root, Sequence):
-        around.sink.error(FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
+        context.sink.error(FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
         return loaded
     for item in root:
         if not isinstance(item, Mapping):
             message = f"an entry is a mapping of fields, not {item.description}"
-            around.sink.error(codes.ENTRY_SHAPE, message, item.span)
+            context.sink.error(codes.ENTRY_SHAPE, message, item.span)
             continue
-        function = load_entry(item, around)
+        function = load_entry(item, context)
         if function is None:
             report.leave_out(item)
         else:

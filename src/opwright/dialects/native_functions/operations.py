@@ -26,7 +26,7 @@ class Operation:
         self.is_left_alone = False
 
 
-def gathered(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[Operation]:
+def operations_of(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[Operation]:
     """The operations that functions with their signatures belong to, in the order of their first overload.
 
     Of two overloads of one signature and kind the second is reported, since nothing tells the two apart.

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.native_functions import kernel_codes
-from opwright.dialects.native_functions.entry_builder import Draft
+from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.model.native_function import Precomputed
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument
@@ -17,42 +17,44 @@ _ARROW: Final = " -> "
 _FORM: Final = "write `argument -> type name, ...`; the last line may be `type name, ...`, which is added"
 
 
-def read_precomputed(node: Node, draft: Draft) -> None:
+def read_precomputed(node: Node, builder: EntryBuilder) -> None:
     """Reads the lines `argument -> type name, ...` and the last one, which may have no arrow."""
     if isinstance(node, Scalar) and node.kind == "null":
         return
     if not isinstance(node, Sequence):
-        draft.wrong_type(node, "precomputed", "a list of lines")
+        builder.wrong_type(node, "precomputed", "a list of lines")
         return
     replace: dict[str, tuple[Argument, ...]] = {}
     add: tuple[Argument, ...] = ()
     for index, item in enumerate(node.items):
         if not isinstance(item, Scalar) or item.kind != "str":
-            draft.fault(kernel_codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span)
+            builder.fault(
+                kernel_codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span
+            )
         elif _ARROW in item.value:
-            _read_replacement(item, replace, draft)
+            _read_replacement(item, replace, builder)
         elif index == len(node.items) - 1:
-            add = _read_arguments(item, 0, draft)
+            add = _read_arguments(item, 0, builder)
         else:
-            draft.fault(kernel_codes.PRECOMPUTED, "only the last line may have no ` -> `", item.span, help=_FORM)
+            builder.fault(kernel_codes.PRECOMPUTED, "only the last line may have no ` -> `", item.span, help=_FORM)
     if replace or add:
-        draft.precomputed = Precomputed(replace, add)
+        builder.precomputed = Precomputed(replace, add)
 
 
-def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], draft: Draft) -> None:
+def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], builder: EntryBuilder) -> None:
     text = item.value
     end = text.index(_ARROW)
     name = text[:end]
     if IDENTIFIER.fullmatch(name) is None:
         message = f"`{name}` is no name of an argument"
-        draft.fault(kernel_codes.PRECOMPUTED, message, item.span_of(0, end), help=_FORM)
+        builder.fault(kernel_codes.PRECOMPUTED, message, item.span_of(0, end), help=_FORM)
         return
     if name in replace:
-        draft.fault(kernel_codes.PRECOMPUTED, f"argument `{name}` is replaced twice", item.span_of(0, end))
-    replace[name] = _read_arguments(item, end + len(_ARROW), draft)
+        builder.fault(kernel_codes.PRECOMPUTED, f"argument `{name}` is replaced twice", item.span_of(0, end))
+    replace[name] = _read_arguments(item, end + len(_ARROW), builder)
 
 
-def _read_arguments(item: Scalar, start: int, draft: Draft) -> tuple[Argument, ...]:
+def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Argument, ...]:
     """The arguments that stand in a line from `start` on, parted by commas."""
     text = item.value
     arguments: list[Argument] = []
@@ -64,11 +66,11 @@ def _read_arguments(item: Scalar, start: int, draft: Draft) -> tuple[Argument, .
         try:
             argument = read_argument(text, begin, stop)
         except SchemaFault as fault:
-            draft.schema_fault(fault, item)
+            builder.schema_fault(fault, item)
         else:
             if argument.name.upper() == argument.name:
                 message = f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
-                draft.fault(kernel_codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
+                builder.fault(kernel_codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
             arguments.append(argument)
         start = end + 1
     return tuple(arguments)

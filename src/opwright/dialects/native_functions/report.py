@@ -119,9 +119,9 @@ class CrossReport:
     def difference(self, code: str, subject: str, difference: Difference, *, help: str) -> None:
         """Reports that an overload does not fit to another one, at both places; `subject` says what follows from it."""
         message = f"{subject}: {difference.words}"
-        self._sink.error(code, message, difference.place, help=help, also=(difference.other_label,))
+        self._sink.error(code, message, difference.span, help=help, also=(difference.other_label,))
 
-    def renamed(self, code: str, message: str, function: UnlinkedFunction, other: UnlinkedFunction) -> None:
+    def report_renamed(self, code: str, message: str, function: UnlinkedFunction, other: UnlinkedFunction) -> None:
         """Reports that an overload lacks another one, which is there under a name that is spelt nearly the same."""
         also = self.other(other, "the same arguments")
         help = f"one of the two names may be misspelt: `{function.name.base}`, `{other.name.base}`"

@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.dialects.native_functions import codes, kernel_codes
 from opwright.dialects.native_functions.entry_builder import (
-    Draft,
+    EntryBuilder,
     argument_span,
     dispatch_key_span,
     item_span,
@@ -33,50 +33,56 @@ _ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
 _TELLING_NOTHING: Final[set[Argument]] = set()
 
 
-def check_entry(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]) -> None:
+def check_entry(
+    builder: EntryBuilder, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]
+) -> None:
     """Reports each rule between fields that an entry breaks."""
-    check_types(draft, schema)
+    check_types(builder, schema)
     if schema.arguments.out:
-        _check_out(draft)
+        _check_out(builder)
     elif schema.name.overload.endswith("out"):
-        _check_out_name(draft, schema)
-    if draft.structured or draft.structured_delegate is not None:
-        _check_structured(draft, schema, kernels)
-    if draft.structured_inherits is not None and not draft.structured:
+        _check_out_name(builder, schema)
+    if builder.structured or builder.structured_delegate is not None:
+        _check_structured(builder, schema, kernels)
+    if builder.structured_inherits is not None and not builder.structured:
         message = "`structured_inherits` on a function that is not `structured: True`"
-        draft.fault(kernel_codes.INHERITS, message, draft.key_span("structured_inherits"))
-    if draft.precomputed is not None:
-        _check_precomputed(draft, schema)
+        builder.fault(kernel_codes.INHERITS, message, builder.key_span("structured_inherits"))
+    if builder.precomputed is not None:
+        _check_precomputed(builder, schema)
     for argument in _keywords(schema.arguments):
         if KEYWORD_ARGUMENTS.in_any_release.get(schema.name.text) != argument.name:
             message = f"argument is named `{argument.name}`, a keyword of Python"
-            draft.fault(codes.KEYWORD_ARGUMENT, message, argument_span(draft.node, argument.text))
-    if draft.manual_kernel_registration and draft.kernels is not None:
+            builder.fault(codes.KEYWORD_ARGUMENT, message, argument_span(builder.node, argument.text))
+    if builder.manual_kernel_registration and builder.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
-        draft.fault(kernel_codes.MANUAL_DISPATCH, message, draft.key_span("dispatch"))
-    if draft.python_module is not None and draft.method:
+        builder.fault(kernel_codes.MANUAL_DISPATCH, message, builder.key_span("dispatch"))
+    if builder.python_module is not None and builder.method:
         message = "a function of a Python module cannot be a method"
-        draft.fault(codes.MODULE_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
-    if draft.cpp_no_default_args:
-        _check_no_defaults(draft, schema)
-    if draft.device_check is not DeviceCheck.NoCheck and schema.name.is_foreach:
-        at = draft.value_span("device_check") if draft.node.get("device_check") is not None else name_span(draft.node)
+        builder.fault(codes.MODULE_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
+    if builder.cpp_no_default_args:
+        _check_no_defaults(builder, schema)
+    if builder.device_check is not DeviceCheck.NoCheck and schema.name.is_foreach:
+        at = (
+            builder.value_span("device_check")
+            if builder.node.get("device_check") is not None
+            else name_span(builder.node)
+        )
         message = "`_foreach` functions take tensors on several devices"
-        draft.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
+        builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
     if _SEEDED not in tags and _draws_numbers(schema):
-        _report_seed(draft, schema)
+        _report_seed(builder, schema)
 
 
-def _check_out(draft: Draft) -> None:
-    if draft.method or not draft.function:
+def _check_out(builder: EntryBuilder) -> None:
+    if builder.method or not builder.function:
         message = "a function with out arguments has only the variant `function`"
-        draft.fault(codes.OUT_METHOD, message, draft.value_span("variants"), help="write `variants: function`")
-    if draft.const_ref_mutables:
+        builder.fault(codes.OUT_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
+    if builder.const_ref_mutables:
         message = "`use_const_ref_for_mutable_tensors` on a function with out arguments"
-        draft.fault(codes.CONST_REF_OUT, message, draft.key_span("use_const_ref_for_mutable_tensors"))
+        builder.fault(codes.CONST_REF_OUT, message, builder.key_span("use_const_ref_for_mutable_tensors"))
 
 
-def _check_out_name(draft: Draft, schema: FunctionSchema) -> None:
+def _check_out_name(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """An overload that is named as an out one has its `out` marked as written to."""
     overload = schema.name.overload
     if overload != "out" and not overload.endswith("_out"):
@@ -85,53 +91,53 @@ def _check_out_name(draft: Draft, schema: FunctionSchema) -> None:
         if argument.name == "out" and argument.annotation is None:
             message = f"`out` of `{schema.name}` is not marked as written to"
             help = f"write `{argument.type.text}(a!) out`, and return `{argument.type.text}(a!)`"
-            draft.fault(codes.UNMARKED_OUT, message, argument_span(draft.node, argument.text), help=help)
+            builder.fault(codes.UNMARKED_OUT, message, argument_span(builder.node, argument.text), help=help)
 
 
-def _check_structured(draft: Draft, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel]) -> None:
-    field = "structured" if draft.structured else "structured_delegate"
-    if draft.structured and draft.structured_delegate is not None:
+def _check_structured(builder: EntryBuilder, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel]) -> None:
+    field = "structured" if builder.structured else "structured_delegate"
+    if builder.structured and builder.structured_delegate is not None:
         message = "`structured` and `structured_delegate` on one function"
-        draft.fault(kernel_codes.STRUCTURED_BOTH, message, draft.key_span("structured_delegate"))
-    elif draft.structured and not schema.is_out:
+        builder.fault(kernel_codes.STRUCTURED_BOTH, message, builder.key_span("structured_delegate"))
+    elif builder.structured and not schema.is_out:
         help = "did you mean `structured_delegate`?"
-        draft.fault(
-            kernel_codes.STRUCTURED_OUT, "`structured` stands on the out overload", draft.key_span(field), help=help
+        builder.fault(
+            kernel_codes.STRUCTURED_OUT, "`structured` stands on the out overload", builder.key_span(field), help=help
         )
-    elif draft.structured_delegate is not None and schema.is_out:
+    elif builder.structured_delegate is not None and schema.is_out:
         help = "did you mean `structured: True`?"
         message = "an out overload does not delegate"
-        draft.fault(kernel_codes.DELEGATE_OUT, message, draft.key_span(field), help=help)
-    if not draft.device_guard:
+        builder.fault(kernel_codes.DELEGATE_OUT, message, builder.key_span(field), help=help)
+    if not builder.device_guard:
         message = "structured kernels have a device guard whatever `device_guard` says"
-        draft.fault(kernel_codes.STRUCTURED_GUARD, message, draft.value_span("device_guard"))
-    if draft.structured_delegate is not None:
+        builder.fault(kernel_codes.STRUCTURED_GUARD, message, builder.value_span("device_guard"))
+    if builder.structured_delegate is not None:
         for key in kernels:
             if key.has_structured:
-                message = f"kernel for `{key.name}` on a function that delegates to `{draft.structured_delegate}`"
-                draft.fault(kernel_codes.DELEGATE_DISPATCH, message, dispatch_key_span(draft.node, key.name))
+                message = f"kernel for `{key.name}` on a function that delegates to `{builder.structured_delegate}`"
+                builder.fault(kernel_codes.DELEGATE_DISPATCH, message, dispatch_key_span(builder.node, key.name))
 
 
-def _check_precomputed(draft: Draft, schema: FunctionSchema) -> None:
-    if not draft.structured:
+def _check_precomputed(builder: EntryBuilder, schema: FunctionSchema) -> None:
+    if not builder.structured:
         message = "`precomputed` on a function that is not `structured: True`"
-        draft.fault(kernel_codes.PRECOMPUTED_STRUCTURED, message, draft.key_span("precomputed"))
+        builder.fault(kernel_codes.PRECOMPUTED_STRUCTURED, message, builder.key_span("precomputed"))
     names = {argument.name for argument in schema.arguments.non_out}
-    lines = draft.node.get("precomputed")
+    lines = builder.node.get("precomputed")
     for line in lines.items if isinstance(lines, Sequence) else ():
         if isinstance(line, Scalar) and " -> " in line.value:
             replaced = line.value.partition(" -> ")[0]
             if replaced not in names:
                 message = f"the schema has no argument `{replaced}` to replace"
                 at = line.span_of(0, len(replaced))
-                draft.fault(kernel_codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
+                builder.fault(kernel_codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
 
 
-def _check_no_defaults(draft: Draft, schema: FunctionSchema) -> None:
+def _check_no_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
     defaulted = {argument.name for argument in schema.arguments.all if argument.default is not None}
-    for name in sorted(draft.cpp_no_default_args - defaulted):
+    for name in sorted(builder.cpp_no_default_args - defaulted):
         message = f"the schema has no argument `{name}` with a default"
-        draft.fault(codes.NO_DEFAULT, message, item_span(draft.node, "cpp_no_default_args", name))
+        builder.fault(codes.NO_DEFAULT, message, item_span(builder.node, "cpp_no_default_args", name))
 
 
 @cache
@@ -169,10 +175,10 @@ def _draws_numbers(schema: FunctionSchema) -> bool:
     return "backward" not in name and schema.name.name not in UNSEEDED_DROPOUTS.in_any_release
 
 
-def _report_seed(draft: Draft, schema: FunctionSchema) -> None:
-    at = name_span(draft.node)
+def _report_seed(builder: EntryBuilder, schema: FunctionSchema) -> None:
+    at = name_span(builder.node)
     if "rand" not in schema.name.text and "dropout" not in schema.name.text:
         telling = next((argument for argument in schema.arguments.all if any(_facts(argument))), None)
-        at = at if telling is None else argument_span(draft.node, telling.text)
+        at = at if telling is None else argument_span(builder.node, telling.text)
     message = f"`{schema.name}` draws random numbers and is not tagged `{_SEEDED}`"
-    draft.fault(codes.SEED_TAG, message, at, help=f"add `tags: {_SEEDED}`")
+    builder.fault(codes.SEED_TAG, message, at, help=f"add `tags: {_SEEDED}`")

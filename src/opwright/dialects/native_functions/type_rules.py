@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.native_functions import codes
-from opwright.dialects.native_functions.entry_builder import Draft, argument_span, item_span, return_span
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
 from opwright.schema.function import Arguments, FunctionSchema, Return
 from opwright.schema.types import SYMINT, BaseType, ClassType, ListType, OptionalType, Type
 
@@ -45,26 +45,26 @@ def is_return_type(type: Type) -> bool:
     return is_allowed
 
 
-def check_types(draft: Draft, schema: FunctionSchema) -> None:
+def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Reports each argument and return that C++ has no type for, and methods that cannot be called on a tensor."""
     if schema.arguments not in _SOUND:
-        _check_arguments(draft, schema.arguments)
+        _check_arguments(builder, schema.arguments)
     if schema.returns not in _SOUND_RETURNS:
-        _check_returns(draft, schema.returns)
+        _check_returns(builder, schema.returns)
     own = schema.arguments.self_arg
-    if draft.method and (own is None or own.type.text != "Tensor"):
+    if builder.method and (own is None or own.type.text != "Tensor"):
         reason = "it has no argument `self`" if own is None else f"its `self` is a `{own.type}`"
         message = f"`{schema.name}` cannot be a method: {reason}"
-        at = item_span(draft.node, "variants", "method")
-        draft.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
+        at = item_span(builder.node, "variants", "method")
+        builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
 
 
-def _check_arguments(draft: Draft, arguments: Arguments) -> None:
+def _check_arguments(builder: EntryBuilder, arguments: Arguments) -> None:
     """Reports each argument that C++ has no type for; lists without such are looked at once for all overloads."""
     wrong = [argument for argument in arguments.all if not is_argument_type(argument.type)]
     for argument in wrong:
         message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
-        draft.fault(codes.ARGUMENT_TYPE, message, argument_span(draft.node, argument.text))
+        builder.fault(codes.ARGUMENT_TYPE, message, argument_span(builder.node, argument.text))
     odd = [
         argument
         for argument in arguments.all
@@ -73,17 +73,17 @@ def _check_arguments(draft: Draft, arguments: Arguments) -> None:
     for argument in odd:
         default = f"default `{argument.default}` of argument `{argument.name}`"
         message = f"the {default} has no form in C++ for type `{argument.type}`"
-        draft.fault(codes.DEFAULT_FORM, message, argument_span(draft.node, argument.text))
+        builder.fault(codes.DEFAULT_FORM, message, argument_span(builder.node, argument.text))
     if not wrong and not odd:
         _SOUND.add(arguments)
 
 
-def _check_returns(draft: Draft, returns: tuple[Return, ...]) -> None:
+def _check_returns(builder: EntryBuilder, returns: tuple[Return, ...]) -> None:
     """The same for returns."""
-    wrong = [place for place, result in enumerate(returns) if not is_return_type(result.type)]
-    for place in wrong:
-        at = return_span(draft.node, [result.text for result in returns], place)
-        draft.fault(codes.RETURN_TYPE, f"`{returns[place].type}` cannot be returned in C++", at)
+    wrong = [index for index, result in enumerate(returns) if not is_return_type(result.type)]
+    for index in wrong:
+        at = return_span(builder.node, [result.text for result in returns], index)
+        builder.fault(codes.RETURN_TYPE, f"`{returns[index].type}` cannot be returned in C++", at)
     if not wrong:
         _SOUND_RETURNS.add(returns)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.native_functions import kernel_codes
-from opwright.dialects.native_functions.entry_builder import Draft, dispatch_key_span
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, UfuncKey, UfuncLoop
 from opwright.schema.function import FunctionSchema
@@ -38,32 +38,32 @@ _LOOP_KEYS: Final = tuple(key.name for key in UfuncKey)
 _FORM: Final = "write `name (dtype, dtype class, ...)`, such as `add (AllAndComplex, BFloat16, Half)`"
 
 
-def read_ufunc(node: Node, draft: Draft) -> None:
+def read_ufunc(node: Node, builder: EntryBuilder) -> None:
     """Reads one loop for all, or a mapping of loops by their place."""
     loops: dict[UfuncKey, UfuncLoop] = {}
     if isinstance(node, Scalar) and node.kind == "str":
-        _read_loop(node, UfuncKey.Generic, loops, draft)
+        _read_loop(node, UfuncKey.Generic, loops, builder)
     elif isinstance(node, Mapping):
         for key, value in node.entries:
             if key.value not in UfuncKey.__members__:
                 help = did_you_mean(key.value, _LOOP_KEYS)
-                draft.fault(kernel_codes.UFUNC_KEY, f"unknown place of a loop, `{key.value}`", key.span, help=help)
+                builder.fault(kernel_codes.UFUNC_KEY, f"unknown place of a loop, `{key.value}`", key.span, help=help)
             elif UfuncKey[key.value] in loops:
-                draft.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
+                builder.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
             elif not isinstance(value, Scalar) or value.kind != "str":
-                draft.wrong_type(value, key.value, "text")
+                builder.wrong_type(value, key.value, "text")
             else:
-                _read_loop(value, UfuncKey[key.value], loops, draft)
+                _read_loop(value, UfuncKey[key.value], loops, builder)
     else:
-        draft.wrong_type(node, "ufunc_inner_loop", "text or a mapping")
-    draft.ufunc = loops
+        builder.wrong_type(node, "ufunc_inner_loop", "text or a mapping")
+    builder.ufunc = loops
 
 
-def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], draft: Draft) -> None:
+def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], builder: EntryBuilder) -> None:
     text = scalar.value
     name, _, rest = text.partition(" ")
     if IDENTIFIER.fullmatch(name) is None or not (rest.startswith("(") and rest.endswith(")")):
-        draft.fault(kernel_codes.UFUNC_LOOP, f"`{text}` is no loop", scalar.span, help=_FORM)
+        builder.fault(kernel_codes.UFUNC_LOOP, f"`{text}` is no loop", scalar.span, help=_FORM)
         return
     dtypes: dict[str, None] = {}
     start = len(name) + 2
@@ -74,22 +74,22 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
             dtypes[word] = None
         else:
             help = did_you_mean(word, (*DTYPE_CLASSES, *DTYPES))
-            draft.fault(
+            builder.fault(
                 kernel_codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
             )
         start += len(word) + 2
     loops[key] = UfuncLoop(key, name, tuple(dtypes))
 
 
-def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], draft: Draft, schema: FunctionSchema) -> None:
+def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Adds the kernels that the loops of an entry make."""
-    if not draft.structured:
-        draft.fault(
-            kernel_codes.UFUNC_STRUCTURED, "only structured functions have loops", draft.key_span("ufunc_inner_loop")
+    if not builder.structured:
+        builder.fault(
+            kernel_codes.UFUNC_STRUCTURED, "only structured functions have loops", builder.key_span("ufunc_inner_loop")
         )
     for key in _UFUNC_KEYS:
         if key in kernels:
             message = f"the loops make the kernel for `{key.name}`; `dispatch` names one too"
-            draft.fault(kernel_codes.UFUNC_DISPATCH, message, dispatch_key_span(draft.node, key.name))
+            builder.fault(kernel_codes.UFUNC_DISPATCH, message, dispatch_key_span(builder.node, key.name))
         else:
             kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", NATIVE_NAMESPACE, True)

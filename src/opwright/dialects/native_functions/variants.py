@@ -63,7 +63,7 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
         has_out = bool(variants)
         operation.is_left_alone = not variants
     if has_out and SchemaKind.functional not in members:
-        variants.append(_synthesized(base, _functional_schema(base.schema), False))
+        variants.append(_synthesize(base, _functional_schema(base.schema), False))
     for function in variants:
         members[function.kind] = function
         if signature_key(function.schema) != operation.key:
@@ -99,7 +99,7 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
         if near is not None:
             report.difference(cross_codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
         elif renamed is not None:
-            report.renamed(cross_codes.LONE_OUT, message, out, renamed)
+            report.report_renamed(cross_codes.LONE_OUT, message, out, renamed)
         else:
             help = f"add an entry for the functional overload of `{out.name.base}`"
             report.error(cross_codes.LONE_OUT, message, report.name(out), help=help)
@@ -128,7 +128,7 @@ def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) ->
     """The out overload made from another; none where the alphabet is too short for its alias sets."""
     schema = base.schema
     if base.kind is SchemaKind.inplace:
-        return [_synthesized(base, _inplace_to_out(schema), tag_by_kind)]
+        return [_synthesize(base, _inplace_to_out(schema), tag_by_kind)]
     if not all(result.type.is_tensor_like for result in schema.returns):
         _report_misfit(base, "it returns tensors and other values", report)
         return []
@@ -137,7 +137,7 @@ def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) ->
         _report_misfit(base, "it returns more than there are letters for alias sets", report)
         return []
     out_schema = _returning_to_out(schema, letters, keep_annotations=base.kind is SchemaKind.mutable)
-    return [_synthesized(base, out_schema, tag_by_kind)]
+    return [_synthesize(base, out_schema, tag_by_kind)]
 
 
 def out_name(name: OperatorName) -> OperatorName:
@@ -219,7 +219,7 @@ def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
     return FunctionSchema(functional_name, plain.arguments, plain.returns)
 
 
-def _synthesized(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: bool) -> UnlinkedFunction:
+def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: bool) -> UnlinkedFunction:
     kernel = schema.name.unambiguous if schema.kind is SchemaKind.out else schema.name.name
     if base.schema.has_symint:
         kernel += "_symint"

@@ -108,7 +108,7 @@ def _operator(name: Scalar, fields: Mapping, sink: Diagnostics) -> SelectedOpera
         for_training=_flag(fields, "is_used_for_training", True, sink),
         all_overloads=_flag(fields, "include_all_overloads", True, sink),
         debug_info=_texts(fields.get("debug_info"), "`debug_info`", sink),
-        place=name.span,
+        span=name.span,
     )
 
 
@@ -156,7 +156,7 @@ def check_selection(
             elsewhere += 1
         elif operator.name not in loaded_names and not catalog.may_lack(operator.name):
             help = _nearest(operator.name, names)
-            report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.place, help=help)
+            report(codes.SELECTED_UNKNOWN, f"there is no operator `{operator.name}`", operator.span, help=help)
     if elsewhere:
         subject = (
             "one selected operator is of a namespace"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.python_source import first_line, literal, node_span, parsed_module
+from opwright.dialects.python_source import first_line, literal, node_span, parse_module
 from opwright.dialects.shim_tables.codes import SHIM_TABLE
 from opwright.release.tables import ShimOperator, ShimTables, ShimVersion
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -51,7 +51,7 @@ def load_shim_tables(file: SourceFile, sink: Diagnostics, *, guarded: bool) -> S
 def _tables(file: SourceFile) -> Mapping[str, _Rows]:
     """The rows of every dictionary that the module assigns to a name, after all its statements."""
     tables: dict[str, _Rows] = {}
-    for statement in parsed_module(file, SHIM_TABLE).body:
+    for statement in parse_module(file, SHIM_TABLE).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 pass

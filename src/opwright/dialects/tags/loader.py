@@ -25,7 +25,7 @@ def load(files: Files[SourceFile], context: LoadContext) -> dict[str, str]:
 def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
     """The tags of a `tags.yaml` with their descriptions, in the order of the file; faults go to `sink`."""
     tags: dict[str, str] = {}
-    places: dict[str, Scalar] = {}
+    first_entries: dict[str, Scalar] = {}
     try:
         root = read_tree(file)
     except Fault as fault:
@@ -39,11 +39,11 @@ def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
             message = f"a tag is a mapping of `tag` and `desc`, not {item.description}"
             sink.error(codes.TAG_SHAPE, message, item.span)
             continue
-        _load_tag(item, tags, places, sink)
+        _load_tag(item, tags, first_entries, sink)
     return tags
 
 
-def _load_tag(item: Mapping, tags: dict[str, str], places: dict[str, Scalar], sink: Diagnostics) -> None:
+def _load_tag(item: Mapping, tags: dict[str, str], first_entries: dict[str, Scalar], sink: Diagnostics) -> None:
     misspelt = ""
     for key, _ in item.entries:
         if key.value not in _FIELDS:
@@ -61,10 +61,10 @@ def _load_tag(item: Mapping, tags: dict[str, str], places: dict[str, Scalar], si
         sink.error(codes.TAG_SHAPE, "the name of a tag is an identifier", name.span)
         return
     if name.value in tags:
-        also = (Label(places[name.value].span, "first", False),)
+        also = (Label(first_entries[name.value].span, "first", False),)
         sink.error(codes.TAG_TWICE, f"tag `{name.value}` is defined twice", name.span, also=also)
         return
-    places[name.value] = name
+    first_entries[name.value] = name
     tags[name.value] = _description(item, name, sink)
 
 

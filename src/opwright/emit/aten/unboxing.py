@@ -136,7 +136,7 @@ def check_selected(job: Job, sink: Diagnostics) -> None:
         if operator.name in outside:
             name = operator.name.partition("::")[2]
             message = f"`{operator.name}` selects no boxed function"
-            sink.warning(BOXED_OUTSIDE, message, operator.place, help=f"select `aten::{name}` instead")
+            sink.warning(BOXED_OUTSIDE, message, operator.span, help=f"select `aten::{name}` instead")
 
 
 def _root_name(function: NativeFunction) -> str:

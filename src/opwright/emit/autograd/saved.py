@@ -186,7 +186,7 @@ def _list_of_variables(name: str, is_output: bool, is_optional: bool, rules: Rul
 
 def _unsavable(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo) -> Fault:
     place = next(
-        derivative.place
+        derivative.span
         for derivative in info.derivatives
         if saved in derivative.saved_inputs + derivative.saved_outputs
     )

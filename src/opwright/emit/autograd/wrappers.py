@@ -219,7 +219,7 @@ def _differentiated(inputs: tuple[Input, ...], info: DifferentiabilityInfo | Non
     differentiated = tuple([argument for argument in inputs if argument.name in names])
     if len(differentiated) != len(names):
         missing = min(names - {argument.name for argument in differentiated})
-        place = next(derivative.place for derivative in info.derivatives if missing in derivative.var_names)
+        place = next(derivative.span for derivative in info.derivatives if missing in derivative.var_names)
         message = f"`{missing}` of `{info.name}` has a formula, but is no tensor that carries gradients"
         raise Fault.at(UNDIFFERENTIABLE_ARGUMENT, message, place)
     return differentiated
@@ -251,18 +251,18 @@ def _check_fit(
     named = sum([len(derivative.var_names) for derivative in forward_derivatives])
     if records and forward_derivatives and not repeated and named != len(outputs):
         message = f"`{function.name}` has {len(outputs)} differentiable outputs, but forward formulas for {named}"
-        raise Fault.at(TANGENTS_DIFFER, message, forward_derivatives[0].place)
+        raise Fault.at(TANGENTS_DIFFER, message, forward_derivatives[0].span)
 
 
 def check_tangents(wrapper: Wrapper, derivative: ForwardDerivative) -> None:
     """Raises Fault for a forward formula without tangents, save for a function of a single list, which looks itself."""
     if not derivative.tangents and not (len(wrapper.inputs) == 1 and wrapper.inputs[0].is_list):
         message = f"the forward formula of `{wrapper.function.name}` uses no tangent of an input"
-        raise Fault.at(NO_TANGENTS, message, derivative.place)
+        raise Fault.at(NO_TANGENTS, message, derivative.span)
 
 
 def _place(info: DifferentiabilityInfo, function: NativeFunction) -> Span:
-    formulas = [derivative.place for derivative in info.derivatives] + [
-        derivative.place for derivative in info.forward_derivatives
+    formulas = [derivative.span for derivative in info.derivatives] + [
+        derivative.span for derivative in info.forward_derivatives
     ]
     return formulas[0] if formulas else function.entry

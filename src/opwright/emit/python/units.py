@@ -123,12 +123,12 @@ class _Collector:
                 category=category,
                 method=self._method,
                 passed=deprecated_signature.passed,
-                place=deprecated_signature.place,
+                place=deprecated_signature.span,
             )
             overload = Overload(signature, deprecated_signature.function)
             check_overload(overload)
         except REFUSALS as refusal:
-            self._refuse(name, refused(deprecated_signature.function, refusal, deprecated_signature.place))
+            self._refuse(name, refused(deprecated_signature.function, refusal, deprecated_signature.span))
         else:
             group.append(overload)
 
