@@ -43,6 +43,7 @@ def installed_names() -> dict[NameForm, frozenset[str]]:
         "unambiguous": frozenset(function.name.unambiguous for function in functions),
         "C++ name": frozenset(public_api.name(function.schema) for function in functions),
     }
+    names["kernel"] = frozenset(kernel.name for function in functions for kernel in function.kernels.values())
     names["root or C++ name"] = names["root"] | names["C++ name"]
     return {**names, "prefix": names["C++ name"], "suffix": names["C++ name"], "part": names["unambiguous"]}
 

@@ -29,13 +29,23 @@ __all__ = ["NameForm", "NameMap", "NameTable", "Names"]
 Content = TypeVar("Content")
 
 NameForm: TypeAlias = Literal[
-    "operator", "root", "overload", "unambiguous", "C++ name", "root or C++ name", "prefix", "suffix", "part"
+    "operator",
+    "root",
+    "overload",
+    "unambiguous",
+    "C++ name",
+    "root or C++ name",
+    "prefix",
+    "suffix",
+    "part",
+    "kernel",
 ]
 """What a table's names are compared with.
 
 `operator` is a name without overload (`add`, `add_`), `root` the same without the mark of in-place operators (`add`),
 `overload` a name with overload (`add.Tensor`), `unambiguous` the same as an identifier (`add_Tensor`), `C++ name` the
-public C++ function (`add_out`). A `prefix`, `suffix` or `part` stands for all operators whose names have it.
+public C++ function (`add_out`). A `prefix`, `suffix` or `part` stands for all operators whose names have it. A
+`kernel` is the name of a C++ function without its namespace.
 """
 
 

@@ -6,23 +6,11 @@ from typing import Final
 
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel
+from opwright.release.operator_names.libraries import IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
 
 PLAIN: Final = "TORCH_API"
 """The macro of the main library, and of all there is in releases that know no other."""
-
-#: Kernels for CUDA that stand in the main library all the same.
-_IN_MAIN_LIBRARY: Final = frozenset(
-    (
-        "NestedTensor_softmax_dropout_cuda",
-        "_index_put_impl_quantized_cuda_",
-        "count_nonzero_cuda",
-        "log_sigmoid_backward_cuda",
-        "log_sigmoid_backward_cuda_out",
-        "masked_fill__quantized_cuda",
-        "triton_multi_head_attention",
-    )
-)
 
 
 def key_macro(key: DispatchKey, rules: Rules) -> str:
@@ -38,7 +26,7 @@ def key_macro(key: DispatchKey, rules: Rules) -> str:
 
 def kernel_macro(kernel: Kernel, rules: Rules) -> str:
     """The macro of a kernel function."""
-    if kernel.name in _IN_MAIN_LIBRARY:
+    if kernel.name in IN_MAIN_LIBRARY.in_release(rules):
         return PLAIN
     return key_macro(kernel.key, rules)
 

@@ -20,7 +20,7 @@ from opwright.emit.aten.view_meta import creation, operator_includes, view_group
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
-from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
+from opwright.release.operator_names.functionalization import CUMULATIVE_OUT, NOT_FUNCTIONALIZED, REGISTERED_BY_HAND
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
@@ -29,12 +29,6 @@ FunctionalizedUnit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunctio
 _IMPL: Final = "at::functionalization::impl::"
 _KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
 _OUTPUT: Final = "tmp_output"
-
-#: Members of groups whose kernels are written, and registered, by hand.
-_BY_HAND: Final = frozenset(("lift", "resize_"))
-
-#: Out forms whose functional form would choose another dtype than that of the out tensor.
-_CUMULATIVE: Final = frozenset(("cumsum.out", "cumprod.out", "cumsum.dimname_out", "cumprod.dimname_out"))
 
 
 class UnwrapPlan(NamedTuple):
@@ -278,7 +272,7 @@ def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: R
     passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(functional.schema, style=function.style)
     arguments: Sequence[str] = translate(tuple([plan.inner for plan in passed]), wanted)
-    if rules.cumulative_out_keeps_out_dtype and function.name.text in _CUMULATIVE:
+    if rules.cumulative_out_keeps_out_dtype and function.name.text in CUMULATIVE_OUT.in_release(rules):
         arguments = _with_dtype_of_out(arguments, wanted, function.arguments.out[0].name)
     results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), _OUTPUT)
     returned = dispatcher.returned_arguments(function.schema)
@@ -418,18 +412,17 @@ def _writes(function: NativeFunction) -> bool:
 
 def registered(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
     """The functions of a unit that are registered."""
+    by_hand = REGISTERED_BY_HAND.in_release(rules)
     if isinstance(unit, ViewGroup):
-        if unit.view.name.text == "lift_fresh":
+        if unit.view.name.text in by_hand:
             return []
         views = [function for function in (unit.view, unit.view_inplace) if function is not None]
         if rules.composite_views_registered_to_functionalize:
             return views
         return [function for function in views if not function.has_composite_implicit]
     if isinstance(unit, NativeFunctionsGroup):
-        if unit.inplace is not None and unit.inplace.name.text == "set_.source_Tensor":
-            return []
         functions = [function for function in unit.functions() if not function.has_composite_implicit]
-        return [] if any(function.name.text in _BY_HAND for function in functions) else list(filter(_writes, functions))
+        return [] if any(function.name.text in by_hand for function in functions) else list(filter(_writes, functions))
     left_out = unit.name.text in NOT_FUNCTIONALIZED.in_any_release or unit.has_composite_implicit
     return [unit] if not left_out and _writes(unit) else []
 

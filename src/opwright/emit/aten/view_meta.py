@@ -27,6 +27,7 @@ from opwright.cpp.translation import translate
 from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction, ViewGroup
+from opwright.release.operator_names.functionalization import SINGLE_OUTPUTS
 from opwright.release.rules import Rules
 
 _NAMESPACE: Final = "at::functionalization::"
@@ -35,7 +36,8 @@ _NAMESPACE: Final = "at::functionalization::"
 class ViewMeta(NamedTuple):
     """The class of one view: the view itself or its in-place form, and the group that it stands in.
 
-    `single_output` tells that of several outputs only the wanted one is made anew, where the table has a way.
+    `single_output` has the statements that make only one of several outputs, with `{}` for the suffix of the operator
+    that they call; None if the view has to make all of them.
     """
 
     name: str
@@ -43,7 +45,7 @@ class ViewMeta(NamedTuple):
     group: ViewGroup
     members: ViewMetaMembers
     has_many_outputs: bool
-    single_output: bool
+    single_output: str | None
 
     @property
     def out_index(self) -> str:
@@ -55,7 +57,8 @@ def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewM
     """The class of a view of a group."""
     members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors)
     many = has_many_outputs(function.schema)
-    return ViewMeta(class_name(function.schema), function, group, members, many, rules.single_output_view_replay)
+    single = SINGLE_OUTPUTS.in_release(rules).get(function.name.text) if rules.single_output_view_replay else None
+    return ViewMeta(class_name(function.schema), function, group, members, many, single)
 
 
 def view_metas(group: ViewGroup, context: FragmentContext) -> list[ViewMeta]:
@@ -134,29 +137,12 @@ def _given(meta: ViewMeta) -> tuple[Binding, ...]:
     return (BASE, *meta.members.base_parameters, *meta.members.fields)
 
 
-#: How one output of a view with several is made alone, by a simpler view; `{}` is `_copy` for its copying form.
-_SINGLE_OUTPUTS: Final = {
-    "split.Tensor": """\
-    // split() chunk `i` is base[i * split_size : (i + 1) * split_size] along dim,
-    // and slice clamps the end, which gives the short final chunk for free.
-    auto start = split_size * out_index;
-    return at::_ops::slice{}_Tensor::call(base, dim, start, start + split_size, 1);""",
-    "split_with_sizes": """\
-    c10::SymInt start = 0;
-    for (int64_t i = 0; i < out_index; ++i) {{
-      start += split_sizes[i];
-    }}
-    return at::_ops::slice{}_Tensor::call(base, dim, start, start + split_sizes[out_index], 1);""",
-    "unbind.int": "    return at::_ops::select{}_int::call(base, dim, out_index);",
-}
-
-
 def replay(meta: ViewMeta, called: NativeFunction) -> str:
     """The statements that apply the view, or the copying form of it, to a base."""
     copy = meta.group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
-    if meta.single_output and meta.function.name.text in _SINGLE_OUTPUTS:
-        return _SINGLE_OUTPUTS[meta.function.name.text].format("_copy" if called is copy else "")
+    if meta.single_output is not None:
+        return meta.single_output.format("_copy" if called is copy else "")
     arguments = translate(_given(meta), forward_arguments(copy.schema, meta.function.style))
     index = f"[{meta.out_index}]" if meta.has_many_outputs else ""
     return f"    return at::_ops::{called.name.unambiguous}::call({', '.join(arguments)}){index};"

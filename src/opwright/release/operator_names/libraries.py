@@ -1,0 +1,20 @@
+"""Kernels whose library does not follow from their dispatch key."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.release.name_table import Names, NameTable
+
+__all__ = ["IN_MAIN_LIBRARY"]
+
+IN_MAIN_LIBRARY: Final = NameTable(
+    "Kernels for CUDA that are defined in the main library.",
+    Names(
+        """NestedTensor_softmax_dropout_cuda _index_put_impl_quantized_cuda_ count_nonzero_cuda
+        log_sigmoid_backward_cuda log_sigmoid_backward_cuda_out masked_fill__quantized_cuda
+        triton_multi_head_attention""",
+        "Their source files are compiled into the main library, which therefore exports them.",
+    ),
+    form="kernel",
+)
