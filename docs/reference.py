@@ -154,8 +154,10 @@ def _module_lines(module: ModuleType) -> Iterator[str]:
     yield from (f"## {module.__name__}", "", *_doc(module))
     for name, value in vars(module).items():
         is_own = getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
-        if is_own and (inspect.isclass(value) or inspect.isfunction(value)):
-            yield from ("", *_entry(name, value, "###"))
+        # `functools.cache` wraps a function in an object.
+        member = inspect.unwrap(value) if callable(value) else value
+        if is_own and (inspect.isclass(member) or inspect.isfunction(member)):
+            yield from ("", *_entry(name, member, "###"))
 
 
 def _entry(name: str, value: object, level: str) -> Iterator[str]:

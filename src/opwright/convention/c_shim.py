@@ -7,6 +7,7 @@ function itself returns an error code.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.convention.defaults import default_expression
@@ -62,6 +63,7 @@ _TENSOR: Final = "at::Tensor"
 _OPTIONAL_TENSOR: Final = "::std::optional<at::Tensor>"
 
 
+@cache
 def parameters(argument: Argument) -> CParameters:
     """The C parameters of an argument; NoCForm where its type has none.
 
@@ -72,16 +74,10 @@ def parameters(argument: Argument) -> CParameters:
     >>> parameters(schema.arguments.all[2]).expression
     'pointer_to_optional_device(device, device_index_)'
     """
-    c_parameters = _PARAMETERS.get(argument)
+    c_parameters = _parameters(argument.type, argument.name, argument.is_write)
     if c_parameters is None:
-        fresh_parameters = _parameters(argument.type, argument.name, argument.is_write)
-        if fresh_parameters is None:
-            raise NoCForm(f"argument `{argument.name}`", argument.type)
-        c_parameters = _PARAMETERS[argument] = fresh_parameters
+        raise NoCForm(f"argument `{argument.name}`", argument.type)
     return c_parameters
-
-
-_PARAMETERS: Final[dict[Argument, CParameters]] = {}
 
 
 def _parameters(type: Type, name: str, writes: bool) -> CParameters | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
@@ -18,8 +19,6 @@ _WORDS: Final = {
     "long": "at::kLong",
 }
 
-_EXPRESSIONS: Final[dict[tuple[str, Type, bool], str]] = {}
-
 
 def default_expression(text: str, type: Type, *, symint: bool) -> str:
     """The C++ expression of the default `text` of an argument of `type`.
@@ -30,13 +29,10 @@ def default_expression(text: str, type: Type, *, symint: bool) -> str:
     >>> default_expression("0", parse_type("SymInt[2]"), symint=True)
     'c10::SymInt(0)'
     """
-    key = (text, type, symint)
-    expression = _EXPRESSIONS.get(key)
-    if expression is None:
-        expression = _EXPRESSIONS[key] = _expression(text, type, symint)
-    return expression
+    return _expression(text, type, symint)
 
 
+@cache
 def _expression(text: str, type: Type, symint: bool) -> str:
     if isinstance(type, OptionalType):
         if text == "None":

@@ -6,7 +6,7 @@ It is what a kernel registered for a dispatch key looks like, and what `at::_ops
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from functools import cache
 
 from opwright.convention import public_api, shared_types
 from opwright.convention.caching import Bindings, per_function
@@ -27,22 +27,21 @@ def argument_type(argument: Argument, *, symint: bool = True, style: TypeStyle =
     return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
-_BINDINGS: Final[dict[tuple[bool, int], Bindings]] = {}
-
-#: The parameters for each list of arguments, which many overloads have in common.
-_PARAMETERS: Final[dict[tuple[Arguments, bool, int], tuple[Binding, ...]]] = {}
-
-
+@cache
 def _bindings(symint: bool, style: TypeStyle) -> Bindings:
-    key = (symint, int(style))
-    bindings = _BINDINGS.get(key)
-    if bindings is None:
+    """The parameters by argument."""
 
-        def make(argument: Argument) -> Binding:
-            return Binding(argument.name, argument.name, argument_type(argument, symint=symint, style=style), argument)
+    def make(argument: Argument) -> Binding:
+        return Binding(argument.name, argument.name, argument_type(argument, symint=symint, style=style), argument)
 
-        bindings = _BINDINGS[key] = Bindings(make)
-    return bindings
+    return Bindings(make)
+
+
+@cache
+def _parameters(arguments: Arguments, symint: bool, style: TypeStyle) -> tuple[Binding, ...]:
+    """The parameters for a list of arguments, which many overloads have in common."""
+    bindings = _bindings(symint, style)
+    return tuple([bindings[argument] for argument in arguments.all])
 
 
 def binding(argument: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> Binding:
@@ -54,12 +53,7 @@ def arguments(
     schema: FunctionSchema, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN
 ) -> tuple[Binding, ...]:
     """The parameters for all arguments."""
-    key = (schema.arguments, symint, int(style))
-    bindings = _PARAMETERS.get(key)
-    if bindings is None:
-        bound = _bindings(symint, style)
-        bindings = _PARAMETERS[key] = tuple([bound[argument] for argument in schema.arguments.all])
-    return bindings
+    return _parameters(schema.arguments, symint, style)
 
 
 @per_function

@@ -5,10 +5,11 @@ Schema order; options apart and always optional; defaults kept, save in out func
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.convention import shared_types
-from opwright.convention.caching import per_function
+from opwright.convention.caching import Bindings, per_function
 from opwright.convention.defaults import default_expression
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
@@ -34,21 +35,23 @@ def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeSt
     return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
-_BINDINGS: Final[dict[tuple[Argument, bool, int, bool], Binding]] = {}
-
-
 def binding(argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool) -> Binding:
     """The parameter for one argument."""
-    key = (argument, symint, int(style), keeps_default)
-    binding = _BINDINGS.get(key)
-    if binding is None:
+    return _bindings(symint, style, keeps_default)[argument]
+
+
+@cache
+def _bindings(symint: bool, style: TypeStyle, keeps_default: bool) -> Bindings:
+    """The parameters by argument."""
+
+    def make(argument: Argument) -> Binding:
         default = None
         if keeps_default and argument.default is not None:
             default = default_expression(argument.default, argument.type, symint=symint)
-        binding = _BINDINGS[key] = Binding(
-            argument.name, argument.name, argument_type(argument, symint=symint, style=style), argument, default
-        )
-    return binding
+        type = argument_type(argument, symint=symint, style=style)
+        return Binding(argument.name, argument.name, type, argument, default)
+
+    return Bindings(make)
 
 
 #: The four tensor options as parameters, whatever their types and defaults in the schema.

@@ -7,6 +7,7 @@ more with symbolic integers where the schema has any.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.convention import shared_types
@@ -43,24 +44,17 @@ def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeSt
     return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
-_BINDINGS: Final[dict[tuple[bool, int, bool, bool], Bindings]] = {}
-
-
+@cache
 def _bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
-    key = (symint, int(style), keeps_default, beside_options)
-    bindings = _BINDINGS.get(key)
-    if bindings is None:
+    def make(argument: Argument) -> Binding:
+        default = None
+        if keeps_default and argument.default is not None:
+            default = default_expression(argument.default, argument.type, symint=symint)
+        redundant = beside_options and argument.name == "memory_format"
+        role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else argument.name
+        return Binding(argument.name, role, argument_type(argument, symint=symint, style=style), argument, default)
 
-        def make(argument: Argument) -> Binding:
-            default = None
-            if keeps_default and argument.default is not None:
-                default = default_expression(argument.default, argument.type, symint=symint)
-            redundant = beside_options and argument.name == "memory_format"
-            role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else argument.name
-            return Binding(argument.name, role, argument_type(argument, symint=symint, style=style), argument, default)
-
-        bindings = _BINDINGS[key] = Bindings(make)
-    return bindings
+    return Bindings(make)
 
 
 def binding(
@@ -70,20 +64,20 @@ def binding(
     return _bindings_by_argument(symint, style, keeps_default, beside_options)[argument]
 
 
-_OPTIONS: Final[dict[tuple[Argument, ...], Binding]] = {}
-
-
 def options_binding(options: TensorOptions) -> Binding:
     """The single parameter `options` for the four tensor options."""
-    binding = _OPTIONS.get(options.all)
-    if binding is None:
-        default = None
-        if all(option.default == "None" for option in options.all):
-            default = "{}"
-        elif options.dtype.default == "long":
-            default = "at::kLong"
-        binding = _OPTIONS[options.all] = Binding("options", "options", c_types.TENSOR_OPTIONS, options, default)
-    return binding
+    return _options_binding(*options.all)
+
+
+@cache
+def _options_binding(dtype: Argument, layout: Argument, device: Argument, pin_memory: Argument) -> Binding:
+    options = TensorOptions(dtype, layout, device, pin_memory)
+    default = None
+    if all(option.default == "None" for option in options.all):
+        default = "{}"
+    elif dtype.default == "long":
+        default = "at::kLong"
+    return Binding("options", "options", c_types.TENSOR_OPTIONS, options, default)
 
 
 def bindings(

@@ -6,7 +6,7 @@ the 50 types that occur in them.
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
 
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
@@ -19,21 +19,15 @@ class NoCppType(Exception):
     """A schema type that has no form in C++; loading reports such types, so that emitters never meet one."""
 
 
-_VALUES: Final[dict[tuple[Type, bool], CType | None]] = {}
-
-
 def value_type(type: Type, *, symint: bool) -> CType | None:
     """The C++ type of a value that is passed alike whatever is done with it; None for tensors and such.
 
     With `symint` symbolic integers keep their type, else they become `int64_t`.
     """
-    key = (type, symint)
-    if key in _VALUES:
-        return _VALUES[key]
-    ctype = _VALUES[key] = _value_type(type, symint)
-    return ctype
+    return _value_type(type, symint)
 
 
+@cache
 def _value_type(type: Type, symint: bool) -> CType | None:
     if isinstance(type, BaseType):
         if type.name in ("Tensor", "Scalar"):
@@ -72,16 +66,10 @@ def argument_type(type: Type, *, mutable: bool, symint: bool, style: TypeStyle, 
 
     With `owning` a list of integers is a vector, not a reference to memory of the caller.
     """
-    key = (type, mutable, symint, int(style), owning)
-    ctype = _ARGUMENTS.get(key)
-    if ctype is None:
-        ctype = _ARGUMENTS[key] = _argument_type(type, mutable, symint, style, owning)
-    return ctype
+    return _argument_type(type, mutable, symint, style, owning)
 
 
-_ARGUMENTS: Final[dict[tuple[Type, bool, bool, int, bool], CType]] = {}
-
-
+@cache
 def _argument_type(type: Type, mutable: bool, symint: bool, style: TypeStyle, owning: bool) -> CType:
     value = value_type(type, symint=symint)
     if value is not None:
@@ -129,26 +117,13 @@ def _list_argument(type: ListType, mutable: bool, symint: bool, style: TypeStyle
     return c_types.array_ref(argument_type(type.elem, mutable=mutable, symint=symint, style=style))
 
 
-#: The only part of a style that return types depend on.
-_CONST_REF_MUTABLES: Final = int(TypeStyle.CONST_REF_MUTABLES)
-
-_RETURN: Final[dict[tuple[Type, bool, int], CType]] = {}
-
-
 def return_type(result: Return, style: TypeStyle) -> CType:
     """The C++ type of one return; tensors are returned by value unless they are written arguments."""
     return _return_type(result.type, result.is_write, style)
 
 
+@cache
 def _return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
-    key = (type, mutable, int(style) & _CONST_REF_MUTABLES)
-    ctype = _RETURN.get(key)
-    if ctype is None:
-        ctype = _RETURN[key] = _fresh_return_type(type, mutable, style)
-    return ctype
-
-
-def _fresh_return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
     value = value_type(type, symint=True)
     if value is not None:
         return value
@@ -169,19 +144,14 @@ def _fresh_return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
     raise NoCppType(type.text)
 
 
-_RETURNS: Final[dict[tuple[tuple[Return, ...], int], CType]] = {}
-
-
 def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of all returns: `void`, the single type, or a tuple."""
-    key = (returns, int(style) & _CONST_REF_MUTABLES)
-    ctype = _RETURNS.get(key)
-    if ctype is None:
-        if not returns:
-            ctype = c_types.VOID
-        elif len(returns) == 1:
-            ctype = return_type(returns[0], style)
-        else:
-            ctype = c_types.tuple_of(tuple(return_type(result, style) for result in returns))
-        _RETURNS[key] = ctype
-    return ctype
+    return _returns_type(returns, style)
+
+
+@cache
+def _returns_type(returns: tuple[Return, ...], style: TypeStyle) -> CType:
+    if not returns:
+        return c_types.VOID
+    types = [return_type(result, style) for result in returns]
+    return types[0] if len(types) == 1 else c_types.tuple_of(tuple(types))

@@ -5,9 +5,11 @@ References wherever a value may be looked at without owning it, never symbolic i
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.convention import shared_types
+from opwright.convention.caching import Bindings
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
@@ -15,15 +17,10 @@ from opwright.model.native_function import NativeFunctionsGroup
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
-_TYPES: Final[dict[Type, CType]] = {}
-
 
 def argument_type(type: Type) -> CType:
     """The C++ type of an argument of that type, written to or not."""
-    ctype = _TYPES.get(type)
-    if ctype is None:
-        ctype = _TYPES[type] = _argument_type(type)
-    return ctype
+    return _argument_type(type)
 
 
 #: Types by their spelling that have a reference type of their own.
@@ -35,6 +32,7 @@ _REFERENCES: Final = {
 }
 
 
+@cache
 def _argument_type(type: Type) -> CType:
     value = shared_types.value_type(type, symint=False)
     if value is not None:
@@ -59,15 +57,14 @@ def _argument_type(type: Type) -> CType:
     raise AssertionError(BaseType)
 
 
-_BINDINGS: Final[dict[Argument, Binding]] = {}
+_BINDINGS: Final = Bindings(
+    lambda argument: Binding(argument.name, argument.name, argument_type(argument.type), argument)
+)
 
 
 def binding(argument: Argument) -> Binding:
     """The parameter for one argument."""
-    binding = _BINDINGS.get(argument)
-    if binding is None:
-        binding = _BINDINGS[argument] = Binding(argument.name, argument.name, argument_type(argument.type), argument)
-    return binding
+    return _BINDINGS[argument]
 
 
 def meta_name(group: NativeFunctionsGroup) -> str:

@@ -7,6 +7,7 @@ or an overload may be called `int` or `Tensor`, and must not change what the wor
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.schema.defaults import REDUCTIONS
@@ -53,10 +54,8 @@ _CLASS: Final = Form("_ScriptObject", "_ScriptObject")
 #: The item types of which one value may stand for all items of a list with a size: `int[2] stride=1`.
 _REPEATED: Final = frozenset(("int", "SymInt", "float"))
 
-_ARGUMENT_TYPES: Final[dict[Type, str]] = {}
-_RETURN_TYPES: Final[dict[tuple[Return, ...], str]] = {}
 
-
+@cache
 def argument_type(type: Type) -> str:
     """What may be passed for a type.
 
@@ -64,13 +63,6 @@ def argument_type(type: Type) -> str:
     >>> argument_type(parse_type("int[2]?")), argument_type(parse_type("Tensor?[]"))
     ('_int | _Sequence[_int] | None', '_Sequence[_Tensor | None]')
     """
-    hint = _ARGUMENT_TYPES.get(type)
-    if hint is None:
-        hint = _ARGUMENT_TYPES[type] = _argument_type(type)
-    return hint
-
-
-def _argument_type(type: Type) -> str:
     if isinstance(type, OptionalType):
         return f"{argument_type(type.elem)} | None"
     if isinstance(type, ListType):
@@ -84,6 +76,7 @@ def _form(type: Type) -> Form:
     return _CLASS if isinstance(type, ClassType) else _FORMS[type.text]
 
 
+@cache
 def return_type(returns: tuple[Return, ...]) -> str:
     """What a call gives: nothing, one value, or a tuple of several.
 
@@ -91,12 +84,10 @@ def return_type(returns: tuple[Return, ...]) -> str:
     >>> return_type(parse_schema("max.dim(Tensor self, int dim) -> (Tensor values, Tensor indices)").returns)
     '_tuple[_Tensor, _Tensor]'
     """
-    hint = _RETURN_TYPES.get(returns)
-    if hint is None:
-        given = [_result_hint(result.type) for result in returns]
-        hint = "None" if not given else given[0] if len(given) == 1 else f"_tuple[{', '.join(given)}]"
-        _RETURN_TYPES[returns] = hint
-    return hint
+    hints = [_result_hint(result.type) for result in returns]
+    if len(hints) == 1:
+        return hints[0]
+    return f"_tuple[{', '.join(hints)}]" if hints else "None"
 
 
 def _result_hint(type: Type) -> str:

@@ -5,7 +5,8 @@ Boxed values have no symbolic integers. A list is copied into a vector that live
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
 from opwright.convention import shared_types
 from opwright.cpp.c_types import CType
@@ -23,9 +24,7 @@ class Unboxed(NamedTuple):
     statements: tuple[str, ...]
 
 
-_UNBOXED: Final[dict[tuple[Argument, int], Unboxed]] = {}
-
-
+@cache
 def unbox(argument: Argument, style: TypeStyle) -> Unboxed:
     """The value of an argument, made from a boxed value of the argument's name.
 
@@ -34,11 +33,7 @@ def unbox(argument: Argument, style: TypeStyle) -> Unboxed:
     >>> unbox(argument, TypeStyle.PLAIN).statements
     ('int64_t dim_base = dim.to<int64_t>();',)
     """
-    key = (argument, int(style))
-    unboxed = _UNBOXED.get(key)
-    if unboxed is None:
-        unboxed = _UNBOXED[key] = _value(argument.type, argument.name, argument.is_write, style)
-    return unboxed
+    return _value(argument.type, argument.name, argument.is_write, style)
 
 
 def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 
@@ -54,16 +55,11 @@ def _value_type(type: CType) -> CType:
 
 
 def _interning(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
-    ctypes: dict[CType, CType] = {}
-
     def constructor(elem: CType) -> CType:
-        ctype = ctypes.get(elem)
-        if ctype is None:
-            ctype = ctypes[elem] = CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
-        return ctype
+        return CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
 
     constructor.__doc__ = f"The type `{spelling('T')}`."
-    return constructor
+    return cache(constructor)
 
 
 const_ref = _interning("const_ref", "const {} &".format, reference=True)
@@ -83,34 +79,25 @@ _REBUILD: Final = {
     "tuple": lambda *elems: tuple_of(elems),
 }
 
-_BASES: Final[dict[str, CType]] = {}
-_ARRAYS: Final[dict[tuple[CType, int], CType]] = {}
-_TUPLES: Final[dict[tuple[CType, ...], CType]] = {}
-
 
 def base(text: str) -> CType:
     """The named type, spelt with its namespace."""
-    ctype = _BASES.get(text)
-    if ctype is None:
-        ctype = _BASES[text] = CType("base", text, ())
-    return ctype
+    return _interned("base", text, ())
 
 
 def array(elem: CType, size: int) -> CType:
     """The type `::std::array<elem,size>`."""
-    ctype = _ARRAYS.get((elem, size))
-    if ctype is None:
-        ctype = _ARRAYS[elem, size] = CType("array", f"::std::array<{elem.text},{size}>", (elem,))
-    return ctype
+    return _interned("array", f"::std::array<{elem.text},{size}>", (elem,))
 
 
 def tuple_of(elems: tuple[CType, ...]) -> CType:
     """The type `::std::tuple<...>`."""
-    ctype = _TUPLES.get(elems)
-    if ctype is None:
-        text = f"::std::tuple<{','.join(elem.text for elem in elems)}>"
-        ctype = _TUPLES[elems] = CType("tuple", text, elems)
-    return ctype
+    return _interned("tuple", f"::std::tuple<{','.join([elem.text for elem in elems])}>", elems)
+
+
+@cache
+def _interned(kind: str, text: str, elems: tuple[CType, ...]) -> CType:
+    return CType(kind, text, elems)
 
 
 VOID: Final = base("void")

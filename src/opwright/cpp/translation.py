@@ -8,6 +8,7 @@ PyTorch's; a problem is stated in interned values alone, so that its solution is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
 from opwright.cpp import c_types
@@ -107,8 +108,6 @@ _DTYPE, _LAYOUT, _DEVICE, _PIN_MEMORY = _OPTION_PARTS
 _MEMORY_FORMAT: Final = ("memory_format", c_types.optional(c_types.MEMORY_FORMAT))
 _REDUNDANT_MEMORY_FORMAT: Final = (POSSIBLY_REDUNDANT_MEMORY_FORMAT, c_types.optional(c_types.MEMORY_FORMAT))
 
-_SOLVED: Final[dict[tuple[object, ...], tuple[str, ...]]] = {}
-
 
 def translate(
     given: tuple[AvailableValue, ...],
@@ -126,15 +125,17 @@ def translate(
     >>> translate((sizes,), (WantedBinding("size", c_types.INT_ARRAY_REF),))
     ('C10_AS_INTARRAYREF_SLOW(size)',)
     """
-    key = (given, wanted, method, copies)
-    expressions = _SOLVED.get(key)
-    if expressions is None:
-        wants = [binding.wanted if isinstance(binding, Binding) else binding for binding in wanted]
-        scope = _scope(given, method)
-        takes_options = any((want.role, want.type) == _OPTIONS for want in wants)
-        solver = _Solver(scope, takes_options, copies)
-        expressions = _SOLVED[key] = tuple([solver.expression(want.role, want.type) for want in wants])
-    return expressions
+    return _translate(given, wanted, method, copies)
+
+
+@cache
+def _translate(
+    given: tuple[AvailableValue, ...], wanted: tuple[Binding | WantedBinding, ...], method: bool, copies: bool
+) -> tuple[str, ...]:
+    values = [binding.wanted if isinstance(binding, Binding) else binding for binding in wanted]
+    takes_options = any((value.role, value.type) == _OPTIONS for value in values)
+    solver = _Solver(_available_expressions(given, method), takes_options, copies)
+    return tuple([solver.expression(value.role, value.type) for value in values])
 
 
 def translated_call(
@@ -144,7 +145,7 @@ def translated_call(
     return f"{function}({', '.join(translate(given, wanted))})"
 
 
-def _scope(given: Sequence[AvailableValue], method: bool) -> AvailableExpressions:
+def _available_expressions(given: Sequence[AvailableValue], method: bool) -> AvailableExpressions:
     scope: AvailableExpressions = {}
     for binding in given:
         text = binding.name if isinstance(binding, Binding) else binding.text

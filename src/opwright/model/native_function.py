@@ -49,7 +49,10 @@ class DeviceCheck(enum.Enum):
 
 
 class TypeStyle(enum.IntFlag):
-    """How an entry bends the C++ types of its arguments; small, so that tables can be indexed by it."""
+    """How an entry bends the C++ types of its arguments."""
+
+    # Many caches are keyed by a style, and the hash of an enumeration is a function in Python.
+    __hash__ = int.__hash__
 
     PLAIN = 0
     CONST_REF_MUTABLES = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.convention import public_api
@@ -33,14 +34,9 @@ class _Taken(dict[Argument, str]):
         return declaration
 
 
-_TAKEN: Final[dict[tuple[int, bool, bool], _Taken]] = {}
-
-
+@cache
 def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) -> _Taken:
-    key = (int(style), keeps_reference, symint)
-    if key not in _TAKEN:
-        _TAKEN[key] = _Taken(style, keeps_reference, symint)
-    return _TAKEN[key]
+    return _Taken(style, keeps_reference, symint)
 
 
 class DispatchLambda(NamedTuple):

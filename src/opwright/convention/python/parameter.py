@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.convention.defaults import default_expression
@@ -76,32 +77,20 @@ def python_default(text: str, type: Type) -> str:
     return expression
 
 
-_PARAMETERS: Final[dict[Argument, Parameter]] = {}
-
-
+@cache
 def parameter(argument: Argument) -> Parameter:
     """The parameter for an argument."""
-    parameter = _PARAMETERS.get(argument)
-    if parameter is None:
-        default = None if argument.default is None else python_default(argument.default, argument.type)
-        parameter = _PARAMETERS[argument] = Parameter(argument.name, argument.type, default)
-    return parameter
+    default = None if argument.default is None else python_default(argument.default, argument.type)
+    return Parameter(argument.name, argument.type, default)
 
 
-_OUTS: Final[dict[tuple[Argument, ...], Parameter]] = {}
-
-
+@cache
 def out_parameter(outs: tuple[Argument, ...]) -> Parameter:
     """The parameter for out arguments: the only one, or a list of as many tensors, which may always be left out."""
-    parameter = _OUTS.get(outs)
-    if parameter is None:
-        names = tuple(out.name for out in outs)
-        if len(outs) == 1:
-            parameter = Parameter(outs[0].name, outs[0].type, "None", outs=names)
-        else:
-            parameter = Parameter("out", list_of(TENSOR, len(outs)), "None", outs=names)
-        _OUTS[outs] = parameter
-    return parameter
+    names = tuple(out.name for out in outs)
+    if len(outs) == 1:
+        return Parameter(outs[0].name, outs[0].type, "None", outs=names)
+    return Parameter("out", list_of(TENSOR, len(outs)), "None", outs=names)
 
 
 _OPTIONAL_BOOL: Final = optional(BOOL)
@@ -122,25 +111,24 @@ OPTIONS_OF_INPUT: Final = (
     _option("dtype", _DTYPE), _option("layout", _LAYOUT), _option("device", _DEVICE), _PIN_MEMORY, _REQUIRES_GRAD,
 )  # fmt: skip
 
-_FACTORY_OPTIONS: Final[dict[tuple[Argument, ...] | None, tuple[Parameter, ...]]] = {}
-
 
 def factory_options(options: TensorOptions | None) -> tuple[Parameter, ...]:
     """The options of a factory: what is not given is what the schema says, and the device the one that is set."""
-    key = None if options is None else options.all
-    parameters = _FACTORY_OPTIONS.get(key)
-    if parameters is None:
-        dtype, layout, device = (
-            (None, None, None) if options is None else map(_initial, (options.dtype, options.layout, options.device))
-        )
-        parameters = _FACTORY_OPTIONS[key] = (
-            _option("dtype", _DTYPE, dtype),
-            _option("layout", _LAYOUT, layout),
-            _option("device", _DEVICE, device or "torch::tensors::get_default_device()"),
-            _PIN_MEMORY,
-            _REQUIRES_GRAD,
-        )
-    return parameters
+    if options is None:
+        return _factory_options(None, None, None)
+    return _factory_options(_initial(options.dtype), _initial(options.layout), _initial(options.device))
+
+
+@cache
+def _factory_options(dtype: str | None, layout: str | None, device: str | None) -> tuple[Parameter, ...]:
+    """The options of a factory with these initial values."""
+    return (
+        _option("dtype", _DTYPE, dtype),
+        _option("layout", _LAYOUT, layout),
+        _option("device", _DEVICE, device or "torch::tensors::get_default_device()"),
+        _PIN_MEMORY,
+        _REQUIRES_GRAD,
+    )
 
 
 def _initial(argument: Argument) -> str | None:

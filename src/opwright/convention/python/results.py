@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.convention import public_api, shared_types
@@ -64,17 +65,15 @@ def struct_key(function: NativeFunction) -> str:
     return "_".join((public_api.name(function.schema), *field_names(function)))
 
 
-_WITHOUT_ALIAS: Final[dict[tuple[Return, ...], str]] = {}
-
-
 def result_type(function: NativeFunction) -> str:
     """The C++ type that the lambda of the overload returns: written arguments are returned by value.
 
     A reference would dangle, since the lambda takes its arguments by value.
     """
-    returns = function.schema.returns
-    text = _WITHOUT_ALIAS.get(returns)
-    if text is None:
-        plain = tuple(make_return(result.name, result.type) for result in returns)
-        text = _WITHOUT_ALIAS[returns] = shared_types.returns_type(plain).text
-    return text
+    return _result_type(function.schema.returns)
+
+
+@cache
+def _result_type(returns: tuple[Return, ...]) -> str:
+    plain = tuple(make_return(result.name, result.type) for result in returns)
+    return shared_types.returns_type(plain).text
