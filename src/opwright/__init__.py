@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.release.inputs import Inputs, open_inputs
-    from opwright.run.generation import Generation
+    from opwright.run.generation import Generation, Outcome
     from opwright.run.loading import load
     from opwright.run.request import Request
+    from opwright.run.session import generate
     from opwright.schema import (
         Argument,
         Arguments,
@@ -78,6 +79,7 @@ __all__ = [
     "NativeFunctionsGroup",
     "OptionalType",
     "Options",
+    "Outcome",
     "Plan",
     "PlannedFile",
     "Request",
@@ -90,6 +92,7 @@ __all__ = [
     "convention",
     "cpp",
     "emitters",
+    "generate",
     "load",
     "open_inputs",
     "parse_schema",
@@ -109,9 +112,10 @@ _MODULES: Final = {
     "model.dispatch_key": ("DispatchKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),
     "release.inputs": ("Inputs", "open_inputs"),
-    "run.generation": ("Generation",),
+    "run.generation": ("Generation", "Outcome"),
     "run.loading": ("load",),
     "run.request": ("Request",),
+    "run.session": ("generate",),
     "schema": (
         "Argument",
         "Arguments",

@@ -14,7 +14,7 @@ import pytest
 
 from opwright.build import manifest, previous_build, prune
 from opwright.build.runs import Run
-from opwright.cli import session
+from opwright.cli.runs import run_of as run_of_program
 from opwright.emit.registry import build_folders
 from tests.engine.project import Project, files_of, put, state_files
 
@@ -105,7 +105,7 @@ def run_of(project: Project) -> Run:
     arguments = argparse.Namespace(prune=True, source_path=str(project.inputs))
     families = ("headers", "sources", "declarations_yaml")
     out = str(project.out)
-    return session.run_of("generate", arguments, out, build_folders(out, families), families, shard=None)
+    return run_of_program("generate", arguments, out, build_folders(out, families), families, shard=None)
 
 
 NESTED: list[object] = []

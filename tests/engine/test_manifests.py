@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from opwright.build.input_stamps import InputStamps
-from opwright.cli import session
 from opwright.cli.main import main
+from opwright.run.session import Session
 from tests.engine.project import Project, files_of, state_files, times_of
 
 #: Seconds after which a change is told from the next one by its time.
@@ -23,6 +23,7 @@ SETTLED = 2.1
 ASK_MODULES = """
 import sys
 from opwright.cli.main import main
+from opwright.run.session import Session
 status = main(sys.argv[1:])
 print([name for name in ("yaml", "typing", "opwright.dialects", "opwright.emit.emitter") if name in sys.modules])
 raise SystemExit(status)
@@ -103,10 +104,10 @@ def test_an_input_that_changes_for_a_while_is_not_believed(
     marks = ("eps=1e-6", "eps=1e-5") if path.suffix == ".yaml" else ("#include", "// for a while\n#include")
     with monkeypatch.context() as patch:
         for hook, text in (
-            ("loaded", right.decode().replace(*marks, 1)),
+            ("load", right.decode().replace(*marks, 1)),
             ("remember", right.decode()),
         ):
-            patch.setattr(session, hook, wrapped(getattr(session, hook), path, text))
+            patch.setattr(Session, hook, wrapped(getattr(Session, hook), path, text))
         patch.setattr("gc.disable", lambda: None)
         assert main(project.words()) == 0
     assert path.read_bytes() == right

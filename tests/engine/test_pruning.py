@@ -122,11 +122,11 @@ def test_lists_of_a_dry_run_are_made_once(program: Project) -> None:
     made = program.out.with_name("lists") / "made.cmake"
     more = ("--dry-run", "--output-dependencies", str(made))
     arguments = gen._parser().parse(words(program, *more))
-    assert not gen._is_settled(arguments)
+    assert not gen._is_up_to_date(arguments)
     drop_in(program, *more)
-    assert gen._is_settled(arguments)
+    assert gen._is_up_to_date(arguments)
     made.write_text("")
-    assert not gen._is_settled(arguments)
+    assert not gen._is_up_to_date(arguments)
 
 
 def test_lists_overwrite_no_input(program: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["AUTO", "CHOICES", "add_color_argument", "wants_color", "without_color"]
+__all__ = ["AUTO", "CHOICES", "add_color_argument", "wants_color"]
 
 AUTO = "auto"
 CHOICES = (AUTO, "always", "never")
@@ -40,14 +40,3 @@ def wants_color(choice: str = AUTO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def without_color(text: str) -> str:
-    """A rendered text without its colours.
-
-    >>> without_color("\\x1b[1;33mwarning\\x1b[0m: text")
-    'warning: text'
-    """
-    import re
-
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)

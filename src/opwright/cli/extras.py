@@ -27,8 +27,8 @@ __all__ = [
     "check_extras",
     "check_outputs",
     "check_overwrites",
+    "facts_of",
     "print_outputs",
-    "said",
     "write_extras",
     "write_stamp",
 ]
@@ -87,7 +87,7 @@ def _provenance_text(origins: Mapping[str, FileOrigin]) -> str:
     return json.dumps({"format": 2, "entries": list(entries), "files": files}, separators=(",", ":"))
 
 
-def said(arguments: argparse.Namespace) -> dict[str, str]:
+def facts_of(arguments: argparse.Namespace) -> dict[str, str]:
     """What the record tells `where`: the place of the provenance, relative to the output folder if it is below it."""
     if arguments.provenance is None:
         return {}

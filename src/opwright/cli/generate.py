@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import time
 
-from opwright.cli import session
 from opwright.cli.arguments import (
     add_backend_arguments,
     add_input_arguments,
@@ -22,7 +21,9 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
+from opwright.cli.runs import current_manifest, files_besides, run_of
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families
+from opwright.run.session import Session
 from opwright.source.numbers import read_number
 
 # What does the work is imported when there is work.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from opwright.build.input_stamps import InputStamps
     from opwright.build.runs import Run
     from opwright.release.inputs import Inputs
-    from opwright.run.generation import Generation, Outcome
+    from opwright.run.generation import Generation
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
@@ -115,25 +116,28 @@ def _count(text: str) -> int:
     return count
 
 
+def _folders(arguments: argparse.Namespace) -> dict[str, str]:
+    return build_folders(arguments.out, chosen_families(arguments.only))
+
+
 def _run(arguments: argparse.Namespace) -> Run:
     families = chosen_families(arguments.only)
-    folders = build_folders(arguments.out, families)
-    return session.run_of("generate", arguments, arguments.out, folders, families, shard=arguments.shard)
+    return run_of("generate", arguments, arguments.out, _folders(arguments), families, shard=arguments.shard)
 
 
-def is_settled(arguments: argparse.Namespace) -> bool:
+def is_up_to_date(arguments: argparse.Namespace) -> bool:
     """Whether an earlier run did all that this one would do; then it is said so."""
     started = time.perf_counter()
     if arguments.dry_run or arguments.list_outputs or arguments.watch or arguments.check:
         return False
-    record = session.current_record(_run(arguments), arguments.color)
-    if record is None:
+    manifest = current_manifest(_run(arguments), arguments.color)
+    if manifest is None:
         return False
     if arguments.stamp is not None:
         from opwright.cli.extras import write_stamp
 
         write_stamp(arguments.stamp)
-    facts = record.facts
+    facts = manifest.facts
     _print_summary(arguments, facts["version"], facts["origin"], facts["operators"], facts["files"], 0, started)
     return True
 
@@ -162,25 +166,26 @@ def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
     return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
 
 
-def _watched(arguments: argparse.Namespace, inputs: Inputs) -> InputStamps | None:
-    folders = build_folders(arguments.out, chosen_families(arguments.only))
-    return session.watched_inputs(inputs, session.read_besides(arguments, folders))
+def _session(arguments: argparse.Namespace) -> Session:
+    return Session(_run(arguments), jobs=arguments.jobs)
 
 
-def _loaded(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Generation:
-    families = chosen_families(arguments.only)
-    return session.loaded(inputs, families, lambda: _request(arguments, inputs, sink), sink, arguments.jobs)
+def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
+    inputs = _inputs(arguments, sink)
+    besides = files_besides(arguments, _folders(arguments))
+    generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, besides)
+    generation.check_shims()
+    return generation
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
     from opwright.run.request import OutputShard, Request
 
-    families = chosen_families(arguments.only)
     shard = None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
     return Request(
         inputs=inputs,
-        folders=build_folders(arguments.out, families),
-        families=families,
+        folders=_folders(arguments),
+        families=chosen_families(arguments.only),
         options=options(arguments, sink),
         selection=selection(arguments, sink),
         devices=chosen_devices(arguments),
@@ -195,48 +200,48 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.cli import console, extras
 
     if arguments.watch:
-        from opwright.cli.watching import watch
-        from opwright.source.diagnostic import Diagnostics
-
-        return watch(arguments, generate, _watched(arguments, _inputs(arguments, Diagnostics())))
+        return _watch(arguments)
     if not (arguments.dry_run or arguments.list_outputs or arguments.check):
         generate(arguments, sink)
         return console.SUCCESS
-    generation = _loaded(arguments, _inputs(arguments, sink), sink)
-    generation.check_shims()
-    if not arguments.check:
-        extras.print_outputs(generation.plan(), arguments.list_outputs or "lines")
-        return console.SUCCESS
+    session = _session(arguments)
+    generation = _load(session, arguments, sink)
     plan = generation.plan()
-    targets = {planned.target for planned in plan.outputs}
-    stale = session.stale_outputs(_run(arguments), targets)
-    sound = extras.check_outputs(generation, stale, sink)
-    return console.SUCCESS if sound else console.FAULTS
+    if not arguments.check:
+        extras.print_outputs(plan, arguments.list_outputs or "lines")
+        return console.SUCCESS
+    stale = session.stale_outputs({planned.target for planned in plan.outputs})
+    return console.SUCCESS if extras.check_outputs(generation, stale, sink) else console.FAULTS
 
 
-def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, Outcome, InputStamps | None]:
-    """One run that writes files, with its summary printed."""
+def _watch(arguments: argparse.Namespace) -> int:
+    from opwright.cli.watching import watch
+    from opwright.source.diagnostic import Diagnostics
+
+    session = _session(arguments)
+    session.take_stamps(_inputs(arguments, Diagnostics()), files_besides(arguments, _folders(arguments)))
+    return watch(arguments, generate, session.stamps)
+
+
+def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:
+    """One run that writes files, with its summary printed; gives its generation and the stamps of its inputs."""
     from opwright.cli import extras
     from opwright.cli.progress import progress
 
     started = time.perf_counter()
-    inputs = _inputs(arguments, sink)
-    watched = _watched(arguments, inputs)
-    generation = _loaded(arguments, inputs, sink)
-    generation.check_shims()
-    extras.check_extras(arguments, generation, _run(arguments), watched)
+    session = _session(arguments)
+    generation = _load(session, arguments, sink)
+    stamps = session.stamps
+    extras.check_extras(arguments, generation, session.run, stamps)
     with progress(arguments.color) as report:
         outcome = session.write(
             generation,
-            _run(arguments),
-            watched,
-            report=report,
-            jobs=arguments.jobs,
-            add=lambda outcome, journal: extras.write_extras(arguments, generation, outcome, watched, journal),
-            said=extras.said(arguments),
+            report,
+            lambda outcome, journal: extras.write_extras(arguments, generation, outcome, stamps, journal),
+            extras.facts_of(arguments),
         )
     extras.write_stamp(arguments.stamp)
     summary, operators = outcome.summary, len(generation.job.catalog)
-    origin = inputs.origin
+    origin = generation.request.inputs.origin
     _print_summary(arguments, generation.version, origin, operators, summary.files, summary.written, started)
-    return generation, outcome, watched
+    return generation, stamps

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Final, NoReturn
 
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
-#: and `run(arguments, sink)`, imported only when it is the one that runs. Where it has `is_settled(arguments)`, that
+#: and `run(arguments, sink)`, imported only when it is the one that runs. Where it has `is_up_to_date(arguments)`, that
 #: is asked first whether there is nothing to do.
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_color_argument(own)
     arguments = own.parse(words[1:])
     settle_streams()
-    if _is_settled(module, arguments):
+    if _is_up_to_date(module, arguments):
         return 0
     from opwright.cli import console
 
@@ -77,9 +77,9 @@ def program() -> NoReturn:
     leave(main)
 
 
-def _is_settled(module: ModuleType, arguments: argparse.Namespace) -> bool:
+def _is_up_to_date(module: ModuleType, arguments: argparse.Namespace) -> bool:
     """Whether a command has nothing to do. What goes wrong with that question goes wrong in the run, which tells it."""
-    ask = getattr(module, "is_settled", None)
+    ask = getattr(module, "is_up_to_date", None)
     try:
         return ask is not None and bool(ask(arguments))
     except Exception:

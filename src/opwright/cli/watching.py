@@ -16,9 +16,9 @@ from opwright.cli.streams import say
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
-    from opwright.run.generation import Generation, Outcome
+    from opwright.run.generation import Generation
 
-    Generate: TypeAlias = Callable[[argparse.Namespace, Diagnostics], "tuple[Generation, Outcome, InputStamps | None]"]
+    Generate: TypeAlias = Callable[[argparse.Namespace, Diagnostics], "tuple[Generation, InputStamps | None]"]
 
 __all__ = ["changed_operators", "watch"]
 
@@ -57,7 +57,7 @@ def _run_once(
     sink = Diagnostics()
     state = before, watched
     try:
-        generation, _, read = generate(arguments, sink)
+        generation, read = generate(arguments, sink)
         tokens = UnitFingerprints()
         now = {str(function.name): tokens.entry(function) for function in generation.job.catalog.functions}
         if before:

@@ -58,12 +58,16 @@ _WORTH_SHARING: Final = 30_000
 
 
 class Outcome(NamedTuple):
-    """What a run did: the status of every output by path, the state of each emitter, and its fragment counts."""
+    """What a run did: the status of every output by path, the state of each emitter, and its fragment counts.
+
+    A run that has nothing to do makes nothing; `report` then has the warnings of the run that did the work.
+    """
 
     summary: Summary
     statuses: Mapping[str, Status]
     emitters: Mapping[str, EmitterState]
     fragments: Mapping[str, FragmentCounts]
+    report: str = ""
 
 
 class Generation:
@@ -173,8 +177,8 @@ class Generation:
 
     def kept_outputs(self) -> list[str]:
         """The paths of the outputs that belong to the user's sources, which no later run removes."""
-        kept = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
-        return [planned.target for planned in self._engine.plan(Build(self.job, self._templates).tasks(kept)).outputs]
+        chosen = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
+        return [planned.target for planned in self._engine.plan(Build(self.job, self._templates).tasks(chosen)).outputs]
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
         """Where the lines of each output come from, by its path; after a run."""

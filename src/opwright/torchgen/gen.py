@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli import session
 from opwright.cli.arguments import (
     add_backend_arguments,
     add_native_aot_argument,
@@ -16,8 +15,10 @@ from opwright.cli.arguments import (
     selection,
 )
 from opwright.cli.parser import Parser
+from opwright.cli.runs import current_manifest, files_besides, run_of
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
+from opwright.run.session import Session
 
 # What does the work is imported when there is work.
 TYPE_CHECKING = False
@@ -84,22 +85,23 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
     return tuple(family for family, name in _FAMILIES.items() if name in arguments.generate)
 
 
-def _identity(arguments: argparse.Namespace) -> Run | None:
+def _identity(arguments: argparse.Namespace) -> Run:
     """What the run is remembered by: beside its outputs, or, if it only makes lists, beside these."""
     lists = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
-    if arguments.dry_run and not lists:
-        return None
-    home = os.path.dirname(lists) if arguments.dry_run else arguments.install_dir
+    home = os.path.dirname(lists) if arguments.dry_run and lists else arguments.install_dir
     kind = {"lists": lists or None, "dry run": arguments.dry_run}
-    return session.run_of("gen", arguments, home, _folders(arguments), _families(arguments), apart=True, **kind)
+    return run_of("gen", arguments, home, _folders(arguments), _families(arguments), apart=True, **kind)
 
 
-def _is_settled(arguments: argparse.Namespace) -> bool:
+def _writes_nothing(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.dry_run and not arguments.output_dependencies)
+
+
+def _is_up_to_date(arguments: argparse.Namespace) -> bool:
     """Whether an earlier run did all that this one would do."""
-    run = _identity(arguments)
-    if run is None or not all(map(os.path.isdir, _folders(arguments).values())):
+    if _writes_nothing(arguments) or not all(map(os.path.isdir, _folders(arguments).values())):
         return False
-    return session.current_record(run) is not None
+    return current_manifest(_identity(arguments)) is not None
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
@@ -122,9 +124,9 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.release.inputs import from_source_path
 
     inputs = from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink)
-    watched = session.watched_inputs(inputs, session.read_besides(arguments, _folders(arguments)))
-    families = _families(arguments)
-    generation = session.loaded(inputs, families, lambda: _request(arguments, inputs, sink), sink)
+    session = Session(_identity(arguments))
+    besides = files_besides(arguments, _folders(arguments))
+    generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, besides)
     generation.check_shims(note_missing=True)
     if arguments.output_dependencies:
         from opwright.build.depfile import list_paths
@@ -132,20 +134,15 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
         paths = list_paths(arguments.output_dependencies, _devices(arguments))
         named = [("--output-dependencies", path) for path in paths]
-        check_overwrites(named, generation, None, watched.files if watched is not None else ())
+        check_overwrites(named, generation, None, session.stamps.files if session.stamps is not None else ())
     # PyTorch's generator makes its folders in every run, even where it puts nothing there.
     for folder in generation.request.folders.values():
         make_folder(folder)
-    run = _identity(arguments)
-    if run is None:
-        return console.SUCCESS
     if not arguments.dry_run:
-        session.write(generation, run, watched, add=lambda _, journal: _write_lists(arguments, generation, journal))
-        return console.SUCCESS
-    with session.turn_of(run) as journal:
-        lists = _write_lists(arguments, generation, journal)
-        if watched is not None:
-            session.remember(generation, run, watched, lists, {})
+        session.write(generation, write_extras=lambda _, journal: _write_lists(arguments, generation, journal))
+    elif not _writes_nothing(arguments):
+        with session.turn() as journal:
+            session.remember(generation, _write_lists(arguments, generation, journal), {})
     return console.SUCCESS
 
 
@@ -171,7 +168,7 @@ def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
-    if _is_settled(arguments):
+    if _is_up_to_date(arguments):
         return 0
     from opwright.cli import console
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli import session
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
+from opwright.cli.runs import run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
+from opwright.run.session import Session
 from opwright.torchgen.autograd_paths import add_path_arguments, program_as_named, templates_as_named
 
 # What does the work is imported when there is work.
@@ -62,9 +63,9 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     arguments.op_registration_whitelist = None
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     chosen: str | None = arguments.op_selection_yaml_path
-    watched = session.watched_inputs(inputs, () if chosen is None else (chosen,))
-    generation = session.loaded(inputs, run.families, lambda: _request(arguments, inputs, run, sink), sink)
-    session.write(generation, run, watched)
+    session = Session(run)
+    besides = () if chosen is None else (chosen,)
+    session.write(session.load(inputs, lambda: _request(arguments, inputs, run, sink), sink, besides))
     return console.SUCCESS
 
 
@@ -90,8 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
     families = tuple(program_families(_PROGRAM))
-    run = session.run_of(_PROGRAM, arguments, arguments.out, _folders(arguments), families, apart=True)
-    return session.run_unless_current(run, lambda sink: _run(arguments, run, sink))
+    run = run_of(_PROGRAM, arguments, arguments.out, _folders(arguments), families, apart=True)
+    return run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from opwright.build.depfile import cmake_list, dependency_lists
 from opwright.build.runs import Run, real_path
 from opwright.build.staging import Journal
 from opwright.build.writer import Writer
-from opwright.cli import console, session
+from opwright.cli import console
 from opwright.cli.arguments import selection
 from opwright.cli.extras import check_overwrites
 from opwright.cli.parser import Parser
@@ -21,6 +21,7 @@ from opwright.emit.registry import build_folders, program_families
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request
+from opwright.run.session import Session
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
@@ -71,7 +72,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     )
     generation = Generation(request, sink)
     run = Run(arguments.install_dir, request.folders, request.families, {}, {}, apart=True)
-    with session.turn_of(run) as journal:
+    with Session(run).turn() as journal:
         if arguments.output_dependencies:
             _write_list(arguments.output_dependencies, generation, journal)
         if not arguments.dry_run:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli import session
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
+from opwright.cli.runs import run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
+from opwright.run.session import Session
 from opwright.source.codes import Code, register
 from opwright.torchgen.autograd_paths import templates_as_named
 
@@ -139,10 +140,9 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     autograd = autograd_folder(native)
     inputs = from_files(native, arguments.tags_path, autograd)
     chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
-    watched = session.watched_inputs(inputs, chosen)
     templates = templates_as_named(autograd)
-    generation = session.loaded(inputs, run.families, lambda: _request(arguments, inputs, run, templates, sink), sink)
-    session.write(generation, run, watched)
+    session = Session(run)
+    session.write(session.load(inputs, lambda: _request(arguments, inputs, run, templates, sink), sink, chosen))
     return console.SUCCESS
 
 
@@ -165,8 +165,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse(argv)
     folders = _folders(arguments)
     # Only one of the output folders holds nothing but generated files, whatever the arguments.
-    run = session.run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments), apart=True)
-    return session.run_unless_current(run, lambda sink: _run(arguments, run, sink))
+    run = run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments), apart=True)
+    return run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli import session
 from opwright.cli.arguments import add_prune_argument
 from opwright.cli.parser import Parser
+from opwright.cli.runs import run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
+from opwright.run.session import Session
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
 # What does the work is imported when there is work.
@@ -34,8 +35,8 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     arguments = parser.parse(argv)
     families = tuple(program_families(program))
     folders = dict.fromkeys(build_folders("", families), arguments.out)
-    run = session.run_of(program, arguments, arguments.out, folders, families, apart=True)
-    return session.run_unless_current(run, lambda sink: _written(arguments, run, sink, folders, named))
+    run = run_of(program, arguments, arguments.out, folders, families, apart=True)
+    return run_unless_current(run, lambda sink: _written(arguments, run, sink, folders, named))
 
 
 def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:
@@ -43,10 +44,9 @@ def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders
     from opwright.release.inputs import from_files
 
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
-    watched = session.watched_inputs(inputs)
     templates = templates_as_named(arguments.autograd) if named else None
-    generation = session.loaded(inputs, run.families, lambda: _request(inputs, run, folders, templates), sink)
-    session.write(generation, run, watched)
+    session = Session(run)
+    session.write(session.load(inputs, lambda: _request(inputs, run, folders, templates), sink))
     return console.SUCCESS
 
 

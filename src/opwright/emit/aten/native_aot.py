@@ -83,18 +83,21 @@ def _declaration(kernel: NativeAotKernel, context: FragmentContext) -> Slots:
     parameters = ", ".join([argument.declaration for argument in structured.impl_arguments(kernel.group)])
     function = f"{kernel.identifier}_aot_fn"
     text = f"using {function} = bool (*)({parameters});\nDECLARE_DISPATCH({function}, {kernel.stub})\n"
-    return {"native_aot_stub_declarations": [text]}
+    return {_DECLARATIONS: [text]}
 
 
 def _definition(kernel: NativeAotKernel, context: FragmentContext) -> Slots:
     text = f"DEFINE_DISPATCH({kernel.stub});\nREGISTER_NO_CPU_DISPATCH({kernel.stub})\n"
-    return {"native_aot_stub_definitions": [text]}
+    return {_DEFINITIONS: [text]}
+
+
+_DECLARATIONS: Final = "native_aot_stub_declarations"
+_DEFINITIONS: Final = "native_aot_stub_definitions"
 
 
 def _emitter(
-    name: str, family: str, fragment: Callable[[NativeAotKernel, FragmentContext], Slots], slot: str
+    name: str, family: str, file: str, fragment: Callable[[NativeAotKernel, FragmentContext], Slots], slot: str
 ) -> AnyEmitter:
-    file = f"NativeAotStubs.{'h' if family == 'headers' else 'cpp'}"
     return Emitter(
         name=name,
         family=family,
@@ -111,6 +114,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
     if not job.rules.native_aot_stubs:
         return []
     return [
-        _emitter("native_aot_stubs_header", "headers", _declaration, "native_aot_stub_declarations"),
-        _emitter("native_aot_stubs_source", "sources", _definition, "native_aot_stub_definitions"),
+        _emitter("native_aot_stubs_header", "headers", "NativeAotStubs.h", _declaration, _DECLARATIONS),
+        _emitter("native_aot_stubs_source", "sources", "NativeAotStubs.cpp", _definition, _DEFINITIONS),
     ]

@@ -1,0 +1,90 @@
+"""Runs of programs: their identity, from the arguments, and what an earlier run with nothing to add said."""
+
+from __future__ import annotations
+
+import os
+
+from opwright.build.runs import Run
+from opwright.cli.color import AUTO, wants_color
+from opwright.cli.streams import say
+from opwright.run.session import Session, shim_headers, without_color
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Mapping
+
+    from opwright.build.manifest import Manifest
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["current_manifest", "files_besides", "run_of", "run_unless_current"]
+
+#: Arguments that change nothing about what is made.
+_WITHOUT_EFFECT = frozenset(("check", "color", "dry_run", "jobs", "list_outputs", "prune", "watch", "yes"))
+
+
+def run_of(
+    program: str,
+    arguments: argparse.Namespace,
+    home: str,
+    folders: Mapping[str, str],
+    families: Iterable[str],
+    *,
+    apart: bool = False,
+    **kind: object,
+) -> Run:
+    """The identity of a program's run: what it makes where, and every word of what it was asked for.
+
+    With `apart`, what it remembers stands outside of its output folder: the drop-in programs leave nothing there but
+    what PyTorch's generator would.
+    """
+    asked = vars(arguments)
+    request = {
+        "program": program,
+        "working folder": os.getcwd(),
+        "arguments": {name: value for name, value in asked.items() if name not in _WITHOUT_EFFECT},
+        "installed": _installed_torch() if _asks_for_installed(arguments) else None,
+    }
+    return Run(home, folders, families, kind, request, apart=apart, prunes=asked["prune"])
+
+
+def _asks_for_installed(arguments: argparse.Namespace) -> bool:
+    asked = vars(arguments)
+    return "torch" in asked and asked["torch"] in (None, "auto") and asked.get("source_path") is None
+
+
+def _installed_torch() -> str | None:
+    """Where the installed PyTorch's generator is, without importing it."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec("torchgen")
+    except (ImportError, ValueError):
+        return None
+    return spec.origin if spec is not None else None
+
+
+def current_manifest(run: Run, color: str = AUTO) -> Manifest | None:
+    """The manifest of an earlier run after which this one has nothing to do; its warnings are printed again.
+
+    `color` is a choice of `--color`.
+    """
+    manifest = Session(run).current_manifest()
+    if manifest is not None and (messages := str(manifest.facts.get("said", ""))):
+        say(messages if wants_color(color) else without_color(messages))
+    return manifest
+
+
+def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:
+    """A program's exit status: that of its work, which is done only if an earlier run left anything to do."""
+    if current_manifest(run) is not None:
+        return 0
+    from opwright.cli import console
+
+    return console.run(work)
+
+
+def files_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
+    """What a run reads besides the release's inputs: a selection file, and the headers of C shims that are kept."""
+    files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
+    return files if arguments.update_aoti_c_shim else files + shim_headers(folders)

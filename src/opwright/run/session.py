@@ -1,0 +1,323 @@
+"""A run's dealings with earlier runs into the same folder: whether it is needed, and what it leaves for the next.
+
+A `Session` decides whether there is anything to do before anything heavy is imported. Then it loads what is asked for.
+Under the folder's lock it writes the outputs that differ, removes those that are no longer made, and leaves a manifest
+of what it read and wrote. Programs and library users go the same way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from opwright.build.input_stamps import InputStamps
+from opwright.build.manifest import Manifest, load_manifest, load_manifests, root_of, tool_identity, write_manifest
+from opwright.build.runs import Run
+from opwright.build.staging import remove_left_staging
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from typing import Final
+
+    from opwright.build.plain_files import Status
+    from opwright.build.plan import PlannedFile
+    from opwright.build.previous_build import PreviousBuild
+    from opwright.build.staging import Journal
+    from opwright.release.inputs import Inputs
+    from opwright.run.generation import Generation, Outcome
+    from opwright.run.request import Request
+    from opwright.source.diagnostic import Diagnostics
+    from opwright.source.text import SourceFile
+
+    WriteExtras = Callable[[Outcome, Journal], Mapping[str, Status]]
+
+__all__ = ["Session", "generate", "headers_to_compare", "without_color"]
+
+
+def generate(
+    request: Request, out: str, *, jobs: int | None = None, prune: bool = True, sink: Diagnostics | None = None
+) -> Outcome:
+    """Bring the files of a request up to date, with as little work as earlier runs into the same folder allow.
+
+    `out` is the folder that holds the output folders; what the run leaves for the next one stands in `.opwright` below
+    it. Runs into one `out` take turns. A run with nothing to do reads and writes nothing, one after an edit makes what
+    the edit changed. Unless `prune` is false, files that an earlier run made and this one does not are removed. At most
+    `jobs` processes share the work, by default as many as there are cores. `sink` gets warnings and notes.
+
+    Raises FaultsFound with every fault of the inputs, Fault where they cannot be read, and OSError.
+
+    >>> import opwright, tempfile
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     folders = opwright.build_folders(out)
+    ...     request = opwright.Request(opwright.open_inputs(), folders, families=("declarations_yaml",))
+    ...     [opwright.generate(request, out).summary.written for _ in range(2)]
+    [1, 0]
+    """
+    from opwright.source.diagnostic import Diagnostics
+
+    started = time.perf_counter()
+    session = Session(_run_of_request(request, out, prune=prune), jobs=jobs)
+    manifest = session.current_manifest()
+    if manifest is not None:
+        return _unchanged_outcome(manifest, started)
+    sink = sink if sink is not None else Diagnostics()
+    generation = session.load(request.inputs, lambda: request, sink, headers_to_compare(request))
+    generation.check_shims()
+    return session.write(generation)
+
+
+def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
+    """The outcome of a run that has nothing to do."""
+    from opwright.build.engine import Summary
+    from opwright.run.generation import Outcome
+
+    files = int(manifest.facts["files"])
+    report = without_color(str(manifest.facts["said"]))
+    return Outcome(Summary(files, 0, files, time.perf_counter() - started), dict(manifest.outputs), {}, {}, report)
+
+
+def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
+    """The identity of the run of a library user."""
+    options = {name: _text_of(value) for name, value in request.options._asdict().items()}
+    asked = {
+        "program": "library",
+        "working folder": os.getcwd(),
+        "inputs": [request.inputs.origin, request.inputs.places()],
+        "options": options,
+        "selection": repr(request.selection),
+        "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
+    }
+    return Run(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
+
+
+def _text_of(value: object) -> str:
+    """A text of an option's value that is the same in every process."""
+    return repr(sorted(map(str, value)) if isinstance(value, frozenset) else value)
+
+
+def without_color(text: str) -> str:
+    """A rendered text without its colours.
+
+    >>> without_color("\\x1b[1;33mwarning\\x1b[0m: text")
+    'warning: text'
+    """
+    import re
+
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+class Session:
+    """One run into its output folders. `jobs` is the largest number of processes that it uses, None for all cores.
+
+    Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
+    """
+
+    __slots__ = ("jobs", "run", "stamps")
+
+    def __init__(self, run: Run, *, jobs: int | None = None) -> None:
+        self.run: Final = run
+        self.jobs: Final = jobs
+        self.stamps: InputStamps | None = None
+        """The state of the inputs before they were loaded; None where they are not on this machine."""
+
+    def current_manifest(self) -> Manifest | None:
+        """The manifest of an earlier run after which this one has nothing to do, or None."""
+        remove_left_staging(self.run.state_folder, self.run.journal_top)
+        manifest = load_manifest(self.run)
+        return manifest if manifest is not None and manifest.is_current(self.run) else None
+
+    def take_stamps(self, inputs: Inputs, besides: Iterable[str] = ()) -> None:
+        """Take the state of the inputs, and of other files that the run reads; call it before any of them is read."""
+        places = inputs.places()
+        if places is not None:
+            self.stamps = InputStamps.take([*places.files, *map(os.path.abspath, besides)], places.folders)
+
+    def load(
+        self, inputs: Inputs, request: Callable[[], Request], sink: Diagnostics, besides: Iterable[str] = ()
+    ) -> Generation:
+        """The generation of a request, which is made when everything that it needs is imported.
+
+        Meanwhile a second process reads the YAML that the families need, unless `jobs` allows only one. `besides` are
+        files that the run reads and that are no inputs of the release.
+        """
+        from opwright.build.processes import usable_processes
+        from opwright.source.ahead import reading_ahead
+
+        self.take_stamps(inputs, besides)
+        families = self.run.families
+        several = usable_processes(self.jobs) > 1
+        with reading_ahead(_prefetched_files(inputs, families)) if several else contextlib.nullcontext():
+            from opwright.run.generation import Generation, import_modules
+
+            import_modules(families)
+            return Generation(request(), sink, later=True)
+
+    def stale_outputs(self, targets: Collection[str]) -> set[str]:
+        """The outputs of the last run of this kind that would be removed, because this run does not make them."""
+        from opwright.build import prune as pruning
+
+        manifest = load_manifest(self.run)
+        if manifest is None:
+            return set()
+        return pruning.stale_outputs(self.run, manifest, load_manifests(self.run), targets)
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[Journal]:
+        """The run's turn at its output folder, after what killed runs left there is removed; gives its journal."""
+        from opwright.build.lock import FolderLock
+        from opwright.build.prune import forget_gone_folders
+        from opwright.build.staging import Journal
+
+        state, top = self.run.state_folder, self.run.journal_top
+        with FolderLock(state) as lock, Journal(state, top, locked=lock.is_held) as journal:
+            yield journal
+            forget_gone_folders(self.run)
+
+    def write(
+        self,
+        generation: Generation,
+        report: Callable[[PlannedFile, bool], None] | None = None,
+        write_extras: WriteExtras | None = None,
+        facts: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Write what differs, remove what is made no longer if the run prunes, and leave a manifest.
+
+        `report` hears of each file and whether it differed. `write_extras` writes what a program makes besides, and
+        gives the status of it. `facts` are kept in the manifest.
+        """
+        from opwright.build import prune as pruning
+        from opwright.build.links import note_links
+        from opwright.build.previous_build import BuildState, write_state
+        from opwright.build.processes import usable_processes
+        from opwright.build.staging import remove_old_staging
+
+        run = self.run
+        with self.turn() as journal:
+            manifest = load_manifest(run)
+            used = {path.rpartition("/")[0] for path in (manifest.outputs if manifest is not None else ())}
+            remove_old_staging({*generation.request.folders.values(), *used})
+            processes = usable_processes(self.jobs)
+            outcome = generation.write_after(_previous_build(run, manifest), report, processes, journal)
+            extras = write_extras(outcome, journal) if write_extras is not None else {}
+            statuses = {**outcome.statuses, **extras}
+            note_links(run, statuses, generation.sink)
+            stale = set() if manifest is None else pruning.stale_outputs(run, manifest, load_manifests(run), statuses)
+            if run.prunes:
+                pruning.prune(run, stale)
+                stale.clear()
+            if self.stamps is not None:
+                for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
+                    self.stamps.files.setdefault(path, None)
+                state = write_state(run, BuildState(tool_identity(), outcome.emitters))
+                all_facts = {**(facts or {}), "state": state, **_facts_of(generation, outcome)}
+                self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
+        return outcome
+
+    def remember(
+        self,
+        generation: Generation,
+        statuses: Mapping[str, Status],
+        facts: Mapping[str, str | int],
+        left: Iterable[str] = (),
+    ) -> None:
+        """Leave a manifest of a run that has read all its inputs, and of the outputs that earlier runs `left`.
+
+        Without stamps of the inputs nothing is left: the next run could not tell whether they changed.
+        """
+        from opwright.build.writer import final_statuses
+
+        stamps = self.stamps
+        if stamps is None:
+            return
+        messages = ""
+        if len(generation.sink):
+            from opwright.source.render import render_report
+
+            messages = render_report(generation.sink.sorted(), color=True)
+        stamps.distrust_changed()
+        outputs, others = _split_by_folder(self.run, final_statuses(statuses))
+        manifest = Manifest(
+            self.run.kind,
+            self.run.request,
+            tool_identity(),
+            stamps,
+            outputs,
+            {**facts, "said": messages},
+            others=others,
+            kept=generation.kept_outputs(),
+            left=left,
+        )
+        write_manifest(self.run, manifest)
+
+
+def _facts_of(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
+    """What programs say of a run, which a later run with nothing to do says again."""
+    return {
+        "operators": len(generation.job.catalog),
+        "files": outcome.summary.files,
+        "version": str(generation.version),
+        "origin": generation.request.inputs.origin,
+    }
+
+
+def headers_to_compare(request: Request) -> list[str]:
+    """The headers of C shims that a request compares its own with."""
+    return [] if request.options.update_c_shim else shim_headers(request.folders)
+
+
+def shim_headers(folders: Mapping[str, str]) -> list[str]:
+    """The headers of C shims that are kept in the output folder of the shims."""
+    folder = folders.get("aoti")
+    if folder is None:
+        return []
+    with contextlib.suppress(OSError):
+        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".h")]
+    return []
+
+
+def _prefetched_files(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:
+    """The YAML that these families need, without what cannot be read: the run itself tells that."""
+    from opwright.dialects.table import yaml_names
+    from opwright.emit.registry import dialects_of
+    from opwright.source.diagnostic import Fault
+
+    files = []
+    for name in yaml_names(dialects_of(families)):
+        with contextlib.suppress(Fault):
+            files.append(inputs.read_text(name))
+    return files
+
+
+def _previous_build(run: Run, manifest: Manifest | None) -> PreviousBuild | None:
+    """The previous build, if the same tool made it."""
+    from opwright.build.previous_build import PreviousBuild, load_state
+
+    if manifest is None or manifest.tool != tool_identity():
+        return None
+    state = load_state(run, str(manifest.facts.get("state")))
+    if state is None or state.tool != manifest.tool:
+        return None
+    return PreviousBuild(state.emitters, manifest.intact_outputs())
+
+
+def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
+    """The headers of C shims that are not there, so that nothing was compared with them; they may come."""
+    if folder is None:
+        return []
+    root = os.path.realpath(folder)
+    sources = [path for path in outputs if path.startswith(f"{root}/") and path.endswith(".cpp")]
+    headers = [f"{path.removesuffix('.cpp')}.h" for path in sources]
+    return [path for path in headers if path not in outputs and not os.path.exists(path)]
+
+
+def _split_by_folder(run: Run, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:
+    """The statuses of files in the run's output folders, and of those elsewhere."""
+    folders = {path.rpartition("/")[0] for path in statuses}
+    inside = {folder for folder in folders if root_of(run.roots, folder) is not None}
+    outputs: dict[str, Status] = {}
+    others: dict[str, Status] = {}
+    for path, status in statuses.items():
+        (outputs if path.rpartition("/")[0] in inside else others)[path] = status
+    return outputs, others
