@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from opwright.cpp import c_types
-from opwright.emit.aten.functionalization import emitters, is_symbolic, registered
+from opwright.emit.aten.functionalization import emitters, registered
+from opwright.emit.aten.functionalized_views import is_symbolic
 from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
 from opwright.model.selection import Selection

@@ -1,11 +1,12 @@
 """`Declarations.yaml`: all overloads with their C++ types, for generators of bindings in other languages.
 
-Its entries are made of a few kinds of items that recur: most arguments of PyTorch's operators have been written
-before when they are met, so the text of each is kept.
+Its entries have few different items, because most arguments occur in many of PyTorch's operators. So the text of each
+item is cached.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.convention import dispatcher, public_api, shared_types
@@ -53,22 +54,9 @@ def _dynamic_type(type: Type, style: TypeStyle) -> str:
     return shared_types.argument_type(type, mutable=False, symint=False, style=style).text
 
 
-ArgumentKey = tuple[Argument, TypeStyle, bool, bool, str | None]
-
-_ARGUMENTS: Final[dict[ArgumentKey, str]] = {}
-
-
-def _argument(key: ArgumentKey) -> str:
-    """The item of an argument: keyword-only or not, an out or not, with the name of the return that it becomes."""
-    item = _ARGUMENTS.get(key)
-    if item is None:
-        item = _ARGUMENTS[key] = _item(_argument_fields(*key))
-    return item
-
-
-def _argument_fields(
-    argument: Argument, style: TypeStyle, is_keyword: bool, is_out: bool, field: str | None
-) -> dict[str, YamlValue]:
+@cache
+def _argument_item(argument: Argument, style: TypeStyle, is_keyword: bool, is_out: bool, field: str | None) -> str:
+    """The item of an argument. `field` is the name of the return that an out argument becomes."""
     type = argument.type
     fields: dict[str, YamlValue] = {
         "annotation": None if argument.annotation is None else argument.annotation.text,
@@ -89,64 +77,57 @@ def _argument_fields(
     # The C++ type of booleans has the size already.
     if items is not None and items.size is not None and items.elem.text != "bool":
         fields["size"] = items.size
-    return fields
+    return _item(fields)
 
 
-_OPTIONS: Final[dict[Binding, str]] = {}
-
-
-def _options(binding: Binding) -> str:
+@cache
+def _options_item(binding: Binding) -> str:
     """The item of the packed tensor options."""
-    item = _OPTIONS.get(binding)
-    if item is None:
-        fields: dict[str, YamlValue] = {
-            "annotation": None,
-            "dynamic_type": binding.type.text,
-            "is_nullable": False,
-            "kwarg_only": True,
-            "name": binding.name,
-            "type": binding.type.text,
-        }
-        if binding.default is not None:
-            fields["default"] = binding.default
-        item = _OPTIONS[binding] = _item(fields)
-    return item
+    fields: dict[str, YamlValue] = {
+        "annotation": None,
+        "dynamic_type": binding.type.text,
+        "is_nullable": False,
+        "kwarg_only": True,
+        "name": binding.name,
+        "type": binding.type.text,
+    }
+    if binding.default is not None:
+        fields["default"] = binding.default
+    return _item(fields)
 
 
 def _arguments(function: NativeFunction) -> tuple[str, str]:
     """The arguments as the public C++ API has them, outs first and options packed, and in the order of the schema."""
     arguments, style = function.arguments, function.style
-    positional = [_argument((argument, style, False, False, None)) for argument in arguments.positional]
-    keywords = [_argument((argument, style, True, False, None)) for argument in arguments.keyword_only]
+    positional = [_argument_item(argument, style, False, False, None) for argument in arguments.positional]
+    keywords = [_argument_item(argument, style, True, False, None) for argument in arguments.keyword_only]
     fields = [result.name for result in function.schema.returns] if arguments.out else []
     fields += [None] * (len(arguments.out) - len(fields))
     outs = [
-        _argument((argument, style, False, True, field or None))
+        _argument_item(argument, style, False, True, field or None)
         for argument, field in zip(arguments.out, fields, strict=False)
     ]
     packed = keywords
     if arguments.options is not None:
         first = len(arguments.pre_options)
-        packed = [*keywords[:first], _options(public_api.options_binding(arguments.options)), *keywords[first + 4 :]]
+        packed = [
+            *keywords[:first],
+            _options_item(public_api.options_binding(arguments.options)),
+            *keywords[first + 4 :],
+        ]
     return _listed(outs + positional + packed), _listed(positional + keywords + outs)
 
 
-_RETURNS: Final[dict[tuple[Return, str, TypeStyle], str]] = {}
-
-
-def _returned(result: Return, name: str, style: TypeStyle) -> str:
-    key = (result, name, style)
-    item = _RETURNS.get(key)
-    if item is None:
-        fields: dict[str, YamlValue] = {
-            "dynamic_type": _dynamic_type(result.type, style),
-            "name": name,
-            "type": shared_types.return_type(result, style).text,
-        }
-        if result.name:
-            fields["field_name"] = result.name
-        item = _RETURNS[key] = _item(fields)
-    return item
+@cache
+def _return_item(result: Return, name: str, style: TypeStyle) -> str:
+    fields: dict[str, YamlValue] = {
+        "dynamic_type": _dynamic_type(result.type, style),
+        "name": name,
+        "type": shared_types.return_type(result, style).text,
+    }
+    if result.name:
+        fields["field_name"] = result.name
+    return _item(fields)
 
 
 #: Whether the overload is a method and a function -> where it can be called from.
@@ -166,7 +147,7 @@ def entry(function: NativeFunction) -> str:
     packed, in_order = _arguments(function)
     convention = dispatcher.concrete_signature if schema.has_symint else dispatcher.signature
     names = public_api.return_names(function)
-    returns = [_returned(result, shown, style) for result, shown in zip(schema.returns, names, strict=True)]
+    returns = [_return_item(result, shown, style) for result, shown in zip(schema.returns, names, strict=True)]
     is_factory = function.arguments.options is not None and not function.method
     return f"""\
 - name: {name_scalar(public_api.name(schema))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Final
 
 from yaml.emitter import Emitter as PyYamlEmitter
@@ -16,8 +17,6 @@ _ESCAPES: Final = PyYamlEmitter.ESCAPE_REPLACEMENTS
 #: With these a plain scalar cannot start, and with those below only if no blank follows.
 _STARTS: Final = frozenset("#,[]{}&*!|>'\"%@`")
 _STARTS_BEFORE_BLANK: Final = frozenset("?:-")
-
-_TEXTS: Final[dict[str, str]] = {}
 
 
 def text_scalar(text: str) -> str:
@@ -36,12 +35,8 @@ def text_scalar(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def name_scalar(text: str) -> str:
-    """The same, remembered, for texts that occur often."""
-    scalar = _TEXTS.get(text)
-    if scalar is None:
-        scalar = _TEXTS[text] = text_scalar(text)
-    return scalar
+name_scalar = cache(text_scalar)
+"""The same with a cache, for texts that occur often."""
 
 
 def scalar(value: str | bool | int | float | None) -> str:

@@ -1,0 +1,171 @@
+"""Kernels of functionalization for views: they apply the view to the inner tensor, and record how to replay it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from opwright.convention import dispatcher, native
+from opwright.cpp import c_types
+from opwright.cpp.binding import Binding
+from opwright.cpp.c_types import CType
+from opwright.cpp.translation import translate
+from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, join_lines, unwrap_plan
+from opwright.emit.aten.view_meta import creation, view_meta
+from opwright.model.native_function import NativeFunction, ViewGroup
+from opwright.release.rules import Rules
+
+_SYMBOLIC: Final = {
+    c_types.SYMINT: "{0}.is_symbolic()",
+    c_types.SYMINT_ARRAY_REF: ("std::any_of({0}.begin(), {0}.end(), [=](auto& arg) {{ return arg.is_symbolic(); }})"),
+}
+
+
+def is_symbolic(text: str, type: CType) -> str:
+    """The expression that tells whether a value holds a symbolic integer.
+
+    >>> is_symbolic("index", c_types.optional(c_types.SYMINT))
+    'index.has_value() ? (*index).is_symbolic() : false'
+    """
+    if type is c_types.OPTIONAL_SYMINT_ARRAY_REF:
+        type = c_types.optional(c_types.SYMINT_ARRAY_REF)
+    if type.kind == "optional":
+        return f"{text}.has_value() ? {is_symbolic(f'(*{text})', type.elem)} : false"
+    return _SYMBOLIC[type].format(text)
+
+
+def _symbolic_inputs(arguments: Sequence[Binding]) -> str:
+    flag = "has_symbolic_inputs"
+    checks = [
+        f"{flag} = {flag} | ({is_symbolic(argument.name, argument.type)});"
+        for argument in arguments
+        if dispatcher.is_symint_like(argument)
+    ]
+    return f"\n      bool {flag} = false;\n      {join_lines(checks, 6)}"
+
+
+class ViewKernel(NamedTuple):
+    """The kernel of a view: what it calls, with which arguments, and what it remembers."""
+
+    head: str
+    tensor: str
+    returned: str
+    called: str
+    copy: str
+    unwrap: str
+    inner_arguments: str
+    to_meta: str
+    meta_arguments: str
+    symbolic: str
+    remembered: str
+
+
+def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewKernel:
+    """What the kernel of a view, or of its in-place form, does."""
+    copy = group.view_copy
+    assert copy is not None, "a view that is not composite has a copying form"
+    signature = dispatcher.signature(function)
+    passed = [unwrap_plan(binding) for binding in signature.bindings]
+    wanted = dispatcher.arguments(copy.schema, style=function.style)
+    return ViewKernel(
+        head=signature.definition(native.name(function.schema), first=KEY_SET),
+        tensor=signature.bindings[0].name,
+        returned=signature.returns.value.text,
+        called=function.name.unambiguous,
+        copy=copy.name.unambiguous,
+        unwrap=join_lines([plan.unwrap for plan in passed], 6),
+        inner_arguments=", ".join(translate(tuple([plan.inner for plan in passed]), wanted)),
+        to_meta=join_lines([plan.to_meta for plan in passed], 8),
+        meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
+        symbolic=_symbolic_inputs(wanted),
+        remembered=creation(view_meta(function, group, rules)),
+    )
+
+
+_REAPPLIES: Final = f"""\
+      auto reapply_views = {IMPL}getFunctionalizationReapplyViewsTLS();
+      auto inverse_return_mode = (
+          reapply_views ? at::functionalization::InverseReturnMode::ViewOrScatterInverse
+            : at::functionalization::InverseReturnMode::NeverView
+      );"""
+
+
+def _reference_output(kernel: ViewKernel) -> str:
+    """The statements that run the view on meta tensors, for backends that do not propagate strides."""
+    return f"""\
+      auto compute_reference_meta =
+        {kernel.tensor}.key_set().has_backend(c10::BackendComponent::XLABit) ||
+        {kernel.tensor}.key_set().has_backend(c10::BackendComponent::LazyBit);
+      {kernel.returned} reference_tensor_output;
+      if (compute_reference_meta && !disable_meta_reference()) {{
+        {kernel.to_meta}
+        at::AutoDispatchSkipFunctionalize func_guard;
+        c10::impl::ExcludeDispatchKeyGuard guard(exclude_keys_for_meta_dispatch);
+        reference_tensor_output = at::_ops::{kernel.called}::call({kernel.meta_arguments});
+      }}"""
+
+
+def view_definition(kernel: ViewKernel) -> str:
+    """The kernel of a view that gives a new tensor."""
+    tensor = kernel.tensor
+    return f"""
+    {kernel.head} {{
+      {kernel.unwrap}
+      if (!{IMPL}isFunctionalTensor({tensor})) {{
+        // functionalization is re-entrant, but will no-op if it wasn't passed a FunctionalTensorWrapper.
+        at::AutoDispatchSkipFunctionalize guard;
+        return at::_ops::{kernel.called}::call({kernel.inner_arguments});
+      }}
+{_REAPPLIES}
+{_reference_output(kernel)}
+      {kernel.returned} {OUTPUT};
+      {{
+        at::AutoDispatchSkipFunctionalize guard;
+        if (reapply_views) {{
+          {OUTPUT} = at::_ops::{kernel.called}::call({kernel.inner_arguments});
+        }} else {{
+          {OUTPUT} = at::_ops::{kernel.copy}::call({kernel.inner_arguments});
+        }}
+      }}
+      {kernel.symbolic}
+      auto view_meta = {kernel.remembered};
+      auto out = {IMPL}create_functional_tensor_with_view_meta({OUTPUT}, {tensor}, view_meta);
+      // See  Note [Propagating strides in the functionalization pass]
+      if (compute_reference_meta && !disable_meta_reference()) {{
+        {IMPL}set_sizes_strides_offset(out, reference_tensor_output);
+      }}
+      return out;
+    }}
+"""
+
+
+def inplace_view_definition(kernel: ViewKernel) -> str:
+    """The kernel of a view that changes what its argument shows."""
+    tensor = kernel.tensor
+    return f"""
+    {kernel.head} {{
+      if (!{IMPL}isFunctionalTensor({tensor})) {{
+        // functionalization is re-entrant, but will no-op if it wasn't passed a FunctionalTensorWrapper.
+        {kernel.unwrap}
+        at::AutoDispatchSkipFunctionalize guard;
+        return at::_ops::{kernel.called}::call({kernel.inner_arguments});
+      }}
+{_REAPPLIES}
+      {kernel.symbolic}
+      auto view_meta = {kernel.remembered};
+{_reference_output(kernel)}
+      // This function adds the above view meta to the current tensor and replays them off the base,
+      // mutating the size/stride info of the current FunctionalTensorWrapper.
+      // Because of this, we need to make sure to run the reference shape function above,
+      // BEFORE doing this (otherwise we'll end up running the reference function using the wrong sizes/strides)
+      {IMPL}mutate_view_meta({tensor}, view_meta);
+      // See  Note [Propagating strides in the functionalization pass]
+      // XLA/LTC don't implement the logic to propagate strides correctly, so we need to rely
+      // on a reference implementation here (instead of relying on the output from the forward lambda
+      // having the correct stride info)
+      if (compute_reference_meta && !disable_meta_reference()) {{
+        {IMPL}set_sizes_strides_offset({tensor}, reference_tensor_output);
+      }}
+      return {tensor};
+    }}
+"""

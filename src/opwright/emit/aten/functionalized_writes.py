@@ -1,0 +1,162 @@
+"""Kernels of functionalization for operators that write to arguments: they call the functional form instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opwright.convention import dispatcher, native, shared_types
+from opwright.cpp.binding import Binding
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import translate
+from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
+from opwright.release.rules import Rules
+from opwright.schema.function import SchemaKind
+
+
+class WriteKernel(NamedTuple):
+    """The kernel of an operator that writes to its arguments.
+
+    `returned` names the argument that each of its returns is, None for fresh values. `fresh` are the functional
+    form's results that it returns as fresh ones, `written` its arguments with the results that become their values.
+    """
+
+    function: NativeFunction
+    functional: NativeFunction
+    signature: Signature
+    passed: Sequence[UnwrapPlan]
+    functional_arguments: Sequence[str]
+    returned: Sequence[str | None]
+    fresh: Sequence[str]
+    written: Sequence[tuple[str, str]]
+
+
+def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: Rules) -> WriteKernel:
+    """What the kernel of an in-place, out or mutable overload does."""
+    functional = group.functional
+    signature = dispatcher.signature(function)
+    passed = [unwrap_plan(binding) for binding in signature.bindings]
+    wanted = dispatcher.arguments(functional.schema, style=function.style)
+    arguments: Sequence[str] = translate(tuple([plan.inner for plan in passed]), wanted)
+    if rules.cumulative_out_keeps_out_dtype and function.name.text in CUMULATIVE_OUT.in_release(rules):
+        arguments = _with_dtype_of_out(arguments, wanted, function.arguments.out[0].name)
+    results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), OUTPUT)
+    returned = dispatcher.returned_arguments(function.schema)
+    fresh = returned.count(None)
+    names = [argument.name for argument in function.arguments.all if argument.is_write]
+    written = list(zip(names, results[fresh:], strict=True))
+    return WriteKernel(function, functional, signature, passed, arguments, returned, results[:fresh], written)
+
+
+def _with_dtype_of_out(arguments: Sequence[str], wanted: Sequence[Binding], out: str) -> list[str]:
+    """The same arguments, where the dtype, unless given, is that of the out tensor."""
+    return [
+        f"{text}.has_value() ? {text} : std::optional<at::ScalarType>({out}_.scalar_type())"
+        if binding.name == "dtype"
+        else text
+        for text, binding in zip(arguments, wanted, strict=True)
+    ]
+
+
+def _is_functional(name: str) -> str:
+    return f"{IMPL}isFunctionalTensor({name})"
+
+
+def _unfunctional_call(kernel: WriteKernel) -> str:
+    """The statements that call the operator itself, and return its fresh results and the arguments as they came."""
+    function = kernel.function
+    schema = function.schema
+    inner = ", ".join([plan.inner.text for plan in kernel.passed])
+    assignment = f"{kernel.signature.returns.value.text} {OUTPUT} = " if schema.returns else ""
+    values = _values(kernel, dispatcher.fresh_results(kernel.returned, OUTPUT))
+    return f"""\
+         {assignment}at::_ops::{function.name.unambiguous}::call({inner});
+         {dispatcher.return_statement(schema.returns, values, function.style)}"""
+
+
+def _values(kernel: WriteKernel, fresh: Sequence[str]) -> list[str]:
+    """What a kernel returns: the arguments that are returns, then fresh values."""
+    return [name for name in kernel.returned if name is not None] + list(fresh)
+
+
+def _updates(kernel: WriteKernel) -> str:
+    """The statements that give what is written its new values, and return."""
+    outputs = [f"output_{index}" for index in range(len(kernel.fresh))]
+    statements = [
+        f"  auto {output} = {IMPL}to_functional_tensor({result});"
+        for output, result in zip(outputs, kernel.fresh, strict=True)
+    ]
+    statements += [
+        f"""\
+  auto {name}_inner = {IMPL}from_functional_tensor({name});
+  {IMPL}replace_({name}, {result});
+  {IMPL}commit_update({name});
+  {IMPL}sync({name});
+  auto {name}_inner_updated = {IMPL}from_functional_tensor({name});
+  {IMPL}propagate_xla_data_direct({name}_inner, {name}_inner_updated);"""
+        for name, result in kernel.written
+    ]
+    function = kernel.function
+    values = _values(kernel, outputs)
+    statements.append("    " + dispatcher.return_statement(function.schema.returns, values, function.style))
+    return "\n".join(statements)
+
+
+def write_definition(kernel: WriteKernel) -> str:
+    """The kernel of an operator that writes."""
+    function, functional = kernel.function, kernel.functional
+    tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]
+    all_written = " && ".join(
+        ["true"] + [_is_functional(tensor.name) for tensor in tensors if tensor.annotation is not None]
+    )
+    read = [tensor for tensor in tensors if tensor.annotation is None]
+    any_read = " || ".join(["false"] + [_is_functional(argument.name) for argument in read])
+    any_xla = " || ".join(
+        ["false"]
+        + [
+            f"{argument.name}.device().type() == c10::DeviceType::XLA"
+            for argument in read
+            if argument.type.text == "Tensor"
+        ]
+    )
+    takes_storage = any(argument.type.text == "Storage" for argument in function.arguments.all)
+    checked = "true" if function.kind is SchemaKind.inplace and not takes_storage else "false"
+    meta = ", ".join([plan.meta.text for plan in kernel.passed])
+    result = shared_types.returns_type(functional.schema.returns, function.style).value
+    return f"""
+    {kernel.signature.definition(native.name(function.schema), first=KEY_SET)} {{
+      if ({checked} && !disable_meta_reference()) {{
+        // Before converting the mutable op to its functional variant, run meta tensors through the original op.
+        // This will help us catch shape errors that apply to inplace ops that wouldn't apply to their functional \
+variants.
+        // (We can only do this for inplace ops today though, because they technically all support meta tensors).
+        {join_lines([plan.to_meta for plan in kernel.passed], 8)}
+        at::AutoDispatchSkipFunctionalize func_guard;
+        c10::impl::ExcludeDispatchKeyGuard guard(exclude_keys_for_meta_dispatch);
+        at::_ops::{function.name.unambiguous}::call({meta});
+      }}
+      {join_lines([plan.unwrap_synced for plan in kernel.passed], 6)}
+      if (!({all_written})) {{
+        // We want to disable this check if there are any XLA tensors.
+        // cpu_tensor.copy_(xla_tensor) is valid code.
+        if (!({any_xla}) && ({any_read})) {{
+         // case 1: trying to mutate a non functional tensor with a functional tensor is an error
+         TORCH_INTERNAL_ASSERT(false,
+           "mutating a non-functional tensor with a functional tensor is not allowed.",
+           " Please ensure that all of your inputs are wrapped inside of a functionalize() call.");
+        }} else {{
+         // case 2: arguments are not functional tensors, so we no-op and redispatch.
+         at::AutoDispatchSkipFunctionalize guard;
+{_unfunctional_call(kernel)}
+        }}
+      }} else {{
+        {result.text} {OUTPUT};
+        {{
+          at::AutoDispatchSkipFunctionalize guard;
+          {OUTPUT} = at::_ops::{functional.name.unambiguous}::call({", ".join(kernel.functional_arguments)});
+        }}
+        {_updates(kernel)}
+      }}
+    }}"""

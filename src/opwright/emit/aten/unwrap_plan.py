@@ -1,0 +1,69 @@
+"""How kernels of functionalization take their arguments out of functional wrappers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from opwright.convention import dispatcher
+from opwright.cpp import c_types
+from opwright.cpp.binding import Binding, Expression
+from opwright.cpp.c_types import CType
+
+IMPL: Final = "at::functionalization::impl::"
+KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
+OUTPUT: Final = "tmp_output"
+
+
+class UnwrapPlan(NamedTuple):
+    """How a kernel passes one argument on.
+
+    `inner` is the argument without functional wrapper and `meta` as a meta tensor; `unwrap`, `unwrap_synced` and
+    `to_meta` are the statements that make them, empty where the argument is passed as it is.
+    """
+
+    inner: Expression
+    meta: Expression
+    unwrap: str = ""
+    unwrap_synced: str = ""
+    to_meta: str = ""
+
+
+@cache
+def unwrap_plan(argument: Binding) -> UnwrapPlan:
+    """How a kernel passes the argument on."""
+    name, role, type = argument.name, argument.role, argument.type
+    if not dispatcher.is_tensor_like(argument):
+        same = Expression(name, role, type)
+        return UnwrapPlan(same, same)
+    return UnwrapPlan(
+        Expression(f"{name}_", role, type),
+        Expression(f"{name}_meta", role, type),
+        _unwrapping(name, type, ""),
+        _unwrapping(name, type, f"        {IMPL}sync({name});"),
+        f"auto {name}_meta = to_meta({name});",
+    )
+
+
+def _unwrapping(name: str, type: CType, sync: str) -> str:
+    """The statements that take the functional wrapper off; tensors in a list that is not owned are copied out."""
+    value = type.value
+    owned, plain = value, name
+    if value is c_types.TENSOR_LIST:
+        owned, plain = c_types.vector(c_types.TENSOR), f"{name}.vec()"
+    elif value is c_types.ITENSOR_LIST_REF:
+        owned, plain = c_types.vector(c_types.TENSOR), f"{{{name}.begin(), {name}.end()}}"
+    return f"""
+      {owned.text} {name}_;
+      if ({IMPL}isFunctionalTensor({name})) {{
+{sync}
+        {name}_ = {IMPL}from_functional_tensor({name});
+      }} else {{
+        {name}_ = {plain};
+      }}"""
+
+
+def join_lines(statements: Sequence[str], indent: int) -> str:
+    """The statements that are not empty, each on a line of its own."""
+    return f"\n{' ' * indent}".join([statement for statement in statements if statement])
