@@ -17,6 +17,7 @@ from opwright.release.name_table import NameForm, NameMap, Names, NameTable
 from opwright.release.rules import Rules
 from opwright.release.tables import operators
 from opwright.release.version import NEWEST, OLDEST, Version, is_between, version_of
+from tests.test_layering import modules
 
 SERIES = [Version(2, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1)]
 
@@ -139,6 +140,60 @@ def test_ranges_are_those_of_the_operators(name: str) -> None:
                 assert all(known[index] for index, is_listed in enumerate(expected) if is_listed), listed
             else:
                 assert known == expected, listed
+
+
+# Module and first name of lists that treat no operator specially.
+OTHER_LISTS = {
+    # The allocation helpers call these operators, so their file includes the headers.
+    ("opwright.emit.aten.register.helpers", "empty"),
+    # Python's augmented assignments are part of the grammar of names.
+    ("opwright.schema.names", "add"),
+}
+
+
+def test_lists_of_operators_are_tables() -> None:
+    """No module outside `release/` has a list of three or more operator names; see `name_lists`."""
+    wrong = [
+        f"{module}:{line} {names}"
+        for module, tree in modules().items()
+        if not module.startswith("opwright.release.")
+        for line, names in name_lists(tree)
+        if (module, names[0]) not in OTHER_LISTS
+    ]
+    assert wrong == []
+
+
+def name_lists(tree: ast.AST) -> Iterator[tuple[int, list[str]]]:
+    """Line and names of the literals of which at least half are names of operators, three at least."""
+    operators = frozenset().union(*installed_names().values())
+    slots = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Assign) and is_slots(node.targets[0])}
+    for node in ast.walk(tree):
+        if id(node) in slots:
+            continue
+        items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+        names = [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+        if len(names) >= 3 and 2 * len(operators.intersection(names)) >= len(names):
+            yield getattr(node, "lineno", 0), names
+
+
+def is_slots(target: ast.expr) -> bool:
+    """Whether an assignment declares the attributes of a class."""
+    return isinstance(target, ast.Name) and target.id == "__slots__"
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("names = frozenset(('add', 'sub', 'mul'))", 1),
+        ("bases = {'view': 'self', 'expand': 'self', 'no_operator': 'self'}", 1),
+        ("words = ['add', 'colour', 'shape_of']", 0),
+        ("pair = ('add', 'sub')", 0),
+        ("class View:\n    __slots__ = ('view', 'view_copy', 'expand')", 0),
+    ],
+)
+def test_lists_of_operators_are_seen(code: str, count: int) -> None:
+    """The search sees sets and dictionaries of operator names, and leaves other words and fields alone."""
+    assert len(list(name_lists(ast.parse(code)))) == count
 
 
 def test_every_table_is_used() -> None:

@@ -1,4 +1,4 @@
-"""Facts that are worked out once: those of one native function, kept with it, and the parameters for arguments."""
+"""Caches: facts of a native function, which live as long as the function, and the parameters for arguments."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ FunctionFact = TypeVar("FunctionFact")
 
 
 def per_function(make: Callable[[NativeFunction], FunctionFact]) -> Callable[[NativeFunction], FunctionFact]:
-    """The same function, remembering its answer in `function.derived`, so that it lives as long as the function."""
+    """A decorator that caches a fact of a native function in `function.cache`, which lives as long as the function.
+
+    `functools.cache` would keep every catalog that was ever loaded.
+    """
 
     @wraps(make)
     def look_up(function: NativeFunction) -> FunctionFact:
-        derived = function.derived
-        fact = derived.get(make)
+        cache = function.cache
+        fact = cache.get(make)
         if fact is None:
-            fact = derived[make] = make(function)
+            fact = cache[make] = make(function)
         return cast(FunctionFact, fact)
 
     return look_up
@@ -30,7 +33,8 @@ def per_function(make: Callable[[NativeFunction], FunctionFact]) -> Callable[[Na
 class Bindings(dict[Argument, Binding]):
     """The parameters for arguments under one convention and its choices, each made when it is first asked for.
 
-    A look-up costs no more than that of a dictionary, which counts: arguments are few, their occurrences are many.
+    A look-up costs as much as in a dictionary, less than a call of a cached function: PyTorch's operators have 12,000
+    arguments, but only 1,100 different ones.
     """
 
     def __init__(self, make: Callable[[Argument], Binding]) -> None:

@@ -114,15 +114,15 @@ class UnlinkedFunction:
     `is_abstract` tells that the function has kernels other than an implicit composite one, which differentiates through
     what it calls; a synthesized variant is what the function is that it was made from. `needs_derivative` tells the
     same with the kernels under keys that the run leaves out: autograd's files are for builds with all of them.
-    `derived` is where conventions remember what follows from the function alone.
+    `cache` is where conventions remember what follows from the function alone.
     """
 
     __slots__ = (
         "arguments",
         "autogen",
+        "cache",
         "category_override",
         "cpp_no_default_args",
-        "derived",
         "device_check",
         "device_guard",
         "entry",
@@ -212,7 +212,7 @@ class UnlinkedFunction:
         self.needs_derivative: Final = is_abstract or has_ignored_kernels
         self.is_view: Final = is_view_schema(schema, tags)
         self.style: Final = _STYLES[const_ref_mutables, structured or delegates]
-        self.derived: Final[dict[object, object]] = {}
+        self.cache: Final[dict[object, object]] = {}
         self.group: Final[NativeFunctionsGroup | None] = None
         self.view_group: Final[ViewGroup | None] = None
 
