@@ -26,12 +26,6 @@ _SEEDED: Final = "nondeterministic_seeded"
 
 _KEYWORDS: Final = frozenset(keyword.kwlist)
 
-#: What an argument says of the operator that has it: (is a generator, is named dropout).
-_ARGUMENT_FACTS: Final[dict[Argument, tuple[bool, bool]]] = {}
-
-#: The arguments that say neither.
-_TELLING_NOTHING: Final[set[Argument]] = set()
-
 
 def check_entry(
     builder: EntryBuilder, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]
@@ -146,31 +140,20 @@ def _keywords(arguments: Arguments) -> tuple[Argument, ...]:
     return tuple([argument for argument in arguments.all if argument.name in _KEYWORDS])
 
 
-def _facts(argument: Argument) -> tuple[bool, bool]:
-    facts = _ARGUMENT_FACTS.get(argument)
-    if facts is None:
-        facts = _ARGUMENT_FACTS[argument] = (argument.type.is_generator_like, "dropout" in argument.name)
-    return facts
-
-
-def _tell_nothing(arguments: tuple[Argument, ...]) -> bool:
-    """Whether no argument is a generator or has a telling name; each is looked at once, for all entries."""
-    if _TELLING_NOTHING.issuperset(arguments):
-        return True
-    _TELLING_NOTHING.update([argument for argument in arguments if not any(_facts(argument))])
-    return _TELLING_NOTHING.issuperset(arguments)
+@cache
+def _random_arguments(arguments: Arguments) -> tuple[bool, bool]:
+    """Whether an argument that is not an output is a generator, and whether any is named after dropout."""
+    takes_generator = any(argument.type.is_generator_like for argument in arguments.non_out)
+    return takes_generator, any("dropout" in argument.name for argument in arguments.all)
 
 
 def _draws_numbers(schema: FunctionSchema) -> bool:
-    """Whether the name or the arguments tell that the function draws random numbers."""
+    """Whether the name or an argument tells that the function draws random numbers."""
     name = schema.name.text
-    arguments = schema.arguments
-    plain = _tell_nothing(arguments.all)
-    if "rand" in name and not any(part in name for part in UNSEEDED_PARTS.in_any_release):
+    takes_generator, has_dropout = _random_arguments(schema.arguments)
+    if takes_generator or ("rand" in name and not any(part in name for part in UNSEEDED_PARTS.in_any_release)):
         return True
-    if not plain and any(_facts(argument)[0] for argument in arguments.non_out):
-        return True
-    if "dropout" not in name and (plain or not any(_facts(argument)[1] for argument in arguments.all)):
+    if "dropout" not in name and not has_dropout:
         return False
     return "backward" not in name and schema.name.name not in UNSEEDED_DROPOUTS.in_any_release
 
@@ -178,7 +161,9 @@ def _draws_numbers(schema: FunctionSchema) -> bool:
 def _report_seed(builder: EntryBuilder, schema: FunctionSchema) -> None:
     at = name_span(builder.node)
     if "rand" not in schema.name.text and "dropout" not in schema.name.text:
-        telling = next((argument for argument in schema.arguments.all if any(_facts(argument))), None)
-        at = at if telling is None else argument_span(builder.node, telling.text)
+        for argument in schema.arguments.all:
+            if argument.type.is_generator_like or "dropout" in argument.name:
+                at = argument_span(builder.node, argument.text)
+                break
     message = f"`{schema.name}` draws random numbers and is not tagged `{_SEEDED}`"
     builder.fault(codes.SEED_TAG, message, at, help=f"add `tags: {_SEEDED}`")

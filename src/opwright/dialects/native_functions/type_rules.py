@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
-from opwright.schema.function import Arguments, FunctionSchema, Return
+from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 from opwright.schema.types import SYMINT, BaseType, ClassType, ListType, OptionalType, Type
 
-_ARGUMENTS: Final[dict[Type, bool]] = {}
-_RETURNS: Final[dict[Type, bool]] = {}
 
-#: Lists of arguments that all have a form in C++.
-_SOUND: Final[set[Arguments]] = set()
-
-#: Returns that all can be returned in C++.
-_SOUND_RETURNS: Final[set[tuple[Return, ...]]] = set()
-
-
+@cache
 def is_argument_type(type: Type) -> bool:
     """Whether an argument of that type has a form in C++.
 
@@ -26,12 +19,10 @@ def is_argument_type(type: Type) -> bool:
     >>> is_argument_type(parse_type("bool[3]")), is_argument_type(parse_type("bool[]"))
     (True, False)
     """
-    is_allowed = _ARGUMENTS.get(type)
-    if is_allowed is None:
-        is_allowed = _ARGUMENTS[type] = _has_form(type) and (not type.is_symint_like or _is_turned(type))
-    return is_allowed
+    return _has_form(type) and (not type.is_symint_like or _is_convertible(type))
 
 
+@cache
 def is_return_type(type: Type) -> bool:
     """Whether a return of that type has a form in C++.
 
@@ -39,18 +30,22 @@ def is_return_type(type: Type) -> bool:
     >>> is_return_type(parse_type("Tensor[]")), is_return_type(parse_type("Tensor[2]"))
     (True, False)
     """
-    is_allowed = _RETURNS.get(type)
-    if is_allowed is None:
-        is_allowed = _RETURNS[type] = _has_form(type) and _is_returned(type)
-    return is_allowed
+    return _has_form(type) and _is_returnable(type)
 
 
 def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Reports each argument and return that C++ has no type for, and methods that cannot be called on a tensor."""
-    if schema.arguments not in _SOUND:
-        _check_arguments(builder, schema.arguments)
-    if schema.returns not in _SOUND_RETURNS:
-        _check_returns(builder, schema.returns)
+    arguments, defaults = _arguments_without_form(schema.arguments)
+    for argument in arguments:
+        message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
+        builder.fault(codes.ARGUMENT_TYPE, message, argument_span(builder.node, argument.text))
+    for argument in defaults:
+        default = f"default `{argument.default}` of argument `{argument.name}`"
+        message = f"the {default} has no form in C++ for type `{argument.type}`"
+        builder.fault(codes.DEFAULT_FORM, message, argument_span(builder.node, argument.text))
+    for index in _returns_without_form(schema.returns):
+        at = return_span(builder.node, [result.text for result in schema.returns], index)
+        builder.fault(codes.RETURN_TYPE, f"`{schema.returns[index].type}` cannot be returned in C++", at)
     own = schema.arguments.self_arg
     if builder.method and (own is None or own.type.text != "Tensor"):
         reason = "it has no argument `self`" if own is None else f"its `self` is a `{own.type}`"
@@ -59,33 +54,24 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
         builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
 
 
-def _check_arguments(builder: EntryBuilder, arguments: Arguments) -> None:
-    """Reports each argument that C++ has no type for; lists without such are looked at once for all overloads."""
-    wrong = [argument for argument in arguments.all if not is_argument_type(argument.type)]
-    for argument in wrong:
-        message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
-        builder.fault(codes.ARGUMENT_TYPE, message, argument_span(builder.node, argument.text))
-    odd = [
-        argument
-        for argument in arguments.all
-        if argument.default is not None and not has_cpp_form(argument.type, argument.default)
-    ]
-    for argument in odd:
-        default = f"default `{argument.default}` of argument `{argument.name}`"
-        message = f"the {default} has no form in C++ for type `{argument.type}`"
-        builder.fault(codes.DEFAULT_FORM, message, argument_span(builder.node, argument.text))
-    if not wrong and not odd:
-        _SOUND.add(arguments)
+# Few lists of arguments and returns occur, each in many entries.
+@cache
+def _arguments_without_form(arguments: Arguments) -> tuple[list[Argument], list[Argument]]:
+    """The arguments whose type has no form in C++, and those whose default has none."""
+    return (
+        [argument for argument in arguments.all if not is_argument_type(argument.type)],
+        [
+            argument
+            for argument in arguments.all
+            if argument.default is not None and not has_cpp_form(argument.type, argument.default)
+        ],
+    )
 
 
-def _check_returns(builder: EntryBuilder, returns: tuple[Return, ...]) -> None:
-    """The same for returns."""
-    wrong = [index for index, result in enumerate(returns) if not is_return_type(result.type)]
-    for index in wrong:
-        at = return_span(builder.node, [result.text for result in returns], index)
-        builder.fault(codes.RETURN_TYPE, f"`{returns[index].type}` cannot be returned in C++", at)
-    if not wrong:
-        _SOUND_RETURNS.add(returns)
+@cache
+def _returns_without_form(returns: tuple[Return, ...]) -> list[int]:
+    """The indices of the returns whose type cannot be returned in C++."""
+    return [index for index, result in enumerate(returns) if not is_return_type(result.type)]
 
 
 #: The words that have a form in C++, by type.
@@ -135,19 +121,19 @@ def _has_form(type: Type) -> bool:
     raise AssertionError(type)
 
 
-def _is_turned(type: Type) -> bool:
-    """Whether symbolic integers stand where plain ones can be turned into them: at most as an optional list."""
-    held = type.elem if isinstance(type, OptionalType) else type
-    return (held.elem if isinstance(held, ListType) else held) is SYMINT
+def _is_convertible(type: Type) -> bool:
+    """Whether plain integers convert to the symbolic ones of a type: those of an optional list at most."""
+    required = type.elem if isinstance(type, OptionalType) else type
+    return (required.elem if isinstance(required, ListType) else required) is SYMINT
 
 
-def _is_returned(type: Type) -> bool:
-    """Whether a type with a form can be returned: what is passed by reference has no optional form by value."""
+def _is_returnable(type: Type) -> bool:
+    """Whether a type with a form can be returned: C++ returns no optional of a type that is passed by reference."""
     match type:
         case OptionalType():
             return type.elem.text == "Tensor" or _is_value(type.elem)
         case ListType():
-            return (type.size is None and _is_returned(type.elem)) or _is_value(type)
+            return (type.size is None and _is_returnable(type.elem)) or _is_value(type)
     return True
 
 
