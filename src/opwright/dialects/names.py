@@ -1,4 +1,4 @@
-"""Names that entries spell: C++ identifiers, kernels with their namespaces, operators."""
+"""Names in entries: C++ identifiers, and kernels with their namespaces."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from opwright.schema.function import FunctionSchema
 #: A C++ identifier.
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-#: How many namespaces may stand before the name of a kernel.
+#: The most namespaces that a kernel name may have.
 KERNEL_NAMESPACES: Final = 2
 
 
 def default_kernel_name(schema: FunctionSchema) -> str:
-    """The kernel of an entry without `dispatch`: the operator's C++ name.
+    """The kernel name of an entry without `dispatch`, which is the operator's C++ name.
 
     >>> from opwright.schema import parse_schema
     >>> default_kernel_name(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"))
@@ -26,7 +26,7 @@ def default_kernel_name(schema: FunctionSchema) -> str:
 
 
 def split_kernel(text: str) -> tuple[str, str]:
-    """A kernel's C++ namespace and its name; kernels live in `native` of the namespace that is named.
+    """The C++ namespace and the name of a kernel. Kernels are declared in `native` inside the namespace that is named.
 
     >>> split_kernel("add_cpu"), split_kernel("mine::deep::add_cpu")
     (('at::native', 'add_cpu'), ('mine::deep::native', 'add_cpu'))

@@ -1,7 +1,7 @@
-"""Overloads that nearly belong together: where the schemas of two members of one operation differ first.
+"""Finds overloads that almost belong to one operation, and where their schemas first differ.
 
-The overloads of an operation share their arguments and results. Where one of them is edited alone they fall apart into
-two operations, each of which lacks a member; then the difference is what a user has to see.
+The overloads of an operation share their arguments and results. If only one of them is edited, they become two
+operations, each of which lacks a member. The diagnostic then shows the user the difference.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _RETURNS: Final = ") -> "
 
 
 class Difference(NamedTuple):
-    """Where an overload differs from another one first: the argument of each, or None where one of them has it alone.
+    """The first difference between two overloads: the argument of each, or None if only the other has one.
 
-    Both are None where the arguments agree and the results differ. `edits` is the number of arguments that differ.
+    Both are None if the arguments agree and the results differ. `edits` is the number of arguments that differ.
     """
 
     function: UnlinkedFunction
@@ -44,15 +44,12 @@ class Difference(NamedTuple):
 
     @property
     def reversed(self) -> Difference:
-        """The same, told of the other overload."""
+        """The same difference, seen from the other overload."""
         return Difference(self.other, self.function, self.other_argument, self.argument, self.edits)
 
     @property
     def words(self) -> str:
-        """The difference in words, as a part of a sentence.
-
-        It starts with the name of the overload.
-        """
+        """The difference in words, as a clause that starts with the name of the overload."""
         name, other = f"`{self.function.name}`", f"`{self.other.name}`"
         if self.argument is not None and self.other_argument is not None:
             if self.argument.text == self.other_argument.text:
@@ -66,17 +63,17 @@ class Difference(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where the overload differs: an argument or the results, or its name where it lacks an argument."""
+        """The span of the argument or the results that differ; the overload's name if it lacks an argument."""
         return _part_span(self.function, self.argument, self.other_argument)
 
     @property
     def other_label(self) -> Label:
-        """The same for the other overload, as a label beside the first."""
+        """A secondary label at the span in the other overload."""
         return Label(_part_span(self.other, self.other_argument, self.argument), f"`{self.other.name}`", primary=False)
 
 
 def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Difference | None:
-    """Where two overloads differ as members of one operation; None where they fit."""
+    """The first difference between two overloads of one operation; None if they match."""
     from difflib import SequenceMatcher  # Only a run that has a fault needs it.
 
     ours, theirs = _shared_arguments(function), _shared_arguments(other)
@@ -98,23 +95,23 @@ def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Dif
 
 
 def nearest_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFunction]) -> Difference | None:
-    """The difference to the overload of the same name that is most like one; None where none is like it."""
+    """The difference to the most similar overload of the same name; None if none is similar."""
     same_name = [
         native_function
         for native_function in others
         if native_function is not function and _is_written_beside(native_function, function)
     ]
     differences = [first_difference(function, other) for other in same_name]
-    # An edit or two make two forms of one operation differ; more of them make another operation.
+    # Overloads that differ in more than two arguments are different operations.
     most = 1 + len(function.arguments.non_out) // 3
     near = [difference for difference in differences if difference is not None and difference.edits <= most]
     return min(near, key=_distance, default=None)
 
 
 def renamed_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFunction]) -> UnlinkedFunction | None:
-    """An overload that fits to one but for the spelling of the operator's name; None where there is none.
+    """An overload that matches except for a similar operator name; None if there is none.
 
-    Operators that have their own overload of the kind, as `asin` has beside `sin`, are meant as they are.
+    An operator with an overload of this kind of its own, such as `asin` beside `sin`, is not a misspelling.
     """
     written = [
         native_function
@@ -131,7 +128,7 @@ def renamed_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFuncti
 
 
 def _is_written_beside(native_function: UnlinkedFunction, function: UnlinkedFunction) -> bool:
-    """Whether a function has an entry of its own, and the operator name of another one."""
+    """Whether a function has the operator name of another one, and an entry in the file."""
     names = (native_function.name.base, native_function.name.dunder, native_function.namespace)
     return not native_function.is_synthesized and names == (
         function.name.base,
@@ -145,7 +142,7 @@ def _distance(difference: Difference) -> tuple[int, bool]:
 
 
 def _shared_arguments(function: UnlinkedFunction) -> list[tuple[tuple[Argument, bool], Argument]]:
-    """The arguments that all forms of an operation share: what has to agree, and the argument itself."""
+    """The arguments that all forms of an operation share, as pairs of the part that must agree and the argument."""
     arguments = function.arguments
     keywords = arguments.pre_options + arguments.post_options
     positional = [((plain_argument(argument), False), argument) for argument in arguments.positional]
@@ -169,14 +166,14 @@ def _part_span(function: UnlinkedFunction, argument: Argument | None, other: Arg
 
 
 def schema_span(function: UnlinkedFunction) -> Span:
-    """Where the entry of a function spells its schema; all of the entry where it is spelt in some other way."""
+    """The span of the schema in a function's entry; the whole entry if the schema is not there as text."""
     entry = function.entry
     start = entry.file.text.find(str(function.schema), entry.start, entry.end)
     return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))
 
 
 def _argument_span(function: UnlinkedFunction, text: str) -> Span:
-    """Where the entry of a function spells an argument; its schema where it is spelt in some other way."""
+    """The span of an argument in a function's entry; its schema if the argument is not there as text."""
     whole = schema_span(function)
     for before in ("(", " "):
         start = whole.file.text.find(before + text, whole.start, whole.end)

@@ -1,4 +1,4 @@
-"""Python modules that are read as data: parsed, and never run."""
+"""Python modules read as data: they are parsed and never run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["first_line", "literal", "node_span", "parse_module"]
 
-#: The characters of a module that is read: its syntax tree takes a hundred times as much memory.
+#: The most characters of a module. Its syntax tree takes a hundred times as much memory.
 _LONGEST: Final = 1_000_000
 
 
 def parse_module(file: SourceFile, code: str) -> ast.Module:
-    """The syntax tree of a module. Raises Fault with the given code, at the line, where it is not Python."""
+    """The syntax tree of a module. Raises Fault with the given code, at the line, if it is not Python."""
     if len(file.text) > _LONGEST:
         raise Fault.at(code, f"the module has more than {_LONGEST:,} characters", first_line(file))
     try:
@@ -35,7 +35,7 @@ def parse_module(file: SourceFile, code: str) -> ast.Module:
 
 
 def literal(node: ast.expr) -> object:
-    """The value of an expression of constants; None for any other expression."""
+    """The value of a constant expression; None for other expressions."""
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -48,7 +48,7 @@ def first_line(file: SourceFile) -> Span:
 
 
 def node_span(file: SourceFile, node: ast.expr | ast.stmt) -> Span:
-    """Where a node stands; Python counts columns in bytes."""
+    """The span of a node. Python counts columns in bytes."""
     start = _offset(file, node.lineno, node.col_offset)
     end = _offset(file, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
     return Span(file, start, max(end, start))

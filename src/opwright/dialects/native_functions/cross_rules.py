@@ -1,4 +1,4 @@
-"""What must hold between entries: names that entries give each other."""
+"""Rules between entries: the names by which entries refer to each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opwright.source.diagnostic import Label, did_you_mean
 
 
 def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) -> list[UnlinkedFunction]:
-    """The functions, each overload once; a second entry for one is reported and left out."""
+    """The functions, each overload once. Reports a second entry for an overload and leaves it out."""
     first: dict[str, UnlinkedFunction] = {}
     unique: list[UnlinkedFunction] = []
     for function in functions:
@@ -32,7 +32,7 @@ def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) 
 
 
 def check_names(functions: list[UnlinkedFunction], report: CrossReport) -> None:
-    """Reports each structured delegate that does not fit, and each in-place view without its view."""
+    """Reports structured delegates that do not match, and in-place views without their view."""
     _check_delegates(functions, report)
     plain = {
         (native_function.name.base, native_function.name.dunder)
@@ -52,7 +52,7 @@ def _is_plain(name: OperatorName) -> bool:
 
 
 def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> None:
-    """Reports structured delegates that are not structured or do not exist, each once."""
+    """Reports each structured delegate that is not structured or does not exist, once."""
     delegating: dict[OperatorName, list[UnlinkedFunction]] = {}
     for function in functions:
         delegate = function.structured_delegate

@@ -1,4 +1,4 @@
-"""The field `dispatch`: which kernel implements an overload under which keys."""
+"""The field `dispatch`: the kernel that implements an overload for each dispatch key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOGETHER: Final = (
 
 
 def read_dispatch(node: Node, builder: EntryBuilder) -> None:
-    """Reads the table; kernels of ignored keys are checked and left out. An empty value is no table."""
+    """Reads the table. Kernels of ignored keys are checked and left out; an empty value counts as no table."""
     if isinstance(node, Scalar) and node.kind == "null":
         return
     kernels: dict[DispatchKey, Kernel] = {}
@@ -60,7 +60,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
 
 
 def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]:
-    """The keys that a text such as `CPU, CUDA` names; the known ones among them where there is a fault."""
+    """The keys that a text such as `CPU, CUDA` names. Reports unknown names and leaves them out."""
     keys: list[DispatchKey] = []
     sound = True
     start = 0
@@ -111,7 +111,7 @@ def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
 
 
 def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[DispatchKey, Kernel]:
-    """The kernels of an entry whose fields are all read: an entry that names none has an implicit composite one."""
+    """The kernels of an entry whose fields are read. Without `dispatch` it has an implicit composite kernel."""
     kernels = builder.kernels
     if kernels is None:
         if builder.structured or builder.structured_delegate is not None:
@@ -127,7 +127,7 @@ def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[Dispatc
 
 
 def _check_factory(builder: EntryBuilder, schema: FunctionSchema) -> None:
-    """Factories must not be decomposed for `__torch_dispatch__`, so they need an explicit kernel."""
+    """Reports a factory without `dispatch`. `__torch_dispatch__` must see factories, so their kernels are explicit."""
     name, arguments = schema.name.name, schema.arguments
     takes_tensor = any(argument.type.is_tensor_like for argument in arguments.non_out)
     if name.startswith("new_") or name.endswith("_like") or (arguments.options is not None and not takes_tensor):
@@ -140,7 +140,7 @@ def _check_factory(builder: EntryBuilder, schema: FunctionSchema) -> None:
 
 
 def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: Kernel) -> None:
-    """A table whose only kernel is an implicit composite says nothing, or renames the kernel."""
+    """Reports a table whose only kernel is an implicit composite: it is redundant, or it only renames the kernel."""
     expected = default_kernel_name(schema)
     if kernel.name == expected and kernel.namespace == NATIVE_NAMESPACE:
         builder.fault(

@@ -1,4 +1,4 @@
-"""One entry of `native_functions.yaml`: YAML node to native function, one reader for each field."""
+"""Loads one entry of `native_functions.yaml`, with one reader for each field."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FALSE: Final = frozenset(("false", "False", "FALSE", "no", "No", "NO", "off", "
 
 
 def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
-    """The native function of an entry; None where it has a fault, which then is in the sink."""
+    """The function of an entry; None if the entry has a fault, which is reported."""
     builder = EntryBuilder(node, context)
     later: list[tuple[Reader, Node]] = []
     for key, value in node.entries:
@@ -89,7 +89,7 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
 
 
 def _build_tags(builder: EntryBuilder, is_out: bool, inplace: bool) -> frozenset[str]:
-    """The tags of the entry with those that follow from its name and kind, where the release has them."""
+    """The tags of the entry, and those that follow from its name and kind if the release defines them."""
     context = builder.context
     key = (builder.tags, builder.namespace == "aten", is_out, inplace)
     tags = context.tag_sets.get(key)
@@ -137,7 +137,7 @@ def _read_flag(node: Node, builder: EntryBuilder, field: str, default: bool) -> 
 
 
 def _read_text(node: Node, builder: EntryBuilder, field: str) -> str | None:
-    """The value of a field that holds a word or is left empty."""
+    """The text of a field; None if the field is empty or holds something else, which is reported."""
     if isinstance(node, Scalar):
         kind = node.kind
         if kind == "str":
@@ -149,7 +149,7 @@ def _read_text(node: Node, builder: EntryBuilder, field: str) -> str | None:
 
 
 def _read_word(node: Node, builder: EntryBuilder, field: str) -> str | None:
-    """The value of a field that holds an identifier or nothing; it stands in outputs as it is."""
+    """The identifier in a field, which outputs show as it is; None if the field is empty."""
     text = _read_text(node, builder, field)
     if text and IDENTIFIER.fullmatch(text) is None:
         builder.fault(codes.FIELD_WORD, f"`{field}` is a word of letters, digits and `_`", node.span)
@@ -197,7 +197,7 @@ def _read_delegate(node: Node, builder: EntryBuilder) -> None:
 
 
 def _read_operator(scalar: Scalar, start: int, end: int, builder: EntryBuilder) -> OperatorName | None:
-    """The operator's name that is part of a scalar."""
+    """The operator name in a part of a scalar; None if it has a fault, which is reported."""
     try:
         return read_operator_name(scalar.value[start:end])
     except SchemaFault as fault:
@@ -310,5 +310,5 @@ _READERS: Final[dict[str, Reader]] = {
     "manual_kernel_registration": _read_manual_registration,
 }
 
-#: Readers that ask what other fields say, wherever these stand.
+#: Readers that depend on other fields and therefore run last.
 _LATE_READERS: Final = frozenset((read_dispatch,))

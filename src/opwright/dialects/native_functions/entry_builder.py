@@ -1,4 +1,4 @@
-"""The half-read entry that the readers of fields fill, and the ways to say what is wrong with it."""
+"""The builder of an entry, which the readers of fields fill, and the spans of its parts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from opwright.source.span import Span
 
 
 class EntryContext:
-    """What all entries of a file are read with: the known tags, the ignored keys, and the sink of faults.
+    """What all entries of a file share: the tags, the ignored dispatch keys, and the sink for faults.
 
-    `all_tags` says that no tag is missing because of a fault in `tags.yaml`, so that an unknown one is a mistake.
+    `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry.
     """
 
     __slots__ = ("all_tags", "ignored_keys", "keys_of", "sink", "tag_sets", "tags")
@@ -31,13 +31,13 @@ class EntryContext:
         self.all_tags: Final = all_tags
         self.ignored_keys: Final = ignored_keys
         self.sink: Final = sink
-        # Both are remembered by what the file says, since few texts occur and each many times.
+        # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}
 
 
 class EntryBuilder:
-    """An entry while it is read: the values of its fields, and whether any of them is at fault."""
+    """An entry while it is read: the values of its fields, and whether any has a fault."""
 
     __slots__ = (
         "autogen",
@@ -107,22 +107,22 @@ class EntryBuilder:
         self.context.sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
 
     def wrong_type(self, node: Node, field: str, wanted: str) -> None:
-        """Reports that a field's value is of another type than it must be."""
+        """Reports that a field's value has the wrong type."""
         self.fault(WRONG_SHAPE, f"`{field}` is {node.description}, not {wanted}", node.span)
 
     def key_span(self, field: str) -> Span:
-        """Where the name of a field stands; the entry's own place where the field is not given."""
+        """The span of a field's name; that of the entry if the field is missing."""
         entry = self.node.entry(field)
         return self.node.span if entry is None else entry[0].span
 
     def value_span(self, field: str) -> Span:
-        """Where the value of a field stands; the entry's own place where the field is not given."""
+        """The span of a field's value; that of the entry if the field is missing."""
         entry = self.node.entry(field)
         return self.node.span if entry is None else entry[1].span
 
 
 def name_span(node: Mapping) -> Span:
-    """Where an entry's schema spells the operator's name, namespace included."""
+    """The span of the operator's name in an entry's schema, namespace included."""
     func = node.get("func")
     if not isinstance(func, Scalar):
         return node.span
@@ -131,7 +131,7 @@ def name_span(node: Mapping) -> Span:
 
 
 def item_span(node: Mapping, field: str, word: str) -> Span:
-    """Where a word stands in the value of a field that is text or a list of texts."""
+    """The span of a word in the value of a field that is a text or a list of texts."""
     value = node.get(field)
     if value is None or isinstance(value, Mapping):
         return node.span if value is None else value.span
@@ -142,7 +142,7 @@ def item_span(node: Mapping, field: str, word: str) -> Span:
 
 
 def dispatch_key_span(node: Mapping, name: str) -> Span:
-    """Where an entry's dispatch table names a key."""
+    """The span of a key in an entry's dispatch table."""
     table = node.get("dispatch")
     if not isinstance(table, Mapping):
         return node.span
@@ -157,13 +157,13 @@ def dispatch_key_span(node: Mapping, name: str) -> Span:
 
 
 def argument_span(node: Mapping, text: str) -> Span:
-    """Where an entry's schema spells the argument `text`."""
+    """The span of the argument `text` in an entry's schema."""
     func = node.get("func")
     return _words_span(func, text, 0) if isinstance(func, Scalar) else node.span
 
 
 def return_span(node: Mapping, returns: Row[str], index: int) -> Span:
-    """Where an entry's schema spells one of its returns."""
+    """The span of one of the returns in an entry's schema."""
     func = node.get("func")
     if not isinstance(func, Scalar):
         return node.span
@@ -179,7 +179,7 @@ def _words_span(func: Scalar, text: str, after: int) -> Span:
 
 
 def _find_words(schema: str, text: str, after: int) -> int:
-    """Where `text` stands from an offset on, and not as the part of longer words; -1 where it does not."""
+    """The offset of `text` as whole words, from an offset on; -1 if it does not occur."""
     start = schema.find(text, after)
     while start > 0 and _is_in_word(schema[start - 1], schema[start + len(text) : start + len(text) + 1]):
         start = schema.find(text, start + 1)

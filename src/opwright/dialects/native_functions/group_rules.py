@@ -1,4 +1,4 @@
-"""What must hold within a group: among the overloads of one operation, and among those around a view."""
+"""Rules within a group: between the overloads of one operation, and between a view and its other forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GENERATED = "generated"
 
 
 def check_ungrouped(operation: Operation, report: CrossReport) -> None:
-    """Reports each rule that an operation breaks whose overloads make no group."""
+    """Reports each rule that is broken by an operation whose overloads form no group."""
     members = operation.members
     for function in members.values():
         _check_kernel_namespaces(function, report)
@@ -28,7 +28,7 @@ def check_ungrouped(operation: Operation, report: CrossReport) -> None:
 
 
 def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -> None:
-    """Of several overloads one is functional, and none has scratch space."""
+    """Checks that several overloads include a functional one and none with scratch space."""
     first = next(iter(members.values()))
     scratch = members.get(SchemaKind.scratch)
     if scratch is not None:
@@ -36,14 +36,14 @@ def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossRepor
         report.error(cross_codes.SCRATCH_GROUP, message, report.name(scratch))
     elif SchemaKind.functional not in members and not report.concerns_absent(first.name.base):
         written = list(members.values())
-        if not _tells_misfit(written, report):
+        if not _reports_misfit(written, report):
             shown = ", ".join(f"`{function.name}`" for function in written)
             message = f"no functional overload beside {shown}"
             report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
 
 
-def _tells_misfit(members: list[UnlinkedFunction], report: CrossReport) -> bool:
-    """Whether there is an overload that was meant as the functional one of others; then it is reported."""
+def _reports_misfit(members: list[UnlinkedFunction], report: CrossReport) -> bool:
+    """Reports the overload that was probably meant as the functional form of `members`, if there is one."""
     shown = ", ".join(f"`{member.name}`" for member in members)
     message = f"no functional overload beside {shown}"
     others = [function for function in report.functions if function.kind is SchemaKind.functional]
@@ -51,7 +51,7 @@ def _tells_misfit(members: list[UnlinkedFunction], report: CrossReport) -> bool:
     renamed = renamed_overload(members[0], report.functions)
     if differences:
         near = min(differences, key=lambda difference: difference.edits)
-        # The members agree with each other, so the one that stands alone is pointed at.
+        # The members agree with each other, so the diagnostic points at the one that differs.
         report.difference(cross_codes.NO_FUNCTIONAL, message, near.reversed, help=SAME_ARGUMENTS)
     elif renamed is not None:
         report.report_renamed(cross_codes.NO_FUNCTIONAL, message, members[0], renamed)
@@ -65,7 +65,7 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
     members = group.functions()
     functional = group.functional
     is_asked = not functional.is_synthesized or any(functional.name in function.autogen for function in members)
-    if not is_asked and _tells_misfit([function for function in members if not function.is_synthesized], report):
+    if not is_asked and _reports_misfit([function for function in members if not function.is_synthesized], report):
         return
     for member in members:
         if member.namespace != group.functional.namespace:
@@ -119,14 +119,14 @@ def _check_delegate(function: UnlinkedFunction, out: UnlinkedFunction, report: C
 
 
 def _spelt(kernel: Kernel) -> str:
-    """A kernel as an entry spells it."""
+    """The kernel as entries spell it."""
     if kernel.namespace == NATIVE_NAMESPACE:
         return kernel.name
     return f"{kernel.namespace.removesuffix('::native')}::{kernel.name}"
 
 
 def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) -> None:
-    """Kernels of one function are declared in one C++ namespace."""
+    """Checks that all kernels of a function have one C++ namespace."""
     if len(function.kernels) < 2:
         return
     first, *others = function.kernels.values()
@@ -139,7 +139,7 @@ def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) ->
 
 
 def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> None:
-    """`autogen` names the overloads that are made, no more and no fewer."""
+    """Checks that `autogen` names exactly the overloads that are generated."""
     generated = sorted(member.name.text for member in members if _GENERATED in member.tags)
     asking = [member for member in members if member.autogen]
     asked = {name.text for native_function in asking for name in native_function.autogen}
@@ -201,7 +201,7 @@ def _overload(view: UnlinkedFunction) -> str:
 
 
 def _needs_copy(view: UnlinkedFunction) -> bool:
-    """Whether functionalization needs a copying form: composite views come apart into others before."""
+    """Whether functionalization needs a copying form; composite views are decomposed before it."""
     if view.has_composite_implicit or "inplace_view" in view.tags:
         return False
     return not view.name.base.endswith("_inverse")
@@ -214,7 +214,7 @@ def _check_copy(view: UnlinkedFunction, copy: UnlinkedFunction, report: CrossRep
             cross_codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature")
         )
     elif not copy.name.base.endswith(("_copy", "_scatter")):
-        # Two functions of one name and kind are reported as such.
+        # Two functions of one name and kind have been reported already.
         if copy.kind is not view.kind:
             message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
             also = report.other(view, "the view")

@@ -24,7 +24,7 @@ ViewFamily = dict["SchemaKind | ViewKind", UnlinkedFunction]
 
 
 class Linked(NamedTuple):
-    """The functions of a catalog and their groups, linked; functions without a group stand among the groups."""
+    """The linked functions of a catalog and their groups, in which functions without a group stand for themselves."""
 
     functions: tuple[NativeFunction, ...]
     groups: tuple[NativeFunction | NativeFunctionsGroup, ...]
@@ -87,7 +87,7 @@ def _view_group(family: ViewFamily) -> ViewGroup | None:
 
 
 def view_families(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[ViewFamily]:
-    """The functions that belong around one view, by what they are to it, in the order of their first member."""
+    """For each view, the functions that belong to it by their role, in the order of the first of them."""
     families: dict[SignatureKey, ViewFamily] = {}
     for function, key in keyed:
         if function.name.base.endswith(("_copy", "_scatter")):
@@ -97,7 +97,7 @@ def view_families(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report
         family = families.setdefault(key, {})
         earlier = family.setdefault(kind, function)
         if earlier is not function and (earlier.name.base, earlier.kind) != (function.name.base, function.kind):
-            message = f"`{function.name}` and `{earlier.name}` take the same place around one view"
+            message = f"`{function.name}` and `{earlier.name}` have the same role for one view"
             report.error(
                 cross_codes.VIEW_TWICE, message, report.name(function), also=report.other(earlier, "the other one")
             )

@@ -306,7 +306,7 @@ A loop is the name of a C++ function template and the dtypes that it supports:
 )
 UFUNC_KEY: Final = _code(
     42,
-    "unknown place of a loop",
+    "unknown kind of loop",
     """
 A loop is for Generic (all), ScalarOnly (all except vectorized CPU loops), or one of CUDAFunctor, CUDAFunctorOnOther,
 CUDAFunctorOnSelf, CPUScalar, CPUVector.

@@ -1,4 +1,4 @@
-"""Operator libraries beside PyTorch: files like `native_functions.yaml`, whose operators join the catalog."""
+"""Operator libraries outside PyTorch: files like `native_functions.yaml` whose operators are added to the catalog."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["load_libraries"]
 def load_libraries(
     base: Catalog, files: Sequence[SourceFile], tags: SourceFile, sink: Diagnostics, rules: Rules
 ) -> Catalog:
-    """The catalog with the operators of further files, which may be of any namespaces.
+    """The catalog with the operators of further files, in any namespaces.
 
-    Each file is read by itself, so that two of them may have operators of one name in different namespaces. All faults
-    go to `sink`; entries at fault are missing, and of two entries for one overload the first is kept.
+    Each file is loaded separately, so two files may define the same name in different namespaces. All faults go to
+    `sink`. The catalog lacks entries with faults, and has the first of two entries for one overload.
     """
     by_name = {
         (native_function.namespace, native_function.name.text): native_function for native_function in base.functions
@@ -35,7 +35,7 @@ def load_libraries(
                 functions.append(function)
             else:
                 _report_twice(function, earlier, sink)
-    # What groups are for, kernels and their registrations, is each library's own affair.
+    # Groups serve kernels and registrations, which each library generates for itself.
     return Catalog(tuple(functions), base.groups, base.view_groups, base.keys, base.tags)
 
 
@@ -46,7 +46,7 @@ def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagn
 
 
 def _name_span(function: NativeFunction) -> Span:
-    """Where an entry says the operator's name; its beginning where the overload was made from another."""
+    """The span of the operator's name in its entry; the start of the entry for a synthesized overload."""
     entry, name = function.entry, function.name.text
     start = max(entry.text.find(name), 0) + entry.start
     return Span(entry.file, start, start + len(name))

@@ -1,4 +1,4 @@
-"""The whole way from `native_functions.yaml` and `tags.yaml` to the catalog."""
+"""Loads `native_functions.yaml` and `tags.yaml` into a catalog."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from opwright.source.text import SourceFile
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
-    """The catalog of a release's operators, with the tags among the inputs. Raises Fault where there are none."""
+    """The catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
     tags = TAGS.files(context.inputs)[0]
     return load_catalog(files[0], tags, context.sink, context.rules, ignored_keys=context.ignored_keys)
 
@@ -43,8 +43,8 @@ def load_catalog(
 ) -> Catalog:
     """The catalog of a release's operators.
 
-    `ignored_keys` are the dispatch keys that the run leaves out. All faults of both files go to `sink`; entries at
-    fault are then missing from the catalog, so pass the gate (`sink.raise_if_errors()`) before using it.
+    `ignored_keys` are the dispatch keys that the run leaves out. All faults of both files go to `sink`. The catalog
+    lacks entries with faults, so call `sink.raise_if_errors()` before using it.
     """
     own = Diagnostics()
     known_tags = load_tags(tags, own)
@@ -75,7 +75,7 @@ def load_catalog(
 def _load_file(
     file: SourceFile, context: EntryContext, report: CrossReport, sink: Diagnostics
 ) -> list[UnlinkedFunction] | None:
-    """The native functions of all sound entries; None where the file is no YAML, which then is the one fault told."""
+    """The functions of all entries without faults; None if the file is not YAML, which is reported."""
     try:
         functions = _load_entries(read_coming(file), context, report)
     except Fault as fault:
@@ -86,7 +86,7 @@ def _load_file(
 
 
 def _load_entries(root: Node, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """The native functions of all sound entries."""
+    """The functions of all entries without faults."""
     loaded: list[UnlinkedFunction] = []
     if not isinstance(root, Sequence):
         context.sink.error(FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)

@@ -1,4 +1,4 @@
-"""Operations: the overloads that share one signature, by what they do with their arguments."""
+"""Operations: the overloads that share one signature, by kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opwright.schema.signature import SignatureKey
 class Operation:
     """All overloads of one signature, by kind, in the order in which they stand in the file.
 
-    `is_left_alone` tells that no missing forms are made for it.
+    `is_left_alone` says that missing forms are not synthesized.
     """
 
     __slots__ = ("is_left_alone", "key", "members")
@@ -27,9 +27,9 @@ class Operation:
 
 
 def operations_of(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[Operation]:
-    """The operations that functions with their signatures belong to, in the order of their first overload.
+    """The operations that the functions belong to, in the order of their first overload.
 
-    Of two overloads of one signature and kind the second is reported, since nothing tells the two apart.
+    Reports the second of two overloads with the same signature and kind, which nothing distinguishes.
     """
     operations: dict[SignatureKey, Operation] = {}
     for function, key in keyed:

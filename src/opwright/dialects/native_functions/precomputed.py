@@ -1,4 +1,4 @@
-"""The field `precomputed`: values that a structured kernel's `meta` hands to its `impl`."""
+"""The field `precomputed`: values that a structured kernel's `meta` passes to its `impl`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORM: Final = "write `argument -> type name, ...`; the last line may be `type n
 
 
 def read_precomputed(node: Node, builder: EntryBuilder) -> None:
-    """Reads the lines `argument -> type name, ...` and the last one, which may have no arrow."""
+    """Reads the lines `argument -> type name, ...`; the last line may have no arrow."""
     if isinstance(node, Scalar) and node.kind == "null":
         return
     if not isinstance(node, Sequence):
@@ -55,7 +55,7 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], bu
 
 
 def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Argument, ...]:
-    """The arguments that stand in a line from `start` on, parted by commas."""
+    """The arguments in a line from `start` on, separated by commas."""
     text = item.value
     arguments: list[Argument] = []
     while start <= len(text):

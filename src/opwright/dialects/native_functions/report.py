@@ -1,4 +1,4 @@
-"""Where the rules between entries put their faults."""
+"""Reports faults between entries, at the spans of the entries' parts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OPERATOR: Final = re.compile(r"\s*((?:\w+::)*\w+)")
 
 
 class CrossReport:
-    """The sink of a file with what places need: the node of each function's entry.
+    """The sink of a file's faults, with the spans of its entries' parts.
 
-    The nodes are not kept while a file is loaded, for few runs have such a fault: then the file is read again. It also
-    knows which entries are left out since they have a fault of their own, so that what follows from their absence is
-    not reported: whoever mends the one fault would find the other gone. `functions` are those that are loaded, and
-    `faulty_delegates` those of them whose structured delegate has been reported.
+    Nodes are not kept while a file is loaded, because they take much memory and few runs have such a fault. The file is
+    read again for the first span. The report also knows the entries left out because of their own faults, so that
+    rules do not report what follows from their absence. `functions` are the loaded ones, and `faulty_delegates` those
+    whose structured delegate has been reported.
     """
 
     __slots__ = ("_absent", "_entries", "_has_nameless", "_sink", "faulty_delegates", "functions")
@@ -37,7 +37,7 @@ class CrossReport:
         self.faulty_delegates: Final[set[UnlinkedFunction]] = set()
 
     def leave_out(self, node: Mapping) -> None:
-        """Takes down that an entry has a fault and is not loaded."""
+        """Records that an entry has a fault and is not loaded."""
         func = node.get("func")
         match = _OPERATOR.match(func.value) if isinstance(func, Scalar) else None
         if match is not None:
@@ -46,16 +46,16 @@ class CrossReport:
             self._has_nameless = True
 
     def repeat(self, function: UnlinkedFunction) -> None:
-        """Takes down that a function has two entries, of which either may be the right one."""
+        """Records that a function has two entries, either of which may be the right one."""
         self._absent.add(view_base_name(function.name.base))
 
     @property
     def absent(self) -> frozenset[str] | None:
-        """The base names of the operators whose entries are left out; None where one of them has no name."""
+        """The base names of the operators whose entries are left out; None if one of these entries has no name."""
         return None if self._has_nameless else frozenset(self._absent)
 
     def concerns_absent(self, base: str) -> bool:
-        """Whether an entry that is left out has that base name, or is a copying form of it."""
+        """Whether an entry with this base name, or a copying form of it, is left out."""
         return bool(self._absent) and view_base_name(base) in self._absent
 
     def _entry(self, function: UnlinkedFunction) -> Mapping:
@@ -69,29 +69,29 @@ class CrossReport:
         return self._entries[function.entry.start]
 
     def name(self, function: UnlinkedFunction) -> Span:
-        """Where the name of a function stands."""
+        """The span of a function's name."""
         return name_span(self._entry(function))
 
     def key(self, function: UnlinkedFunction, field: str) -> Span:
-        """Where the name of a field stands, or the function's own where the field is not given."""
+        """The span of a field's name; that of the function's name if the field is missing."""
         entry = self._entry(function).entry(field)
         return self.name(function) if entry is None else entry[0].span
 
     def value(self, function: UnlinkedFunction, field: str) -> Span:
-        """Where the value of a field stands, or the function's name where the field is not given."""
+        """The span of a field's value; that of the function's name if the field is missing."""
         node = self._entry(function).get(field)
         return self.name(function) if node is None else node.span
 
     def word(self, function: UnlinkedFunction, field: str, word: str) -> Span:
-        """Where a word stands in the value of a field that is text or a list of texts."""
+        """The span of a word in the value of a field that is a text or a list of texts."""
         return item_span(self._entry(function), field, word)
 
     def dispatch_key(self, function: UnlinkedFunction, name: str) -> Span:
-        """Where the dispatch table of a function names a key."""
+        """The span of a key in a function's dispatch table."""
         return dispatch_key_span(self._entry(function), name)
 
     def kernel(self, function: UnlinkedFunction, name: str) -> Span:
-        """Where the dispatch table of a function spells a kernel."""
+        """The span of a kernel in a function's dispatch table."""
         table = self._entry(function).get("dispatch")
         for _, value in table.entries if isinstance(table, Mapping) else ():
             if isinstance(value, Scalar) and value.value == name:
@@ -99,7 +99,7 @@ class CrossReport:
         return self.name(function)
 
     def returns(self, function: UnlinkedFunction) -> Span:
-        """Where a function's returns stand."""
+        """The span of a function's returns."""
         func = self._entry(function).get("func")
         if not isinstance(func, Scalar):
             return self.name(function)
@@ -107,7 +107,7 @@ class CrossReport:
         return func.span_of(arrow + 5, len(func.value)) if arrow >= 0 else func.span
 
     def argument(self, function: UnlinkedFunction, text: str) -> Span:
-        """Where an argument of a function stands."""
+        """The span of an argument of a function."""
         return argument_span(self._entry(function), text)
 
     def error(
@@ -117,16 +117,16 @@ class CrossReport:
         self._sink.error(code, message, at, label=label, help=help, also=also)
 
     def difference(self, code: str, subject: str, difference: Difference, *, help: str) -> None:
-        """Reports that an overload does not fit to another one, at both places; `subject` says what follows from it."""
+        """Reports that two overloads do not match, at both spans; `subject` says what follows."""
         message = f"{subject}: {difference.words}"
         self._sink.error(code, message, difference.span, help=help, also=(difference.other_label,))
 
     def report_renamed(self, code: str, message: str, function: UnlinkedFunction, other: UnlinkedFunction) -> None:
-        """Reports that an overload lacks another one, which is there under a name that is spelt nearly the same."""
+        """Reports that an overload lacks another one, which exists under a similar name."""
         also = self.other(other, "the same arguments")
         help = f"one of the two names may be misspelt: `{function.name.base}`, `{other.name.base}`"
         self._sink.error(code, message, self.name(function), help=help, also=also)
 
     def other(self, function: UnlinkedFunction, text: str) -> tuple[Label, ...]:
-        """A second label that points to the name of another function."""
+        """A secondary label at the name of another function."""
         return (Label(self.name(function), text, primary=False),)

@@ -1,4 +1,4 @@
-"""What must hold between the fields of one entry."""
+"""Rules between the fields of one entry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEYWORDS: Final = frozenset(keyword.kwlist)
 def check_entry(
     builder: EntryBuilder, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel], tags: frozenset[str]
 ) -> None:
-    """Reports each rule between fields that an entry breaks."""
+    """Reports each rule between fields that the entry breaks."""
     check_types(builder, schema)
     if schema.arguments.out:
         _check_out(builder)
@@ -77,7 +77,7 @@ def _check_out(builder: EntryBuilder) -> None:
 
 
 def _check_out_name(builder: EntryBuilder, schema: FunctionSchema) -> None:
-    """An overload that is named as an out one has its `out` marked as written to."""
+    """Checks that an overload named like an out overload marks its `out` as written."""
     overload = schema.name.overload
     if overload != "out" and not overload.endswith("_out"):
         return
@@ -136,7 +136,7 @@ def _check_no_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
 
 @cache
 def _keywords(arguments: Arguments) -> tuple[Argument, ...]:
-    """The arguments that are named like keywords of Python; each list is looked at once, for all entries."""
+    """The arguments named like Python keywords."""
     return tuple([argument for argument in arguments.all if argument.name in _KEYWORDS])
 
 

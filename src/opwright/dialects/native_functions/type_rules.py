@@ -1,4 +1,4 @@
-"""Which types the arguments and returns of an entry may have: those with a form in C++."""
+"""Rules about the types of arguments and returns, which must have a form in C++."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_return_type(type: Type) -> bool:
 
 
 def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
-    """Reports each argument and return that C++ has no type for, and methods that cannot be called on a tensor."""
+    """Reports arguments and returns without a C++ type, and methods that cannot be called on a tensor."""
     arguments, defaults = _arguments_without_form(schema.arguments)
     for argument in arguments:
         message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
@@ -54,7 +54,7 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
         builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
 
 
-# Few lists of arguments and returns occur, each in many entries.
+# The same lists of arguments and returns occur in many entries.
 @cache
 def _arguments_without_form(arguments: Arguments) -> tuple[list[Argument], list[Argument]]:
     """The arguments whose type has no form in C++, and those whose default has none."""
@@ -74,7 +74,7 @@ def _returns_without_form(returns: tuple[Return, ...]) -> list[int]:
     return [index for index, result in enumerate(returns) if not is_return_type(result.type)]
 
 
-#: The words that have a form in C++, by type.
+#: Type -> the words that have a form in C++.
 _WORDS: Final = {
     "bool": ("True", "False"),
     "SymBool": ("True", "False"),
@@ -86,7 +86,7 @@ _WORDS: Final = {
 
 
 def has_cpp_form(type: Type, default: str) -> bool:
-    """Whether a default of a type can be written in C++: of words only few, and none inside a list.
+    """Whether the default of a type can be written in C++. Few words can, and none inside a list.
 
     >>> from opwright.schema import parse_type
     >>> has_cpp_form(parse_type("ScalarType"), "long"), has_cpp_form(parse_type("ScalarType"), "float")
@@ -104,7 +104,7 @@ def has_cpp_form(type: Type, default: str) -> bool:
     if default[:1] in ("'", '"'):
         return type.text == "str"
     is_word = default[:1].isalpha() or default[:1] == "_" or default in ("-inf", "-nan")
-    # A qualified name is one of C++.
+    # A qualified name is C++ already.
     return not is_word or default in _WORDS.get(type.text, ()) or "::" in default
 
 

@@ -39,7 +39,7 @@ _FORM: Final = "write `name (dtype, dtype class, ...)`, such as `add (AllAndComp
 
 
 def read_ufunc(node: Node, builder: EntryBuilder) -> None:
-    """Reads one loop for all, or a mapping of loops by their place."""
+    """Reads one loop for all dtypes, or a mapping from the kind of loop to the loop."""
     loops: dict[UfuncKey, UfuncLoop] = {}
     if isinstance(node, Scalar) and node.kind == "str":
         _read_loop(node, UfuncKey.Generic, loops, builder)
@@ -47,7 +47,7 @@ def read_ufunc(node: Node, builder: EntryBuilder) -> None:
         for key, value in node.entries:
             if key.value not in UfuncKey.__members__:
                 help = did_you_mean(key.value, _LOOP_KEYS)
-                builder.fault(kernel_codes.UFUNC_KEY, f"unknown place of a loop, `{key.value}`", key.span, help=help)
+                builder.fault(kernel_codes.UFUNC_KEY, f"unknown kind of loop, `{key.value}`", key.span, help=help)
             elif UfuncKey[key.value] in loops:
                 builder.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
             elif not isinstance(value, Scalar) or value.kind != "str":
@@ -82,7 +82,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
 
 
 def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder, schema: FunctionSchema) -> None:
-    """Adds the kernels that the loops of an entry make."""
+    """Adds the kernels that an entry with loops has."""
     if not builder.structured:
         builder.fault(
             kernel_codes.UFUNC_STRUCTURED, "only structured functions have loops", builder.key_span("ufunc_inner_loop")

@@ -1,8 +1,8 @@
-"""Synthesis of the overloads that entries leave to be made: out forms and functional forms.
+"""Synthesis of overloads that entries do not write: out forms and functional forms.
 
-An operation, that is all overloads with one signature, gets an out overload where its `autogen` asks for one, and a
-functional overload where it has an out one and lacks the functional. Both call what is there: see the kernels in the
-emitters of composite functions.
+An operation (all overloads with one signature) gets an out overload if its `autogen` asks for one, and a functional
+overload if it has an out overload but no functional one. Both call an existing overload: see the kernels in
+`emit/aten/composite_kernels.py`.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from opwright.schema.types import TENSOR
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
-#: Tags that a synthesized overload takes over from the one it is made from.
+#: Tags that a synthesized overload inherits.
 _INHERITED_TAGS: Final = frozenset(("nondeterministic_seeded", "view_copy", "pt2_compliant_tag"))
 
-#: The forms that a missing one is made from, the most telling first.
+#: The kinds that a missing form is made from, in order of preference.
 _BASES: Final = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
 
 
 def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -> list[UnlinkedFunction]:
-    """Adds the missing forms of an operation to it and gives them, the out form first.
+    """Adds the missing forms of an operation to it and returns them, the out form first.
 
-    `tag_by_kind` tells to tag out forms as such. What keeps a form from being made is reported.
+    With `tag_by_kind`, out forms are tagged as such. Reports why a form cannot be made.
     """
     members = operation.members
     base = next((members[kind] for kind in _BASES if kind in members), None)
@@ -72,7 +72,7 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
 
 
 def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
-    """Whether an operation needs no other forms: it is bound by hand, a view, or made of other operations."""
+    """Whether an operation needs no other forms, because it is bound by hand, a view, or a composite."""
     functions = members.values()
     for function in functions:
         if function.is_view and function.name.name not in SET_OPERATORS.in_any_release:
@@ -85,7 +85,7 @@ def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
 
 
 def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -> bool:
-    """Whether an operation has overloads that cannot be matched with others; only few may."""
+    """Whether an operation has overloads that match no others, which is allowed for a few only."""
     inplace = members.get(SchemaKind.inplace)
     if inplace is not None and inplace.name.text in LONE_INPLACE_OVERLOADS.in_any_release:
         return True
@@ -125,7 +125,7 @@ def _can_have_out(base: UnlinkedFunction) -> bool:
 
 
 def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) -> list[UnlinkedFunction]:
-    """The out overload made from another; none where the alphabet is too short for its alias sets."""
+    """The out overload made from another, in a list; empty if there are not enough letters for its alias sets."""
     schema = base.schema
     if base.kind is SchemaKind.inplace:
         return [_synthesize(base, _inplace_to_out(schema), tag_by_kind)]
@@ -141,13 +141,13 @@ def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) ->
 
 
 def out_name(name: OperatorName) -> OperatorName:
-    """The name of the out overload that is made from an overload of that name."""
+    """The name of the out overload made from an overload of this name."""
     overload = f"{name.overload}_out" if name.overload else "out"
     return operator_name(name.base, overload=overload, dunder=name.dunder)
 
 
 def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
-    """The out form that takes `self` unwritten, and writes to `out` what would be written to `self`."""
+    """The out form, which reads `self` and writes to `out` what the in-place form writes to `self`."""
     arguments = schema.arguments
     self_arg = arguments.self_arg
     assert self_arg is not None, "an in-place schema has self"
@@ -161,7 +161,7 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
 
 
 def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annotations: bool) -> FunctionSchema:
-    """The out form that writes each tensor of the returns to an out argument."""
+    """The out form, which writes each returned tensor to an out argument."""
     arguments = schema.arguments
     positional, keyword_only = arguments.positional, arguments.keyword_only
     if not keep_annotations:
@@ -174,7 +174,7 @@ def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annota
 def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
     """The out arguments for what a schema returns, and the returns that go with them.
 
-    They are returned again only where all of them are tensors, and none is a list.
+    They are returned as well if all of them are tensors and none is a list.
     """
     all_tensors = all(result.type is TENSOR for result in schema.returns)
     outs: list[Argument] = []
@@ -190,8 +190,8 @@ def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, .
 def _free_letters(schema: FunctionSchema) -> list[str]:
     """The names for new alias sets.
 
-    Names in use are passed over only as far as they stand in alphabetical order in the schema. That is what PyTorch
-    does, so that its registered schemas are met to the letter.
+    Names in use are skipped only as long as they occur in alphabetical order in the schema. PyTorch does the same, and
+    its registered schemas must match to the letter.
     """
     used = [
         name
@@ -211,7 +211,7 @@ def _free_letters(schema: FunctionSchema) -> list[str]:
 
 
 def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The functional form: nothing is written, and what was written is returned."""
+    """The functional form, which writes nothing and returns what the other form writes."""
     plain = signature(schema, keep_return_names=True)
     name = schema.name
     mutable = schema.kind is SchemaKind.mutable

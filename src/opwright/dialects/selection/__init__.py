@@ -1,3 +1,3 @@
-"""Selections: the YAML that says which operators a build keeps."""
+"""Selections: YAML that lists the operators that a build keeps."""
 
 from __future__ import annotations

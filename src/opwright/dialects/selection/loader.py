@@ -1,4 +1,4 @@
-"""Selections of operators: from a file, and from names on the command line."""
+"""Loads selections of operators from a file, or from names on the command line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OPERATOR_FIELDS: Final = ("is_root_operator", "is_used_for_training", "include_
 
 
 def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> Selection:
-    """The selection of base names such as `aten::add`: all their overloads, as roots."""
+    """The selection of operators by base names such as `aten::add`, with all overloads, as roots."""
     operators = {name: SelectedOperator(name, for_training=for_training) for name in names}
     return Selection(everything=False, operators=operators)
 
@@ -120,7 +120,7 @@ def _lists(node: Node | None, what: str, sink: Diagnostics) -> dict[str, tuple[s
 
 
 def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
-    """The items of a list as texts; numbers and such are taken as they are written."""
+    """The items of a list as texts. Numbers and booleans count as they are written."""
     sequence = None if node is None else expect_sequence(node, what, sink)
     if sequence is None:
         return ()
@@ -133,10 +133,10 @@ def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
 def check_selection(
     selection: Selection, catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False, boxed: bool = False
 ) -> None:
-    """Report selected operators that do not exist: errors, or warnings where `tolerant`.
+    """Reports selected operators that do not exist: as errors, or as warnings if `tolerant`.
 
-    With `boxed`, operators may be named as their boxed functions are: in namespace `aten`, whatever their own. Names of
-    namespaces that no loaded operator has are only noted, all together.
+    With `boxed`, operators of any namespace may be named in `aten`, as their boxed functions are. Names in namespaces
+    without any loaded operator are reported in one note.
     """
     if selection.everything and not selection.operators:
         return
@@ -167,9 +167,9 @@ def check_selection(
 
 
 def _nearest(name: str, names: dict[str, set[str]]) -> str:
-    """The hint for a name that does not exist: the nearest one of its namespace, `aten` where it has none.
+    """The hint for an unknown name: the nearest name in its namespace, or in `aten` if it has none.
 
-    `names` are those of each namespace.
+    `names` maps each namespace to its names.
     """
     namespace, colons, base = name.rpartition("::")
     if not colons:
@@ -183,7 +183,7 @@ def _nearest(name: str, names: dict[str, set[str]]) -> str:
 def check_static_backends(
     backends: Iterable[DispatchKey], catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False
 ) -> None:
-    """Report backends of static calls that have no kernels in the run: errors, or warnings where `tolerant`."""
+    """Reports static backends without kernels in this run: as errors, or as warnings if `tolerant`."""
     report = sink.warning if tolerant else sink.error
     for key in backends:
         if not catalog.kernels.get(key):
@@ -198,9 +198,9 @@ def load_backends(
     tolerant: bool = False,
     any_key: bool = False,
 ) -> tuple[DispatchKey, ...]:
-    """The dispatch keys of those names, which are keys that may have kernels unless `any_key`.
+    """The dispatch keys of these names. Unless `any_key`, only keys that may have kernels are allowed.
 
-    Other names are errors, or warnings where `tolerant`.
+    Reports other names as errors, or as warnings if `tolerant`.
     """
     report = sink.warning if tolerant else sink.error
     backends = list(KEYS) if any_key else [key.name for key in dispatch_keys()]

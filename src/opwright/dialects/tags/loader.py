@@ -1,4 +1,4 @@
-"""`tags.yaml`: the tags that entries may have, each with its description."""
+"""Loads `tags.yaml`: the tags that entries may have, with their descriptions."""
 
 from __future__ import annotations
 
