@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
@@ -36,7 +36,6 @@ __all__ = [
 FINGERPRINT_SIZE: Final = 8
 
 #: Values whose `repr` tells all of them.
-Atom: TypeAlias = "str | DispatchKey | enum.Enum | Argument | OperatorName | Return | Type"
 _ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Type)
 
 #: Attributes of a function that its own entry's fingerprint leaves out: its position, its caches, what follows from
@@ -58,17 +57,15 @@ def split_fingerprints(joined: bytes) -> list[bytes]:
 class UnitFingerprints:
     """The fingerprints of a job's units, each computed once."""
 
-    __slots__ = ("_atoms", "_entries", "_functions", "_groups", "_infos", "_members", "_rows")
+    __slots__ = ("_by_identity", "_by_value", "_entries", "_members")
 
     def __init__(self) -> None:
-        self._atoms: dict[Atom, bytes] = {}
-        self._infos: dict[DifferentiabilityInfo, bytes] = {}
-        # By identity. The row is kept, so that no other row gets its number.
-        self._rows: dict[int, tuple[object, bytes]] = {}
+        #: Of values that can be keys of a dictionary. Functions, groups and infos are equal only to themselves.
+        self._by_value: dict[object, bytes] = {}
+        #: Of lists, and of tuples with lists in them. The value is kept, so that no other one gets its number.
+        self._by_identity: dict[int, tuple[object, bytes]] = {}
         self._entries: dict[NativeFunction, bytes] = {}
-        self._functions: dict[NativeFunction, bytes] = {}
         self._members: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
-        self._groups: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
 
     def of(self, unit: object) -> bytes:
         """The fingerprint of a unit.
@@ -76,90 +73,77 @@ class UnitFingerprints:
         Raises TypeError for a unit that holds an object of a kind whose contents are not known here: such a unit
         derives from `HasFingerprintKey`.
         """
+        try:
+            known = self._by_value.get(unit)
+        except TypeError:
+            return self._of_unhashable(unit)
+        # True and 1 are equal, so numbers are computed anew.
+        if known is not None and not isinstance(unit, int):
+            return known
+        result = self._by_value[unit] = self._compute(unit)
+        return result
+
+    def _of_unhashable(self, unit: object) -> bytes:
+        known = self._by_identity.get(id(unit))
+        if known is not None:
+            return known[1]
+        result = self._compute(unit)
+        self._by_identity[id(unit)] = unit, result
+        return result
+
+    def _compute(self, unit: object) -> bytes:
         if isinstance(unit, NativeFunction):
-            return self._functions.get(unit) or self._function(unit)
+            return self._function(unit)
         if isinstance(unit, DifferentiableFunction):
             return self._differentiable(unit)
         if isinstance(unit, (tuple, list)):
             return self._row(unit)
         if isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
-            return self._groups.get(unit) or self._group(unit)
+            members = b"".join(map(self.of, unit.functions()))
+            return blake2b(type(unit).__name__.encode() + members, digest_size=FINGERPRINT_SIZE).digest()
         if isinstance(unit, _ATOMS):
-            return self._atoms.get(unit) or self._atom(unit)
+            return fingerprint(f"{type(unit).__name__} {unit!r}")
         if unit is None or isinstance(unit, int):
             text = b"%r " % unit
             # The fingerprints of a file's units are stored one after the other, so all have the same size.
             return text.ljust(FINGERPRINT_SIZE) if len(text) <= FINGERPRINT_SIZE else fingerprint(text.decode())
-        return self._record(unit)
-
-    def _row(self, row: Sequence[object]) -> bytes:
-        """The fingerprint of a row, from those of its items. Rows are shared by many units, and never change in a run."""
-        known = self._rows.get(id(row))
-        if known is not None:
-            return known[1]
-        # With the count, rows of rows with the same items in another nesting differ.
-        parts = [b"%d " % len(row)]
-        functions = self._functions
-        parts += [(functions.get(item) if type(item) is NativeFunction else None) or self.of(item) for item in row]
-        result = blake2b(b"".join(parts), digest_size=FINGERPRINT_SIZE).digest()
-        self._rows[id(row)] = row, result
-        return result
-
-    def _record(self, unit: object) -> bytes:
         if isinstance(unit, Mapping):
             return self._row(list(unit.items()))
         if isinstance(unit, frozenset):
             return self._row(sorted(map(str, unit)))
         if isinstance(unit, DifferentiabilityInfo):
-            return self._infos.get(unit) or self._info(unit)
+            return fingerprint(f"{_derivatives_text(unit)}|{self.of(unit.function).hex()}")
         if isinstance(unit, HasFingerprintKey):
             return self._row(unit.fingerprint_key)
         raise TypeError(f"a unit holds a `{type(unit).__name__}`, which has no fingerprint")
 
-    def _info(self, info: DifferentiabilityInfo) -> bytes:
-        """The fingerprint of an info: its function's, and its entry's contents without positions in files."""
-        function = self._functions.get(info.function) or self._function(info.function)
-        result = self._infos[info] = fingerprint(f"{_derivatives_text(info)}|{function.hex()}")
-        return result
+    def _row(self, row: Sequence[object]) -> bytes:
+        """The fingerprint of a row, from those of its items."""
+        of = self.of
+        # With the count, rows of rows with the same items in another nesting differ.
+        parts = [b"%d " % len(row), *[of(item) for item in row]]
+        return blake2b(b"".join(parts), digest_size=FINGERPRINT_SIZE).digest()
 
     def _differentiable(self, differentiable: DifferentiableFunction) -> bytes:
         """The fingerprint of a function with its derivatives.
 
         Which forward formulas come from the functional overload shows in the fragments of in-place functions.
         """
-        function = differentiable.function
-        own = self._functions.get(function) or self._function(function)
+        own = self.of(differentiable.function)
         if not differentiable.infos:
             return own
-        known = self._rows.get(id(differentiable))
-        if known is not None:
-            return known[1]
         parts = [own]
         for key, info in differentiable.infos.items():
-            parts += [key.encode(), self._infos.get(info) or self._info(info)]
+            parts += [key.encode(), self.of(info)]
             forward = differentiable.forward[key]
             parts += [derivative.formula.encode() for derivative in forward if derivative.from_functional]
-        result = blake2b(b"|".join(parts), digest_size=FINGERPRINT_SIZE).digest()
-        self._rows[id(differentiable)] = differentiable, result
-        return result
-
-    def _atom(self, atom: Atom) -> bytes:
-        result = self._atoms[atom] = fingerprint(f"{type(atom).__name__} {atom!r}")
-        return result
-
-    def _group(self, group: NativeFunctionsGroup | ViewGroup) -> bytes:
-        functions = self._functions
-        members = b"".join([functions.get(member) or self._function(member) for member in group.functions()])
-        kind = type(group).__name__.encode()
-        result = self._groups[group] = blake2b(kind + members, digest_size=FINGERPRINT_SIZE).digest()
-        return result
+        return blake2b(b"|".join(parts), digest_size=FINGERPRINT_SIZE).digest()
 
     def _function(self, function: NativeFunction) -> bytes:
         contents = self.entry(function)
         for group in (function.group, function.view_group):
             contents += b"|" if group is None else self._members.get(group) or self._member_entries(group)
-        result = self._functions[function] = blake2b(contents, digest_size=FINGERPRINT_SIZE).digest()
-        return result
+        return blake2b(contents, digest_size=FINGERPRINT_SIZE).digest()
 
     def _member_entries(self, group: NativeFunctionsGroup | ViewGroup) -> bytes:
         """The fingerprint of the entries of a group's members."""
