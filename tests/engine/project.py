@@ -7,7 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
+
+from opwright.emit.registry import FAMILIES as REGISTERED
+from opwright.emit.registry import build_folders
+from opwright.release.inputs import from_source_path
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 
 PIN = "bool? pin_memory=None"
 
@@ -51,14 +60,102 @@ ENTRIES = f"""\
   autogen: blank.out
 """
 
-FAMILIES = ("--only", "headers", "--only", "sources", "--only", "declarations_yaml")
+#: Operators besides those above that autograd and Python have files for.
+MORE_ENTRIES = """
+- func: soft(Tensor self, Tensor other, float by=1.0) -> Tensor
+  variants: function, method
+  dispatch:
+    CPU: soft_cpu
+
+- func: soft_(Tensor(a!) self, Tensor other, float by=1.0) -> Tensor(a!)
+  variants: function, method
+  dispatch:
+    CPU: soft_cpu_
+  autogen: soft.out
+
+- func: halves(Tensor self, int dim) -> (Tensor first, Tensor second)
+  variants: function, method
+  dispatch:
+    CPU: halves_cpu
+  autogen: halves.out
+
+- func: alias(Tensor(a) self) -> Tensor(a)
+  variants: function, method
+  dispatch:
+    CompositeExplicitAutograd: alias
+
+- func: alias_copy(Tensor self) -> Tensor
+  dispatch:
+    CompositeExplicitAutogradNonFunctional: alias_copy
+  tags: view_copy
+  autogen: alias_copy.out
+
+- func: softened(Tensor self) -> Tensor
+  python_module: nn
+
+- func: fft_twice(Tensor self) -> Tensor
+  python_module: fft
+
+- func: linalg_twice(Tensor self) -> Tensor
+  python_module: linalg
+
+- func: _nested_twice(Tensor self) -> Tensor
+  python_module: nested
+
+- func: _sparse_twice(Tensor self) -> Tensor
+  python_module: sparse
+
+- func: special_twice(Tensor self) -> Tensor
+  python_module: special
+
+- func: scaled(Tensor self, Scalar alpha) -> Tensor
+  structured_delegate: scaled.out
+
+- func: scaled.out(Tensor self, Scalar alpha, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  structured_inherits: TensorIteratorBase
+  ufunc_inner_loop:
+    Generic: scaled (AllAndComplex)
+    ScalarOnly: scaled (Bool)
+"""
+
+DERIVATIVES = """\
+- name: soft(Tensor self, Tensor other, float by=1.0) -> Tensor
+  self: grad * by
+  other: grad * self
+  result: self_t * by
+
+- name: shifted(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: grad
+  other: grad * alpha
+
+- name: alias(Tensor(a) self) -> Tensor(a)
+  self: grad
+  result: auto_linear
+"""
+
+DEPRECATED = """\
+- name: soft(Tensor self, float by, Tensor other) -> Tensor
+  aten: soft(self, other, by)
+"""
+
+SHIM_TABLES = """\
+inductor_fallback_ops = {"aten.twice.default": {}, "aten.shifted.default": {}, "aten.soft.default": {}}
+aten_shimified_ops = {"aten.rows.default": {}}
+"""
+
+FAMILIES = ("headers", "sources", "declarations_yaml")
 
 
 class Project:
     """Inputs of ATen in a folder, with few operators, and what is generated from them."""
 
+    families: tuple[str, ...] = FAMILIES
+    place = "inputs"
+    """Where the inputs are, below the project's folder."""
+
     def __init__(self, folder: Path, reference_inputs: Path) -> None:
-        self.inputs = folder / "inputs"
+        self.inputs = folder / self.place
         shutil.copytree(reference_inputs, self.inputs)
         self.out = folder / "out"
         self.yaml = self.inputs / "native" / "native_functions.yaml"
@@ -67,7 +164,8 @@ class Project:
     def words(self, *more: object, out: Path | None = None) -> list[str]:
         """The arguments of a run."""
         where = ["--source-path", str(self.inputs), "--release", "2.13", "--out", str(out or self.out)]
-        return ["generate", *where, *FAMILIES, *map(str, more)]
+        chosen = [word for family in self.families for word in ("--only", family)]
+        return ["generate", *where, *chosen, *map(str, more)]
 
     def run(self, *more: object, out: Path | None = None) -> subprocess.CompletedProcess[str]:
         """A run as a process of its own, which must succeed."""
@@ -89,9 +187,65 @@ class Project:
 
     def edit(self, old: str, new: str) -> None:
         """Replace one piece of the entries' text by another."""
-        text = self.yaml.read_text()
-        assert text.count(old) == 1
-        self.yaml.write_text(text.replace(old, new))
+        replace_once(self.yaml, old, new)
+
+
+class WholeProject(Project):
+    """The same with inputs for every family, all of which are made; the inputs lie as an installed PyTorch has them."""
+
+    families = tuple(REGISTERED)
+    place = "site/torchgen/packaged/ATen"
+
+    def __init__(self, folder: Path, reference_inputs: Path) -> None:
+        super().__init__(folder, reference_inputs)
+        self.yaml.write_text(ENTRIES + MORE_ENTRIES)
+        autograd = self.inputs.with_name("autograd")
+        shutil.copytree(reference_inputs.with_name("autograd") / "templates", autograd / "templates")
+        self.derivatives = autograd / "derivatives.yaml"
+        self.derivatives.write_text(DERIVATIVES)
+        self.deprecated = autograd / "deprecated.yaml"
+        self.deprecated.write_text(DEPRECATED)
+        tables = self.inputs.parent.parent / "aoti"
+        tables.mkdir()
+        (tables / "fallback_ops.py").write_text(SHIM_TABLES)
+
+
+class Edit(NamedTuple):
+    """A change of one input: a text replaces the only occurrence of another; without that, it is added at the end.
+
+    The path is seen from the folder above ATen's inputs.
+    """
+
+    path: str
+    old: str
+    new: str
+
+    @contextmanager
+    def made(self, project: Project) -> Iterator[None]:
+        """The project with the edit, which is taken back at the end."""
+        path = project.inputs.parent / self.path
+        original = path.read_text()
+        if self.old:
+            replace_once(path, self.old, self.new)
+        else:
+            path.write_text(original + self.new)
+        try:
+            yield
+        finally:
+            path.write_text(original)
+
+
+def replace_once(path: Path, old: str, new: str) -> None:
+    """Replace the only occurrence of a text in a file."""
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def generation(project: Project, out: str) -> Generation:
+    """A run over the project in this process, loaded."""
+    inputs, folders = from_source_path(str(project.inputs)), build_folders(out, project.families)
+    return Generation(Request(inputs=inputs, folders=folders, families=project.families, release="2.13"))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -12,8 +12,7 @@ import pytest
 from opwright.build import workers
 from opwright.run import generation as generations
 from opwright.source.diagnostic import FaultsFound
-from tests.engine.project import Project, files_of
-from tests.engine.test_edits import generation
+from tests.engine.project import Project, files_of, generation
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
