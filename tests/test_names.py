@@ -27,13 +27,7 @@ PLAIN_WORDS = {"deprecated", "embed", "exceed", "feed", "need", "proceed", "reve
 
 # What is left of before these rules; nothing may join it.
 LEFT_LOCALS = ("opwright.build", "opwright.emit.emitter")
-LEFT_PARTICIPLES = tuple(
-    f"opwright.{name}"
-    for name in (
-        *("build", "cli", "emit", "model.said", "source.ahead"),
-        *("source.flat", "torchgen"),
-    )
-)
+LEFT_PARTICIPLES = tuple(f"opwright.{name}" for name in (*("build", "cli", "emit", "model.said", "torchgen"),))
 LEFT_CLASSES = {"Namespace", "Node", "Output", "Root", "Shard", "Share", "Unit", "Wrapper"}
 
 

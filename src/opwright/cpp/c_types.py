@@ -82,21 +82,21 @@ _REBUILD: Final = {
 
 def base(text: str) -> CType:
     """The named type, spelt with its namespace."""
-    return _interned("base", text, ())
+    return _intern("base", text, ())
 
 
 def array(elem: CType, size: int) -> CType:
     """The type `::std::array<elem,size>`."""
-    return _interned("array", f"::std::array<{elem.text},{size}>", (elem,))
+    return _intern("array", f"::std::array<{elem.text},{size}>", (elem,))
 
 
 def tuple_of(elems: tuple[CType, ...]) -> CType:
     """The type `::std::tuple<...>`."""
-    return _interned("tuple", f"::std::tuple<{','.join([elem.text for elem in elems])}>", elems)
+    return _intern("tuple", f"::std::tuple<{','.join([elem.text for elem in elems])}>", elems)
 
 
 @cache
-def _interned(kind: str, text: str, elems: tuple[CType, ...]) -> CType:
+def _intern(kind: str, text: str, elems: tuple[CType, ...]) -> CType:
     return CType(kind, text, elems)
 
 

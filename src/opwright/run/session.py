@@ -143,12 +143,12 @@ class Session:
         files that the run reads and that are no inputs of the release.
         """
         from opwright.build.processes import usable_processes
-        from opwright.source.ahead import reading_ahead
+        from opwright.source.prefetch import prefetching
 
         self.take_stamps(inputs, besides)
         families = self.run.families
         several = usable_processes(self.jobs) > 1
-        with reading_ahead(_prefetched_files(inputs, families)) if several else contextlib.nullcontext():
+        with prefetching(_prefetched_files(inputs, families)) if several else contextlib.nullcontext():
             from opwright.run.generation import Generation, import_modules
 
             import_modules(families)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.dialects.dialect import LoadContext
-from opwright.source.ahead import read_tree
 from opwright.source.expect import expect_mapping, expect_string
+from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 from tests.dialects.renames.codes import UNKNOWN_OPERATOR
 

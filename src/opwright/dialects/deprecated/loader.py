@@ -16,10 +16,10 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import read_schema
 from opwright.schema.types import SCALAR, Type
-from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
 NAME: Final = "name"

@@ -18,10 +18,10 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey, autograd_keys
 from opwright.model.native_function import NativeFunction
 from opwright.release.store import FORMULA_HELPERS
-from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
 

@@ -21,9 +21,9 @@ from opwright.model.dispatch_key import DispatchKey, dispatch_keys
 from opwright.model.native_function import UnlinkedFunction
 from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
-from opwright.source.ahead import read_coming
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Node, Sequence
+from opwright.source.prefetch import stream_tree
 from opwright.source.text import SourceFile
 
 
@@ -77,7 +77,7 @@ def _load_file(
 ) -> list[UnlinkedFunction] | None:
     """The functions of all entries without faults; None if the file is not YAML, which is reported."""
     try:
-        functions = _load_entries(read_coming(file), context, report)
+        functions = _load_entries(stream_tree(file), context, report)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None

@@ -10,10 +10,10 @@ from opwright.dialects.selection import codes
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, DispatchKey, dispatch_keys
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
-from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
 from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import Final
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.tags import codes
-from opwright.source.ahead import read_tree
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
 _FIELDS: Final = ("tag", "desc")

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opwright.build.processes import usable_processes
-from opwright.source import ahead, flattening
-from opwright.source.ahead import read_coming, read_tree, reading_ahead
+from opwright.source import encode, prefetch
+from opwright.source.decode import decode_items
 from opwright.source.diagnostic import Fault
-from opwright.source.flat import unflattened
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.prefetch import prefetching, read_tree, stream_tree
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -78,7 +78,7 @@ def source(name: str) -> SourceFile:
 def test_nodes_are_those_of_the_file(name: str) -> None:
     """Values, styles, tags, types and places, however the items came."""
     file = source(name)
-    with reading_ahead([file]):
+    with prefetching([file]):
         assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
 
 
@@ -86,8 +86,8 @@ def test_nodes_are_those_of_the_file(name: str) -> None:
 def test_plain_lists_are_not_read_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """This process reads nothing of a file that the other one can give."""
     file = source(name)
-    monkeypatch.setattr(ahead, "_loaded", lambda _: pytest.fail("the file was read here too"))
-    with reading_ahead([file]):
+    monkeypatch.setattr(prefetch, "_load", lambda _: pytest.fail("the file was read here too"))
+    with prefetching([file]):
         assert isinstance(read_tree(file), Sequence)
 
 
@@ -97,7 +97,7 @@ def test_faults_are_those_of_the_file(name: str) -> None:
     file = source(name)
     with pytest.raises(Fault) as expected:
         load_yaml(file)
-    with reading_ahead([file]), pytest.raises(Fault) as found:
+    with prefetching([file]), pytest.raises(Fault) as found:
         read_tree(file)
     assert found.value.diagnostic == expected.value.diagnostic
 
@@ -105,19 +105,19 @@ def test_faults_are_those_of_the_file(name: str) -> None:
 def test_items_come_before_the_fault() -> None:
     """Whoever takes the items as they come gets those before the fault first."""
     file = source("late")
-    with reading_ahead([file]):
-        coming = iter(list_of(read_coming(file)))
-        taken = [next(coming) for _ in range(150)]
+    with prefetching([file]):
+        items = iter(list_of(stream_tree(file)))
+        first = [next(items) for _ in range(150)]
         with pytest.raises(Fault):
-            list(coming)
+            list(items)
     sound = list_of(load_yaml(source("many"))).items
-    assert [shape(item) for item in taken if not isinstance(item, tuple)] == [shape(item) for item in sound[:150]]
+    assert [shape(item) for item in first if not isinstance(item, tuple)] == [shape(item) for item in sound[:150]]
 
 
 def test_several_files_in_any_order() -> None:
-    """A file that is never asked for, or late, holds up nothing; one that was not to be read ahead is read here."""
+    """A file that is never asked for, or late, holds up nothing; one that was not prefetched is read here."""
     files = [source(name) for name in ("many", "anchors", "breaks", "flow")]
-    with reading_ahead(files[:3]):
+    with prefetching(files[:3]):
         for file in (files[2], files[3], files[0]):
             assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
     assert items_shape(read_tree(files[1])) == items_shape(load_yaml(files[1]))
@@ -126,17 +126,17 @@ def test_several_files_in_any_order() -> None:
 def test_a_process_that_dies_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """What had come is kept, the rest is read here."""
     file = source("many")
-    first, flattened = os.getpid(), flattening.flattened
+    first, encode_items = os.getpid(), encode.encode_items
 
     def die_after_one(file: SourceFile, at_once: int) -> Iterator[object]:
-        parts = flattened(file, at_once)
-        yield next(parts)
+        chunks = encode_items(file, at_once)
+        yield next(chunks)
         if os.getpid() != first:
             os._exit(9)
-        yield from parts
+        yield from chunks
 
-    monkeypatch.setattr(flattening, "flattened", die_after_one)
-    with reading_ahead([file]):
+    monkeypatch.setattr(encode, "encode_items", die_after_one)
+    with prefetching([file]):
         assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
 
 
@@ -148,28 +148,28 @@ def test_a_message_that_is_cut_short_counts_for_nothing(monkeypatch: pytest.Monk
         os.write(send, sent)
         os._exit(9)
 
-    monkeypatch.setattr(ahead, "_read_apart", send_part)
+    monkeypatch.setattr(prefetch, "_send_items", send_part)
     file = source("plain")
-    with reading_ahead([file]):
+    with prefetching([file]):
         assert items_shape(read_tree(file)) == items_shape(load_yaml(file))
 
 
-def test_a_list_comes_in_parts() -> None:
+def test_a_list_comes_in_chunks() -> None:
     """Whoever waits for the first entries need not wait for the last ones."""
-    assert len(list(flattening.flattened(source("many"), 100))) > 20
+    assert len(list(encode.encode_items(source("many"), 100))) > 20
 
 
 @settings(max_examples=2000, deadline=None)
 @given(st.text(alphabet="ab1: -[]{}&*!|>\"'#\n,?<%~\t", max_size=40))
-def test_what_is_read_ahead_is_never_something_else(text: str) -> None:
-    """Any text: what can be read in parts has the nodes that the plain way gives, and no fault there."""
+def test_what_is_prefetched_is_never_something_else(text: str) -> None:
+    """Any text: what can be encoded has the nodes that `load_yaml` gives, and no fault there."""
     file = SourceFile("any.yaml", text)
     try:
-        parts = list(flattening.flattened(file, 3))
+        chunks = list(encode.encode_items(file, 3))
     except (Fault, ValueError):
         return
     root = load_yaml(file)
-    assert [shape(item) for part in parts for item in unflattened(file, part)] == items_shape(root)
+    assert [shape(item) for chunk in chunks for item in decode_items(file, chunk)] == items_shape(root)
 
 
 def test_no_process_is_made_where_none_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
