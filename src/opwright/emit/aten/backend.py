@@ -1,9 +1,9 @@
-"""Kernels under one dispatch key, and which wrappers PyTorch makes for them.
+"""The kernels of one dispatch key, and the wrappers that PyTorch makes for them.
 
-A backend wraps what has a kernel. To that come wrappers without a kernel of their own: the shape functions of
-structured operations (`Meta`), their forms that call the out overload (`CompositeExplicitAutogradNonFunctional`),
-in-place functions on meta tensors that refuse to run, and, where kernels are functional, out and in-place overloads
-that copy from the functional one.
+Every overload with a kernel has a wrapper. Some overloads have a wrapper without a kernel: the shape functions of
+structured operations (`Meta`), the forms of structured operations that call the out overload
+(`CompositeExplicitAutogradNonFunctional`), in-place functions that refuse meta tensors, and, in backends with
+functional kernels, the out and in-place overloads that copy the result of the functional overload.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class WrapperKind(enum.Enum):
 
 
 Wrapped: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKind], ...]]
-"""A unit with those of its overloads that get a wrapper, and how each one works."""
+"""A unit with the overloads that get a wrapper, and the kind of each wrapper."""
 
 
 class Backend:
-    """The kernels under one dispatch key, with what decides how they are wrapped.
+    """The kernels of one dispatch key, and the choices that decide how they are wrapped.
 
-    `out_is_primary`: a group is implemented by its out overload, else by the functional one. `external` kernels live
-    outside of PyTorch: they have the dispatcher's convention, and are static members of `class_name` where it is given.
-    `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
+    `out_is_primary`: the out overload implements a group, otherwise the functional overload does. `external` kernels
+    are defined outside PyTorch: they have the dispatcher's convention, and are static members of `class_name` if it is
+    given. `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
     """
 
     __slots__ = ("class_name", "device_guard", "external", "kernels", "key", "out_is_primary", "symint")
@@ -68,17 +68,17 @@ class Backend:
         self.class_name: Final = class_name
 
     def primary(self, unit: KernelUnit) -> NativeFunction:
-        """The overload whose kernel stands for the whole unit."""
+        """The overload whose kernel implements the whole unit."""
         if isinstance(unit, NativeFunction):
             return unit
         return unit.out if self.out_is_primary else unit.functional
 
     def kernel(self, unit: KernelUnit) -> Kernel | None:
-        """The kernel that stands for the whole unit, if it has one."""
+        """The kernel that implements the whole unit, if there is one."""
         return self.kernels.get(self.primary(unit))
 
     def wrapped(self, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
-        """The overloads of a unit that get a wrapper."""
+        """The overloads of a unit that get a wrapper, and the kind of each wrapper."""
         if isinstance(unit, NativeFunction):
             kind = self._wrapper_kind(unit, None)
             return () if kind is None else ((unit, kind),)
@@ -94,10 +94,10 @@ class Backend:
     def runs_structured(self, group: NativeFunctionsGroup) -> bool:
         """Whether a structured group's wrappers run `meta` and `impl`.
 
-        Raises Fault for a kernel where it is made from the shape function.
+        Raises Fault for a kernel under a key whose wrappers are generated from the shape function.
         """
         kernel = self.kernel(group)
-        if not self.makes_structured:
+        if not self.wraps_all_structured:
             return kernel is not None and kernel.structured
         if kernel is not None:
             message = (
@@ -107,8 +107,8 @@ class Backend:
         return True
 
     @property
-    def makes_structured(self) -> bool:
-        """Whether every structured group has wrappers; not under a key that no entry names."""
+    def wraps_all_structured(self) -> bool:
+        """Whether every structured group has wrappers, even without a kernel. A key that no entry names has none."""
         return bool(self.key.generated_suffix) and bool(self.kernels)
 
     def _wrapper_kind(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> WrapperKind | None:
@@ -131,23 +131,23 @@ class Backend:
 
 
 def _copies_results(function: NativeFunction) -> bool:
-    """Whether a wrapper can copy the functional overload's results to where the function writes."""
+    """Whether a wrapper can copy the results of the functional overload into the arguments that the function writes."""
     if function.kind is SchemaKind.inplace:
         return bool(function.schema.returns)
     return function.kind is SchemaKind.out and (bool(function.schema.returns) or len(function.arguments.out) == 1)
 
 
 def is_refused(function: NativeFunction) -> bool:
-    """Whether an in-place function without a meta kernel refuses meta tensors, instead of changing no values."""
+    """Whether an in-place function without a meta kernel accepts only meta tensors, which have no values to change."""
     return (
         function.kind is SchemaKind.inplace and len(function.schema.returns) == 1 and not function.has_composite_kernel
     )
 
 
 def kernel_signature(function: NativeFunction, kernel: Kernel, *, external: bool = False) -> Signature:
-    """The signature of a kernel: native in PyTorch, the dispatcher's outside of it.
+    """The signature of a kernel: the native one in PyTorch, the dispatcher's outside PyTorch.
 
-    Raises Fault where the kernel is named as taking symbolic integers and the schema has none.
+    Raises Fault if the kernel's name says that it takes symbolic integers and the schema has none.
     """
     if kernel.symint and not function.schema.has_symint:
         message = f"kernel `{kernel.name}` takes symbolic integers, `{function.name}` has none"
@@ -164,7 +164,7 @@ def has_functions_header(key: DispatchKey, context: FragmentContext) -> bool:
 
 @per_job
 def backends(job: Job) -> Sequence[Backend]:
-    """PyTorch's own backends that the run writes files for, in order."""
+    """PyTorch's backends for which the run writes files, in order."""
     wanted = job.options.backends
     return [
         Backend(key, job.catalog.kernels[key], device_guard=key.device_guard)
@@ -175,27 +175,27 @@ def backends(job: Job) -> Sequence[Backend]:
 
 @per_job
 def wrapped_units(job: Job) -> Mapping[DispatchKey, Sequence[Wrapped]]:
-    """For each backend of the run the units with wrappers, in the catalog's order."""
+    """The units with wrappers of each backend of the run, in the catalog's order."""
     return {backend.key: units_of(backend, job) for backend in backends(job)}
 
 
 def units_of(backend: Backend, job: Job) -> list[Wrapped]:
-    """The units that have wrappers under one backend, in the catalog's order."""
-    places = _places(job)
-    chosen = {places[function] for function in backend.kernels}
-    if backend.makes_structured:
-        chosen.update(places[group.out] for group in job.catalog.structured_groups)
+    """The units with wrappers of one backend, in the catalog's order."""
+    indices = _group_indices(job)
+    chosen = {indices[function] for function in backend.kernels}
+    if backend.wraps_all_structured:
+        chosen.update(indices[group.out] for group in job.catalog.structured_groups)
     if backend.key is META:
-        chosen.update(places[function] for function in job.catalog.functions if is_refused(function))
+        chosen.update(indices[function] for function in job.catalog.functions if is_refused(function))
     groups = job.catalog.groups
-    units = ((groups[place], backend.wrapped(groups[place])) for place in sorted(chosen))
+    units = ((groups[index], backend.wrapped(groups[index])) for index in sorted(chosen))
     return [(unit, wrapped) for unit, wrapped in units if wrapped]
 
 
 @per_job
-def _places(job: Job) -> dict[NativeFunction, int]:
-    """Where each function stands among the catalog's groups."""
-    return {function: place for place, unit in enumerate(job.catalog.groups) for function in members(unit)}
+def _group_indices(job: Job) -> dict[NativeFunction, int]:
+    """The index of each function's group in the catalog."""
+    return {function: index for index, unit in enumerate(job.catalog.groups) for function in members(unit)}
 
 
 def members(unit: KernelUnit) -> Iterable[NativeFunction]:

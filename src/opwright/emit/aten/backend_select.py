@@ -10,7 +10,7 @@ from opwright.model.native_function import NativeFunction
 
 
 def factories(job: Job) -> Sequence[NativeFunction]:
-    """The selected overloads with tensor options, but for those that take after a tensor in all they do not say."""
+    """The selected overloads with tensor options, except those that take unspecified options from a tensor."""
     return [
         function
         for function in job.catalog.functions
@@ -22,7 +22,7 @@ def factories(job: Job) -> Sequence[NativeFunction]:
 
 
 def definition(function: NativeFunction) -> str:
-    """The kernel that works out the dispatch keys and goes on from them; keys of tensor arguments take part."""
+    """The kernel, which computes the dispatch keys from the options and the tensor arguments, and redispatches."""
     signature = dispatcher.signature(function)
     options = "c10::DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))"
     tensors = ", ".join([argument.name for argument in function.arguments.all if argument.type.is_tensor_like])

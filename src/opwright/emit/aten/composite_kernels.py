@@ -1,7 +1,7 @@
-"""Kernels that are written in terms of other operators: `CompositeViewCopyKernels.cpp`.
+"""Kernels that call other operators: `CompositeViewCopyKernels.cpp`.
 
-Three kinds of operators need no kernel of their own: the copying form of a view calls the view and clones what it
-gives; a synthesized functional form clones its inputs and calls the form that writes to them; a synthesized out form
+Opwright generates the kernels of three kinds of operators. The copying form of a view calls the view and clones its
+result. A synthesized functional form clones its inputs and calls the form that writes to them. A synthesized out form
 calls the functional form and copies its results.
 """
 
@@ -20,7 +20,7 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup,
 
 _CLONE: Final = "clone(/*memory_format=*/at::MemoryFormat::Contiguous)"
 
-#: `view_copy` reshapes, so that it works where a view would need a copy first.
+#: `view_copy` reshapes the tensor if a view is not possible without a copy.
 _VIEW_COPY: Final = f"""\
 at::Tensor view_copy_symint(const at::Tensor & self, at::SymIntArrayRef size) {{
   c10::SymDimVector shape = infer_size_dv(size, self.sym_numel());
@@ -35,9 +35,9 @@ at::Tensor view_copy_symint(const at::Tensor & self, at::SymIntArrayRef size) {{
 
 
 def view_copy_kernel(group: ViewGroup) -> str | None:
-    """The kernel of a view's copying form; None where that is missing, or is more than a copy of the view.
+    """The kernel of a view's copying form; None if there is no such form, or if it is not named after the view.
 
-    The partner of a view like `slice_inverse` is `slice_scatter`, which has a kernel of its own.
+    For example, the copying form of `slice_inverse` is `slice_scatter`, whose kernel is written by hand.
     """
     view, copy = group.view, group.view_copy
     if copy is None or copy.name.base != f"{view.name.name}_copy":
@@ -69,7 +69,7 @@ def _symint_suffix(group: NativeFunctionsGroup) -> str:
 
 
 def functional_kernel(group: NativeFunctionsGroup) -> str | None:
-    """The kernel of a synthesized functional form: clones what the form that writes would write to."""
+    """The kernel of a synthesized functional form, which clones the arguments that the writing form writes to."""
     functional = group.functional
     if not functional.is_synthesized:
         return None
@@ -100,7 +100,7 @@ def functional_kernel(group: NativeFunctionsGroup) -> str | None:
 
 
 def out_kernel(group: NativeFunctionsGroup) -> str | None:
-    """The kernel of a synthesized out form: copies the results of the functional form."""
+    """The kernel of a synthesized out form, which copies the results of the functional form."""
     out, functional = group.out, group.functional
     if not out.is_synthesized:
         return None
@@ -134,7 +134,7 @@ _VIEW_COPIES: Final = "CompositeViewCopyKernel_Definitions"
 
 
 def _includes(*functions: NativeFunction | None) -> str:
-    # The declarations in the native headers give the definitions here the right visibility.
+    # The declarations in the native headers export the definitions in this file.
     return "\n".join(
         [
             f"#include <ATen/ops/{function.root_name}_ops.h>\n#include <ATen/ops/{function.root_name}_native.h>"

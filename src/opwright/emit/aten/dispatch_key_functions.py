@@ -1,6 +1,6 @@
-"""Functions that go straight to the kernel of one backend, without the dispatcher: `at::cpu::add` and its like.
+"""Dispatch-key functions such as `at::cpu::add`, which call the kernel of one backend without the dispatcher.
 
-Their signatures are those of the public C++ API, save that every overload has one of its plain name.
+They have the names and signatures of the public C++ API, even if the overload's public functions are written by hand.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from opwright.model.native_function import NativeFunction
 
 
 def signatures(function: NativeFunction, *, symint: bool = True) -> list[tuple[str, CppSignature]]:
-    """The names and signatures of the direct functions of an overload."""
+    """The names and signatures of an overload's dispatch-key functions."""
     cpp_signatures = public_api.function_signatures(function).all(symint=symint)
     if not function.manual_cpp_binding:
         return [(signature.name, signature) for signature in cpp_signatures]
@@ -29,5 +29,5 @@ def _declarations(function: NativeFunction) -> tuple[str, ...]:
 
 
 def declarations(function: NativeFunction, macro: str) -> str:
-    """The declarations of the direct functions of an overload, which the macro exports."""
+    """The declarations of an overload's dispatch-key functions, which the macro exports."""
     return "\n".join([f"{macro} {declared};" for declared in _declarations(function)])

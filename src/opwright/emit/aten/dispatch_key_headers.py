@@ -1,4 +1,4 @@
-"""Headers of functions that skip the dispatcher: `ops/{op}_{key}_dispatch.h`, `{Key}Functions.h` and its `_inl.h`."""
+"""Headers of dispatch-key functions: `ops/{op}_{key}_dispatch.h`, `{Key}Functions.h` and `{Key}Functions_inl.h`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.model.native_function import NATIVE_NAMESPACE
 
 RootWrappers: TypeAlias = tuple[str, Sequence[Wrapped]]
-"""A root name with its units that one backend wraps."""
+"""A root name with the units that one backend wraps."""
 
 
 def declarations(wrapped: Iterable[Wrapped], backend: Backend, context: FragmentContext) -> list[str]:
-    """The declarations for the overloads that get a wrapper."""
+    """The declarations of the overloads that get a wrapper."""
     macro = exports.key_macro(backend.key, context.rules)
     return [dispatch_key_functions.declarations(function, macro) for _, kinds in wrapped for function, _ in kinds]
 
 
 def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
-    """The root names for which the backend has wrappers."""
+    """The root names with wrappers of the backend."""
     roots: dict[str, list[Wrapped]] = {}
     for unit, kinds in wrapped_units(job)[backend.key]:
         roots.setdefault(unit.root_name, []).append((unit, kinds))
@@ -40,7 +40,10 @@ def _namespace(backend: Backend, job: Job) -> Slots:
 
 
 def _all_headers(backend: Backend, job: Job) -> Slots:
-    """What `{Key}Functions_inl.h` has: the headers of all operators, or in builds without them, the declarations."""
+    """The slots of `{Key}Functions_inl.h`, which includes the headers of all operators.
+
+    In builds without per-operator headers it has the declarations instead.
+    """
     lower = backend.key.lower
     per_operator = job.options.per_operator_headers
     names = sorted({unit.root_name for unit, _ in wrapped_units(job)[backend.key]}) if per_operator else []
@@ -52,9 +55,9 @@ def _all_headers(backend: Backend, job: Job) -> Slots:
 
 
 def _in_namespaces(backend: Backend, job: Job) -> str:
-    """The declarations, each once, in namespaces beside those of the kernels: `at::native` goes with `at::cpu`."""
+    """The declarations, each once, in namespaces named after those of the kernels: `at::cpu` for `at::native`."""
     blocks: dict[str, dict[str, None]] = {}
-    # Namespaces stand in the order in which units come upon them, whether these are declared here or not.
+    # The order of the namespaces is that of all units, including those without a declaration here.
     for unit in job.catalog.groups:
         blocks.setdefault(_namespace_of(backend, unit), {})
     for unit, kinds in wrapped_units(job)[backend.key]:
@@ -64,7 +67,7 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
 
 
 def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
-    """The namespace of a unit's kernel; units without one go where PyTorch's own kernels are."""
+    """The namespace of a unit's kernel; that of PyTorch's own kernels if the unit has none."""
     kernel = backend.kernel(unit)
     return NATIVE_NAMESPACE if kernel is None else kernel.namespace
 
@@ -108,7 +111,7 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The headers of direct functions, for each backend that has them."""
+    """The emitters of the headers of each backend that has dispatch-key functions."""
     return [
         emitter
         for backend in backends(job)

@@ -1,4 +1,4 @@
-"""The macros that export declared symbols, by the library that defines them."""
+"""The macros that export declared symbols. Each library has its own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from opwright.release.operator_names.libraries import IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
 
 PLAIN: Final = "TORCH_API"
-"""The macro of the main library, and of all there is in releases that know no other."""
+"""The macro of the main library. Older releases use it for all libraries."""
 
 
 def key_macro(key: DispatchKey, rules: Rules) -> str:
-    """The macro of functions of a dispatch key.
+    """The macro of a dispatch key's functions.
 
     >>> from opwright.model.dispatch_key import CUDA
     >>> from opwright.release.version import Version

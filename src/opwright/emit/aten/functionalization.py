@@ -1,8 +1,8 @@
 """Kernels of functionalization: `RegisterFunctionalization.cpp`.
 
-An operator that writes to its arguments is replaced by its functional form, whose results then take the arguments'
-places; a view is applied to the tensor inside, and remembered so that later writes to it reach its base. Operators
-that are composed of others are registered as they are, where they are views.
+The kernel of an operator that writes to arguments calls the functional form, and replaces the values of the arguments
+by the results. The kernel of a view applies the view to the inner tensor, and records the view so that later writes to
+it reach its base. Views with a composite kernel are registered with that kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FunctionalizedUnit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunctio
 
 
 def registration(function: NativeFunction) -> str:
-    """The registration of an operator's kernel; one that is composed of others is registered as it is."""
+    """The registration of an operator: of its composite kernel if it has one, otherwise of the generated kernel."""
     composite = function.kernels.get(COMPOSITE_IMPLICIT)
     if composite is None:
         kernel = f"TORCH_FN(functionalization::{native.name(function.schema)})"
@@ -39,7 +39,7 @@ def _writes(function: NativeFunction) -> bool:
 
 
 def registered(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
-    """The functions of a unit that are registered."""
+    """The functions of a unit that have a registration here."""
     by_hand = REGISTERED_BY_HAND.in_release(rules)
     if isinstance(unit, ViewGroup):
         if unit.view.name.text in by_hand:
@@ -76,7 +76,7 @@ def _view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -
 
 
 def _units(job: Job) -> list[FunctionalizedUnit]:
-    """The groups, the view groups, then the functions that stand in neither."""
+    """The groups, the view groups, then the functions in neither."""
     catalog = job.catalog
     groups: list[FunctionalizedUnit] = [group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)]
     views: list[FunctionalizedUnit] = [group for group in catalog.view_groups if isinstance(group, ViewGroup)]

@@ -22,7 +22,7 @@ _SYMBOLIC: Final = {
 
 
 def is_symbolic(text: str, type: CType) -> str:
-    """The expression that tells whether a value holds a symbolic integer.
+    """The expression that is true if a value holds a symbolic integer.
 
     >>> is_symbolic("index", c_types.optional(c_types.SYMINT))
     'index.has_value() ? (*index).is_symbolic() : false'
@@ -45,7 +45,7 @@ def _symbolic_inputs(arguments: Sequence[Binding]) -> str:
 
 
 class ViewKernel(NamedTuple):
-    """The kernel of a view: what it calls, with which arguments, and what it remembers."""
+    """The kernel of a view: the operator that it calls, the arguments, and the `ViewMeta` that it records."""
 
     head: str
     tensor: str
@@ -57,11 +57,11 @@ class ViewKernel(NamedTuple):
     to_meta: str
     meta_arguments: str
     symbolic: str
-    remembered: str
+    recorded: str
 
 
 def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewKernel:
-    """What the kernel of a view, or of its in-place form, does."""
+    """The parts of the kernel of a view or of its in-place form."""
     copy = group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
     signature = dispatcher.signature(function)
@@ -78,7 +78,7 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         to_meta=join_lines([plan.to_meta for plan in passed], 8),
         meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
-        remembered=creation(view_meta(function, group, rules)),
+        recorded=creation(view_meta(function, group, rules)),
     )
 
 
@@ -106,7 +106,7 @@ def _reference_output(kernel: ViewKernel) -> str:
 
 
 def view_definition(kernel: ViewKernel) -> str:
-    """The kernel of a view that gives a new tensor."""
+    """The kernel of a view that returns a new tensor."""
     tensor = kernel.tensor
     return f"""
     {kernel.head} {{
@@ -128,7 +128,7 @@ def view_definition(kernel: ViewKernel) -> str:
         }}
       }}
       {kernel.symbolic}
-      auto view_meta = {kernel.remembered};
+      auto view_meta = {kernel.recorded};
       auto out = {IMPL}create_functional_tensor_with_view_meta({OUTPUT}, {tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       if (compute_reference_meta && !disable_meta_reference()) {{
@@ -140,7 +140,7 @@ def view_definition(kernel: ViewKernel) -> str:
 
 
 def inplace_view_definition(kernel: ViewKernel) -> str:
-    """The kernel of a view that changes what its argument shows."""
+    """The kernel of an in-place view, which changes the sizes and strides of its argument."""
     tensor = kernel.tensor
     return f"""
     {kernel.head} {{
@@ -152,7 +152,7 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
       }}
 {_REAPPLIES}
       {kernel.symbolic}
-      auto view_meta = {kernel.remembered};
+      auto view_meta = {kernel.recorded};
 {_reference_output(kernel)}
       // This function adds the above view meta to the current tensor and replays them off the base,
       // mutating the size/stride info of the current FunctionalTensorWrapper.

@@ -19,8 +19,9 @@ from opwright.schema.function import SchemaKind
 class WriteKernel(NamedTuple):
     """The kernel of an operator that writes to its arguments.
 
-    `returned` names the argument that each of its returns is, None for fresh values. `fresh` are the functional
-    form's results that it returns as fresh ones, `written` its arguments with the results that become their values.
+    `returned` names the argument that each return aliases, with None for new values. `fresh` are the results of the
+    functional form that the kernel returns as new values. `written` are the written arguments, each with the result
+    that becomes its value.
     """
 
     function: NativeFunction
@@ -34,7 +35,7 @@ class WriteKernel(NamedTuple):
 
 
 def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: Rules) -> WriteKernel:
-    """What the kernel of an in-place, out or mutable overload does."""
+    """The parts of the kernel of an in-place, out or mutable overload."""
     functional = group.functional
     signature = dispatcher.signature(function)
     passed = [unwrap_plan(binding) for binding in signature.bindings]
@@ -51,7 +52,7 @@ def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: R
 
 
 def _with_dtype_of_out(arguments: Sequence[str], wanted: Sequence[Binding], out: str) -> list[str]:
-    """The same arguments, where the dtype, unless given, is that of the out tensor."""
+    """The same arguments, with the dtype of the out tensor if the caller gives none."""
     return [
         f"{text}.has_value() ? {text} : std::optional<at::ScalarType>({out}_.scalar_type())"
         if binding.name == "dtype"
@@ -65,7 +66,7 @@ def _is_functional(name: str) -> str:
 
 
 def _unfunctional_call(kernel: WriteKernel) -> str:
-    """The statements that call the operator itself, and return its fresh results and the arguments as they came."""
+    """The statements that call the operator itself, and return its new results and the unchanged arguments."""
     function = kernel.function
     schema = function.schema
     inner = ", ".join([plan.inner.text for plan in kernel.passed])
@@ -77,12 +78,12 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
 
 
 def _values(kernel: WriteKernel, fresh: Sequence[str]) -> list[str]:
-    """What a kernel returns: the arguments that are returns, then fresh values."""
+    """The values that a kernel returns: the aliased arguments, then the new values."""
     return [name for name in kernel.returned if name is not None] + list(fresh)
 
 
 def _updates(kernel: WriteKernel) -> str:
-    """The statements that give what is written its new values, and return."""
+    """The statements that give the written arguments their new values, and return."""
     outputs = [f"output_{index}" for index in range(len(kernel.fresh))]
     statements = [
         f"  auto {output} = {IMPL}to_functional_tensor({result});"

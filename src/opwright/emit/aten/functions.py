@@ -17,7 +17,7 @@ from opwright.model.native_function import NativeFunction
 
 @per_function
 def call_arguments(function: NativeFunction) -> tuple[str, ...]:
-    """For each signature of the function, the expressions that make the operator's arguments from its parameters."""
+    """The arguments of the operator's call for each signature of the function, made from the signature's parameters."""
     wanted = dispatcher.signature(function).bindings
     return tuple(
         [
@@ -31,8 +31,8 @@ def call_arguments(function: NativeFunction) -> tuple[str, ...]:
 def definition(function: NativeFunction) -> str:
     """The overload's inline functions.
 
-    Overloads with symbolic integers have templates in `at::symint` too, even those that are no function: there, code
-    that is itself a template picks the signature with or without them.
+    Overloads with symbolic integers, methods included, also have templates in `at::symint`. C++ templates use them to
+    choose the signature with or without symbolic integers.
     """
     name = function.name.unambiguous
     comment = f"\n// aten::{function.schema}\ninline "

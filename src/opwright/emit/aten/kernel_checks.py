@@ -1,4 +1,4 @@
-"""What must hold for kernels, so that they can be declared and registered. It is asked before any file is written."""
+"""Checks that kernels can be declared and registered. They run before Opwright writes any file."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def check_kernels(job: Job, sink: Diagnostics) -> None:
             _check_symbolic(function, sink)
     groups = job.catalog.structured_groups
     for backend in backends(job):
-        if backend.makes_structured:
+        if backend.wraps_all_structured:
             _check_made(backend, groups, sink)
 
 
 def _check_symbolic(function: NativeFunction, sink: Diagnostics) -> None:
-    """No kernel takes symbolic integers that its schema does not have."""
+    """Report kernels that take symbolic integers although their schema has none."""
     for kernel in function.kernels.values():
         if kernel.symint and not kernel.structured:
             _check(partial(kernel_signature, function, kernel), sink)
 
 
 def _check_made(backend: Backend, groups: Collection[NativeFunctionsGroup], sink: Diagnostics) -> None:
-    """Structured groups have no kernel where theirs is made."""
+    """Report kernels of structured groups under keys whose wrappers are generated."""
     for group in groups:
         if backend.kernel(group) is not None:
             _check(partial(backend.runs_structured, group), sink)
@@ -40,7 +40,7 @@ def _check_made(backend: Backend, groups: Collection[NativeFunctionsGroup], sink
 
 def check_registered(job: Job, sink: Diagnostics) -> None:
     """Report each structured kernel that cannot be registered, because of its arguments, its results or its ufunc."""
-    # Runs that write headers alone do without the code of sources.
+    # Runs that write only headers do not import the modules of sources.
     from opwright.emit.aten.register.structured_kernels import check_arguments, check_tensor_outputs
     from opwright.emit.aten.ufunc import check_ufunc
 
@@ -52,7 +52,7 @@ def check_registered(job: Job, sink: Diagnostics) -> None:
 
 
 def _check(rule: Callable[[], object], sink: Diagnostics) -> None:
-    """Adds what a rule raises; the same faults of several kernels of an entry are one."""
+    """Report what a rule raises. The sink reports equal faults of several kernels of an entry once."""
     try:
         rule()
     except Fault as fault:

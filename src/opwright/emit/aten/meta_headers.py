@@ -16,7 +16,7 @@ RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
 
 
 def meta_class(group: NativeFunctionsGroup) -> str:
-    """The class whose method `meta` works out sizes and types, and what it computes ahead for `impl`."""
+    """The class whose method `meta` computes sizes and types, and with the values that it precomputes for `impl`."""
     parent = group.out.structured_inherits or "at::impl::MetaBase"
     parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
     precomputed, returns = "", "void"
@@ -30,12 +30,12 @@ def meta_class(group: NativeFunctionsGroup) -> str:
     )
 
 
-#: Two empty lines stand where the class of precomputed values and its name would.
+#: Two empty lines replace the class of precomputed values and its name.
 _NOTHING = "\n"
 
 
 def _precomputed(values: Precomputed) -> str:
-    """A class template with a flag for each value: its type tells which values are set."""
+    """A class template with a flag for each value, so that its type shows which values are set."""
     bindings = [structured.binding(argument) for arguments in values.replace.values() for argument in arguments]
     bindings += [structured.binding(argument) for argument in values.add]
     fields = [(binding.type.bare, binding.name) for binding in bindings]
@@ -53,7 +53,7 @@ def _precomputed(values: Precomputed) -> str:
 
 
 def _setter(place: int, fields: Sequence[tuple[str, str]], flags: Sequence[str]) -> str:
-    """The method that sets one value: the result has its flag set and all other values as they were."""
+    """The method that sets one value. It returns an object with the value's flag set and all other values unchanged."""
     type, name = fields[place]
     wanted = ", ".join([*flags[:place], "true", *flags[place + 1 :]])
     copies = "\n".join([f"ret.{other} = {'value' if other == name else f'this->{other}'};" for _, other in fields])
@@ -81,7 +81,8 @@ def _header(root: RootGroups, context: FragmentContext) -> Slots:
 
 def _file_slots(job: Job) -> Slots:
     if job.options.per_operator_headers:
-        # Every operator is listed, with a structured kernel or without; nothing includes this file in such builds.
+        # The reference lists every operator, with or without a structured kernel. No source of such builds includes
+        # this file.
         return {"NativeMetaFunctions_includes": includes("_meta", None, job), "NativeMetaFunctions_declarations": []}
     return {
         "NativeMetaFunctions_includes": [],
@@ -90,7 +91,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The headers of shape functions."""
+    """The emitters of the headers of shape functions."""
     all_emitters: list[AnyEmitter] = [
         whole_file(
             "NativeMetaFunctions.h",

@@ -27,7 +27,7 @@ inline {signature.definition("Tensor::" + signature.name)} const {{
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the class and of what is defined out of line."""
+    """The emitters of the class and of the definitions outside it."""
     return [
         Emitter(
             name="tensor_body_header",

@@ -9,14 +9,14 @@ from opwright.emit.aten.units import overloads, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
-#: Spellings of operators in C++, which no symbol can have.
+#: Alternative spellings of C++ operators, which cannot be names of symbols.
 _CPP_WORDS: Final = frozenset(
     ("and", "and_eq", "bitand", "bitor", "compl", "not", "not_eq", "or", "or_eq", "xor", "xor_eq")
 )
 
 
 def interned_strings(job: Job) -> Slots:
-    """The names that become symbols at compile time: of operators, with and without underscore, and of arguments."""
+    """The names that become symbols at compile time: operators, with and without underscore, and arguments."""
     names: set[str] = set()
     attributes: set[str] = set()
     for function in job.catalog.functions:
@@ -34,7 +34,7 @@ def _symbols(namespace: str, names: Iterable[str]) -> str:
 
 
 def listed(function: NativeFunction, context: FragmentContext) -> Slots:
-    """The overload in the list of operators that are PyTorch's own."""
+    """The overload's row in the list of PyTorch's own operators."""
     return {"aten_ops": (f'{{"aten::{function.name.name}", "{function.name.overload}"}},',)}
 
 

@@ -1,6 +1,6 @@
-"""Stubs of kernels compiled ahead of time, and the place where a structured wrapper tries one.
+"""Stubs of kernels compiled ahead of time, and the call by which a structured wrapper tries such a kernel.
 
-`NativeAotStubs.h` and `NativeAotStubs.cpp`, in releases that have them.
+The files are `NativeAotStubs.h` and `NativeAotStubs.cpp`, in releases that have them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STUBS: Final = "#include <ATen/NativeAotStubs.h>"
 
 @per_job
 def _kernels(job: Job) -> Mapping[tuple[DispatchKey, NativeFunction], NativeAotKernel]:
-    """The kernels by key and functional overload; one that is declared with its overload goes before others."""
+    """The kernels by key and functional overload. A kernel declared for the overload's full name replaces others."""
     ordered = sorted(job.native_aot, key=lambda kernel: kernel.operator == kernel.group.functional.name.text)
     return {(kernel.key, kernel.group.functional): kernel for kernel in ordered}
 
@@ -65,7 +65,7 @@ _UNCONDITIONAL: Final = """\
 
 
 def attempt(kernel: NativeAotKernel, arguments: str) -> str:
-    """The call of `impl` where the kernel does not take the case."""
+    """The statement that tries the kernel, and calls `impl` if the kernel does not handle the call."""
     stub, device = f"at::native::{kernel.stub}", f"c10::DeviceType::{kernel.key}"
     gate = "allowNativeAot()"
     if kernel.unconditional:
@@ -110,7 +110,7 @@ def _emitter(
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The header and the source of the stubs."""
+    """The emitters of the header and the source of the stubs."""
     if not job.rules.native_aot_stubs:
         return []
     return [

@@ -19,14 +19,17 @@ RootUnits: TypeAlias = tuple[str, Sequence[KernelUnit]]
 """A root name with its units."""
 
 _Block: TypeAlias = dict[str, str]
-"""The declarations in one namespace, by what makes two of them the same."""
+"""The declarations in one namespace. The key identifies a declaration, so that none is repeated."""
 
 _LEGACY = "legacy::"
 
 
 @per_job
 def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
-    """The dispatch keys that have kernels, in the order in which entries name them: the order of declarations."""
+    """The ranks of the dispatch keys that have kernels, in the order in which entries name them.
+
+    Declarations have this order.
+    """
     keys = {key: None for function in job.catalog.functions for key in function.kernels}
     return {key: rank for rank, key in enumerate(keys)}
 
@@ -40,7 +43,7 @@ def declarations(units: Iterable[KernelUnit], ranks: Mapping[DispatchKey, int], 
 
 
 def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[DispatchKey, int], rules: Rules) -> None:
-    """Adds what a unit declares; a unit's namespace is opened even if nothing is declared in it."""
+    """Add a unit's declarations. The block of its namespace exists even if it stays empty."""
     primary = unit if isinstance(unit, NativeFunction) else unit.out
     functions = members(unit)
     if not primary.kernels:
@@ -48,7 +51,7 @@ def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[Dispatc
     keys: Iterable[DispatchKey] = {key for function in functions for key in function.kernels}
     elsewhere = any(kernel.namespace != NATIVE_NAMESPACE for kernel in primary.kernels.values())
     if elsewhere:
-        # Which namespace opens first depends on keys without a kernel too.
+        # Keys without a kernel affect which namespace opens first.
         keys = ranks
     else:
         keys = sorted(keys, key=ranks.__getitem__)
@@ -66,15 +69,15 @@ def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[Dispatc
                 macro = exports.kernel_macro(own, rules)
                 _add(block, "", macro, f"{kernel_signature(function, own).declaration(own.name)};", rules)
     if elsewhere:
-        # There are keys without a kernel, which leave their mark: an empty namespace.
+        # For keys without a kernel the reference opens PyTorch's namespace too, even if it stays empty.
         blocks.setdefault(NATIVE_NAMESPACE, {})
 
 
 def _add(block: _Block, word: str, macro: str, body: str, rules: Rules) -> None:
-    """Adds a declaration that the block does not have yet.
+    """Add a declaration unless the block has it.
 
-    Where macros tell libraries apart, a kernel of several keys is declared once all the same: as of the main library
-    if one of the keys says so, else as of the first one's.
+    In releases with a macro for each library, a kernel of several keys is declared once: with the macro of the main
+    library if one of the keys has it, otherwise with the macro of the first key.
     """
     whole = f"{word}{macro} {body}"
     name = body if rules.device_export_macros else whole
@@ -83,7 +86,7 @@ def _add(block: _Block, word: str, macro: str, body: str, rules: Rules) -> None:
 
 
 def structured_class(group: NativeFunctionsGroup, kernel: Kernel, context: FragmentContext) -> str:
-    """The declaration of a structured kernel: a class with the method `impl`, derived from that with `meta`."""
+    """The declaration of a structured kernel: a class with the method `impl`, derived from the class with `meta`."""
     return f"struct {exports.class_macro(kernel, context.rules)} {_class_body(group, kernel)}"
 
 
@@ -125,7 +128,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The headers of native kernels."""
+    """The emitters of the headers of native kernels."""
     all_emitters: list[AnyEmitter] = [
         whole_file(
             "NativeFunctions.h",

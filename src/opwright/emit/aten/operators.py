@@ -1,4 +1,4 @@
-"""The operators as classes of `at::_ops`: `call` goes to the dispatcher, `redispatch` goes on from a given key set.
+"""The operators as classes of `at::_ops`: `call` calls the dispatcher, `redispatch` continues with a given key set.
 
 `ops/{op}_ops.h` and `Operators.cpp`; in builds without per-operator headers `MethodOperators.h` has the classes that
 `Tensor` needs, `Operators.h` all others.
@@ -17,7 +17,7 @@ from opwright.emit.aten.units import RootOverloads, includes, methods, no_units,
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 
-#: The parameter that comes before the operator's own where a call goes on from a key set.
+#: The first parameter of `redispatch`, before the operator's own parameters.
 KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
 
 
@@ -40,7 +40,7 @@ struct TORCH_API {name.unambiguous} {{
 
 
 def definition(function: NativeFunction, context: FragmentContext) -> str:
-    """The members of the operator's class, and the handle that they go through."""
+    """The members of the operator's class, and the handle that they call."""
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
     comment = f"// aten::{function.schema}"
@@ -135,7 +135,7 @@ def _headers(job: Job) -> list[AnyEmitter]:
             fragment=_root_header,
             layout=FilePerUnit(lambda root: f"{root[0]}_ops.h"),
         ),
-        # The reference orders these lines as text, all other lists of includes by root name.
+        # The reference sorts these lines as text, and all other lists of includes by root name.
         _collected("method_operators_header", "MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))),
         _collected("operators_header", "Operators", lambda job: includes("_ops", None, job)),
     ]

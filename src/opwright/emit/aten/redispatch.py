@@ -1,4 +1,4 @@
-"""`RedispatchFunctions.h`: the public C++ functions once more, going on from a given key set."""
+"""`RedispatchFunctions.h`: the public C++ functions with a key set with which the dispatcher continues."""
 
 from __future__ import annotations
 

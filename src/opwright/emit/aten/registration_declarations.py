@@ -1,4 +1,4 @@
-"""`RegistrationDeclarations.h`: what backends outside PyTorch may register, read by their generators."""
+"""`RegistrationDeclarations.h`: the kernels that backends outside PyTorch may register, for their generators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DECOMPOSED: Final = (
 
 
 def declaration(function: NativeFunction) -> str:
-    """The line of one overload: the kernel's declaration, and facts as JSON in a comment.
+    """The line of one overload: the kernel's declaration, with facts as JSON in a comment.
 
     `dispatch` tells that there are kernels other than a decomposition, `default` that a backend need not write one.
     """

@@ -12,12 +12,12 @@ from opwright.model.native_function import NativeFunction
 
 NamespaceOverloads = tuple[str, Sequence[NativeFunction]]
 
-#: The namespaces whose library is opened elsewhere, so that here only a fragment of it is added.
+#: The namespaces whose library other code defines, so that this file only adds a fragment to it.
 _OPENED_ELSEWHERE: Final = ("quantized", "quantized_decomposed")
 
 
 def namespaces(job: Job) -> list[NamespaceOverloads]:
-    """The namespaces with those of their overloads whose schemas are wanted."""
+    """The namespaces with the overloads whose schemas are registered."""
     namespaces: dict[str, list[NativeFunction]] = {}
     everything = job.options.force_schema_registration
     for function in job.catalog.functions:
@@ -75,7 +75,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=namespaces,
             fragment=_library,
             layout=OneFile("RegisterSchema.cpp"),
-            # A blank line stands before the libraries of other namespaces.
+            # A blank line precedes the libraries of other namespaces.
             file_slots=lambda job: {"aten_schema_registrations": (), "schema_registrations": ("\n",)},
         )
     ]

@@ -1,6 +1,6 @@
-"""Static dispatch: operators call the kernels of chosen backends themselves, without asking the dispatcher.
+"""Static dispatch: operators call the kernels of chosen backends directly, without the dispatcher.
 
-It is for builds that have these backends only, and where each kernel that is not referred to can be left out.
+It serves builds with only these backends, in which the linker can remove every kernel that nothing calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STATIC_BACKENDS: Final[DeclaredRead[Backends]] = DeclaredRead(
     "static_backends", lambda job: job.static_backends, lambda keys: tuple([key.name for key in keys])
 )
 
-#: The keys whose kernels serve where the backend has none of its own, the best first.
+#: The keys whose kernels replace one that the backend does not have, the preferred key first.
 _FALLBACKS: Final = (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -51,12 +51,12 @@ def extra_headers(backends: Backends) -> list[str]:
 
 
 def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
-    """The includes of the headers that declare what the operator's static calls name, one for each backend."""
+    """The includes of the headers that declare the functions of the operator's static calls, one for each backend."""
     if function.manual_kernel_registration:
         return []
     headers = []
     for backend in backends:
-        # A delegate's kernels are made from its structured overload, whose entry names them.
+        # The kernels of a delegate are generated from its structured overload, whose entry names them.
         own = function.structured_delegate is not None or backend in function.kernels
         key = backend if own else _fallback(function)
         if key is not None:
@@ -65,7 +65,7 @@ def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
 
 
 def static_call(function: NativeFunction, backends: Backends) -> str:
-    """The body of the operator's `call`: a call of the only backend's kernel, or a switch over several."""
+    """The body of the operator's `call`: a call of the kernel, or a switch if several backends have one."""
     if function.manual_kernel_registration:
         return ""
     structured = function.structured_delegate is not None
@@ -100,7 +100,7 @@ def _namespace(function: NativeFunction, key: DispatchKey) -> str:
 
 
 def _call(function: NativeFunction) -> tuple[str, str]:
-    """The name of the public function that is called, and its arguments made from the dispatcher's."""
+    """The name of the public function to call, and its arguments, made from the dispatcher's."""
     symint = function.schema.has_symint
     signatures = public_api.function_signatures(function)
     wanted = (signatures.friendly_symint or signatures.friendly).bindings
@@ -111,7 +111,7 @@ def _call(function: NativeFunction) -> tuple[str, str]:
 
 
 def _as_redundant(binding: Binding) -> AvailableValue:
-    """The binding; a memory format in the role that it has beside tensor options."""
+    """The binding. A memory format has the role that it has beside tensor options."""
     if binding.name != "memory_format":
         return binding
     return Expression(binding.name, POSSIBLY_REDUNDANT_MEMORY_FORMAT, binding.type)
@@ -126,7 +126,7 @@ def _fallback_call(function: NativeFunction, backends: Backends, name: str, argu
 
 
 def _key_sets(function: NativeFunction) -> list[str]:
-    """The expressions whose union is the set of keys that chooses the backend: of the options, of the tensors."""
+    """The expressions for the dispatch keys of the options and of the tensors. Their union chooses the backend."""
     sets = []
     if function.arguments.options is not None:
         sets.append("DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))")

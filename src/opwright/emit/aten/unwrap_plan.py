@@ -17,10 +17,10 @@ OUTPUT: Final = "tmp_output"
 
 
 class UnwrapPlan(NamedTuple):
-    """How a kernel passes one argument on.
+    """How a kernel passes on one argument.
 
-    `inner` is the argument without functional wrapper and `meta` as a meta tensor; `unwrap`, `unwrap_synced` and
-    `to_meta` are the statements that make them, empty where the argument is passed as it is.
+    `inner` is the argument without its functional wrapper, and `meta` the argument as a meta tensor. `unwrap`,
+    `unwrap_synced` and `to_meta` are the statements that define them; they are empty for arguments without tensors.
     """
 
     inner: Expression
@@ -32,7 +32,7 @@ class UnwrapPlan(NamedTuple):
 
 @cache
 def unwrap_plan(argument: Binding) -> UnwrapPlan:
-    """How a kernel passes the argument on."""
+    """How a kernel passes on the argument."""
     name, role, type = argument.name, argument.role, argument.type
     if not dispatcher.is_tensor_like(argument):
         same = Expression(name, role, type)
@@ -47,7 +47,7 @@ def unwrap_plan(argument: Binding) -> UnwrapPlan:
 
 
 def _unwrapping(name: str, type: CType, sync: str) -> str:
-    """The statements that take the functional wrapper off; tensors in a list that is not owned are copied out."""
+    """The statements that remove the functional wrapper. Lists of tensors are copied into a vector."""
     value = type.value
     owned, plain = value, name
     if value is c_types.TENSOR_LIST:
