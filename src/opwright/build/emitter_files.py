@@ -42,10 +42,12 @@ class RenderedFile(NamedTuple):
 
 
 class FragmentCounts(NamedTuple):
-    """How many fragments of an emitter a run made, and how many it reused from the previous build."""
+    """How many fragments of an emitter a run made, and how many it did not need to make; the same for its files."""
 
     made: int
     reused: int
+    files_made: int
+    files_reused: int
 
 
 class Build:
@@ -103,6 +105,7 @@ class EmitterFiles:
         self._fragments: Final[dict[int, Slots]] = {}
         self._chunks: Final[dict[tuple[str, str], list[str | None]]] = {}
         self._last: tuple[Sequence[int], RenderedFile] | None = None
+        self._files_made = 0
 
     def specs(self) -> Iterator[FileSpec]:
         """The files of the emitter."""
@@ -121,6 +124,7 @@ class EmitterFiles:
                 raise self._encoding_fault(error) from None
             self._last = spec.units, rendered
         self._spans[spec.path] = rendered.spans
+        self._files_made += rendered.data is not None
         return rendered
 
     # What all files share, computed when the first of them is rendered.
@@ -280,9 +284,9 @@ class EmitterFiles:
         )
 
     def fragment_counts(self) -> FragmentCounts:
-        """How many fragments this run made, and how many it did not need to make."""
-        made = len(self._fragments)
-        return FragmentCounts(made, len(self.units) - made)
+        """How many fragments and files this run made, and how many it did not need to make."""
+        made, files_made = len(self._fragments), self._files_made
+        return FragmentCounts(made, len(self.units) - made, files_made, len(self._spans) - files_made)
 
 
 class _FileChunks:

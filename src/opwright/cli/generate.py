@@ -74,6 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="treat warnings about derivatives as errors (names and functions that do not exist, parts without effect)",
     )
+    output.add_argument(
+        "--stats", action="store_true", help="print how much each emitter made and reused, and the seconds per stage"
+    )
     _add_other_ways(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
@@ -244,4 +247,8 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     summary, operators = outcome.summary, len(generation.job.catalog)
     origin = generation.request.inputs.origin
     _print_summary(arguments, generation.version, origin, operators, summary.files, summary.written, started)
+    if arguments.stats:
+        from opwright.cli.stats import print_stats
+
+        print_stats(session, outcome)
     return generation, stamps

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["current_manifest", "files_besides", "run_of", "run_unless_current"]
 
 #: Arguments that change nothing about what is made.
-_WITHOUT_EFFECT = frozenset(("check", "color", "dry_run", "jobs", "list_outputs", "prune", "watch", "yes"))
+_WITHOUT_EFFECT = frozenset(("check", "color", "dry_run", "jobs", "list_outputs", "prune", "stats", "watch", "yes"))
 
 
 def run_of(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from opwright.build.emitter_files import Build, FragmentCounts
 from opwright.build.engine import Engine, Report, Summary, Task
 from opwright.build.plan import Plan
-from opwright.build.provenance import FileOrigin, Sources, origins
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
 from opwright.build.templates import LAUNCHER, Templates, generated_comment
@@ -25,6 +24,7 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.build.plain_files import Status
     from opwright.build.previous_build import EmitterState, PreviousBuild
+    from opwright.build.provenance import FileOrigin
     from opwright.build.staging import Journal
 
 __all__ = ["Generation", "Outcome", "import_modules", "template_path"]
@@ -182,6 +182,8 @@ class Generation:
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
         """Where the lines of each output come from, by its path; after a run."""
+        from opwright.build.provenance import Sources, origins
+
         chosen = list(emitters(self.job, self.request.families))
         sources = Sources(
             chosen,

@@ -114,13 +114,22 @@ class Session:
     Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = ("jobs", "run", "stamps")
+    __slots__ = ("jobs", "run", "seconds", "stamps")
 
     def __init__(self, run: Run, *, jobs: int | None = None) -> None:
         self.run: Final = run
         self.jobs: Final = jobs
+        self.seconds: Final[dict[str, float]] = {}
+        """How long each stage took, in the order in which they ended."""
         self.stamps: InputStamps | None = None
         """The state of the inputs before they were loaded; None where they are not on this machine."""
+
+    @contextlib.contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Measure a stage of the run."""
+        started = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - started
 
     def current_manifest(self) -> Manifest | None:
         """The manifest of an earlier run after which this one has nothing to do, or None."""
@@ -149,10 +158,12 @@ class Session:
         families = self.run.families
         several = usable_processes(self.jobs) > 1
         with prefetching(_prefetched_files(inputs, families)) if several else contextlib.nullcontext():
-            from opwright.run.generation import Generation, import_modules
+            with self._stage("import modules"):
+                from opwright.run.generation import Generation, import_modules
 
-            import_modules(families)
-            return Generation(request(), sink, later=True)
+                import_modules(families)
+            with self._stage("load and check inputs"):
+                return Generation(request(), sink, later=True)
 
     def stale_outputs(self, targets: Collection[str]) -> set[str]:
         """The outputs of the last run of this kind that would be removed, because this run does not make them."""
@@ -199,8 +210,12 @@ class Session:
             used = {path.rpartition("/")[0] for path in (manifest.outputs if manifest is not None else ())}
             remove_old_staging({*generation.request.folders.values(), *used})
             processes = usable_processes(self.jobs)
-            outcome = generation.write_after(_previous_build(run, manifest), report, processes, journal)
-            extras = write_extras(outcome, journal) if write_extras is not None else {}
+            with self._stage("read the previous build"):
+                previous = _previous_build(run, manifest)
+            with self._stage("render and write files"):
+                outcome = generation.write_after(previous, report, processes, journal)
+            with self._stage("write what else is asked for"):
+                extras = write_extras(outcome, journal) if write_extras is not None else {}
             statuses = {**outcome.statuses, **extras}
             note_links(run, statuses, generation.sink)
             stale = set() if manifest is None else pruning.stale_outputs(run, manifest, load_manifests(run), statuses)
@@ -210,9 +225,10 @@ class Session:
             if self.stamps is not None:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
-                state = write_state(run, BuildState(tool_identity(), outcome.emitters))
-                all_facts = {**(facts or {}), "state": state, **_facts_of(generation, outcome)}
-                self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
+                with self._stage("write the state of the build"):
+                    state = write_state(run, BuildState(tool_identity(), outcome.emitters))
+                    all_facts = {**(facts or {}), "state": state, **_facts_of(generation, outcome)}
+                    self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
         return outcome
 
     def remember(
