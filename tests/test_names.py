@@ -27,7 +27,7 @@ PLAIN_WORDS = {"deprecated", "embed", "exceed", "feed", "need", "proceed", "reve
 
 # What is left of before these rules; nothing may join it.
 LEFT_LOCALS = ("opwright.build", "opwright.emit.emitter")
-LEFT_PARTICIPLES = tuple(f"opwright.{name}" for name in (*("build", "cli", "emit", "model.said", "torchgen"),))
+LEFT_PARTICIPLES = ("opwright.build",)
 LEFT_CLASSES = {"Namespace", "Node", "Output", "Root", "Shard", "Share", "Unit", "Wrapper"}
 
 

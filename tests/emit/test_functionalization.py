@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.cpp import c_types
-from opwright.emit.aten.functionalization import emitters, registered
+from opwright.emit.aten.functionalization import emitters, registered_functions
 from opwright.emit.aten.functionalized_views import is_symbolic
 from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
@@ -97,8 +97,8 @@ def test_older_releases_leave_composite_views_out() -> None:
     """Up to 2.9 nothing was registered for views that are made of others."""
     group = job_of(WHOLE).catalog["whole"].view_group
     assert isinstance(group, ViewGroup)
-    assert len(registered(group, RULES)) == 1
-    assert registered(group, Rules(parse_version("2.9.1"))) == []
+    assert len(registered_functions(group, RULES)) == 1
+    assert registered_functions(group, Rules(parse_version("2.9.1"))) == []
 
 
 @pytest.mark.parametrize("name", ["record_stream", "resize_as_"])
@@ -109,7 +109,7 @@ def test_operators_that_are_left_to_themselves(name: str) -> None:
     job = job_of(entries.replace("resize_as_", "resize_as_"))
     (function,) = job.catalog.functions
     assert function.group is None
-    assert registered(function, RULES) == []
+    assert registered_functions(function, RULES) == []
 
 
 def test_cumulative_out_uses_the_dtype_of_out() -> None:
@@ -138,7 +138,7 @@ def test_group_of_set_is_written_by_hand() -> None:
     job = job_of(entries)
     group = job.catalog["set_.source_Tensor"].group
     assert isinstance(group, NativeFunctionsGroup)
-    assert registered(group, RULES) == []
+    assert registered_functions(group, RULES) == []
 
 
 def test_symbolic_lists_are_searched() -> None:

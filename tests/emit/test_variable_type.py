@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.emit.autograd import variable_type
-from opwright.emit.autograd.wrapper_call import unpacked
+from opwright.emit.autograd.wrapper_call import unpack
 from opwright.emit.autograd.wrapper_forward import flag_statements, refusal, tangent_statements
 from opwright.emit.autograd.wrapper_saving import input_statements, output_statements
 from opwright.emit.autograd.wrappers import Forward, Wrapper, wrapper
@@ -244,7 +244,7 @@ def test_an_output_can_be_differentiable_under_a_condition() -> None:
 def test_optional_tensors_are_passed_on_as_they_are() -> None:
     """Tensors and lists are unpacked, by reference and by value; what may be missing is not."""
     function = job_of("- func: mix(Tensor self, Tensor? by, Tensor[] all, int n) -> Tensor\n").catalog["mix"]
-    made = [unpacked(argument, place) for place, argument in enumerate(function.arguments.all)]
+    made = [unpack(argument, place) for place, argument in enumerate(function.arguments.all)]
     assert [statement for _, statement in made] == [
         'auto& self_ = unpack(self, "self", 0);',
         "",

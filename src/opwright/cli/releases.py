@@ -85,8 +85,8 @@ def _rules_of(version: Version) -> Iterator[str]:
     yield f"PyTorch {version.series}"
     for row in Rules.rows():
         yield ""
-        yield f"{row.name}: {_shown(row.value_in(version))} ({row.holds(version)})"
-        yield from _wrapped(_explained(row.what, row.changes))
+        yield f"{row.name}: {_value_text(row.value_in(version))} ({row.holds(version)})"
+        yield from _wrap(_explanation(row.what, row.changes))
     yield ""
     yield from _tables(rules)
 
@@ -97,24 +97,24 @@ def _differences(older: Version, newer: Version) -> Iterator[str]:
     yield f"{len(changed)} behaviours differ between PyTorch {older.series} and {newer.series}"
     for row in changed:
         changes = row.changes_between(*sorted((older, newer)))
-        values = f"{_shown(row.value_in(older))} -> {_shown(row.value_in(newer))}"
+        values = f"{_value_text(row.value_in(older))} -> {_value_text(row.value_in(newer))}"
         yield ""
         yield f"{row.name}: {values} (changed in {', '.join([change.since for change in changes])})"
-        yield from _wrapped(_explained(row.what, changes))
+        yield from _wrap(_explanation(row.what, changes))
     yield ""
     yield from _table_differences(Rules(older), Rules(newer))
 
 
-def _explained(what: str, changes: Iterable[Change[bool] | Change[int]]) -> str:
+def _explanation(what: str, changes: Iterable[Change[bool] | Change[int]]) -> str:
     """What a behaviour is and why its value changed."""
     return " ".join([what, *(change.why for change in changes if change.why)])
 
 
-def _shown(value: int) -> str:
+def _value_text(value: int) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
@@ -131,7 +131,7 @@ def _table_differences(older: Rules, newer: Rules) -> Iterator[str]:
         ("derivatives for complex tensors", set(older.complex_gradients), set(newer.complex_gradients)),
     ):
         marked = [*(f"+{name}" for name in sorted(after - before)), *(f"-{name}" for name in sorted(before - after))]
-        yield from _wrapped(f"{title}: {' '.join(marked) or 'the same'}")
+        yield from _wrap(f"{title}: {' '.join(marked) or 'the same'}")
 
 
 def _shims(rules: Rules) -> set[str]:

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     libraries = [SourceFile.read(path) for path in arguments.yaml]
     catalog = load_libraries(own.catalog, libraries, TAGS.files(inputs)[0], sink, own.rules)
     sink.raise_if_errors()
-    job = Job(_chosen(catalog, arguments.namespace, sink), own.rules, own.options)
+    job = Job(_choose_namespaces(catalog, arguments.namespace, sink), own.rules, own.options)
     engine = Engine(folders)
     chosen: list[AnyEmitter] = [*emitters(job), *own_stub_emitters(_own_stubs(inputs, sink))]
     if arguments.project is not None:
@@ -109,7 +109,7 @@ def _own_stubs(inputs: Inputs, sink: Diagnostics) -> dict[str, str]:
     return {path: SourceFile.decode(path, data).text for path, data in inputs.read_members(paths).items()}
 
 
-def _chosen(catalog: Catalog, wanted: list[str] | None, sink: Diagnostics) -> Catalog:
+def _choose_namespaces(catalog: Catalog, wanted: list[str] | None, sink: Diagnostics) -> Catalog:
     """The catalog with the functions of the wanted namespaces; FaultsFound where one of these has none."""
     if wanted is None:
         return catalog

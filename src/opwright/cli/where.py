@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     _check_line(path, line)
     target = os.path.realpath(path).replace(os.sep, "/")
     if arguments.provenance is not None:
-        return _printed(path, line, _file_origin(_named(arguments.provenance), target))
+        return _print_origin(path, line, _file_origin(_read_provenance(arguments.provenance), target))
     elsewhere = None
     for folder, name in _near(target):
         if os.path.isabs(name):
@@ -56,11 +56,11 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         with contextlib.suppress(OSError):
             origin = _file_origin(read_below(folder, name), target) if stays_below(name) else None
             if origin is not None:
-                return _printed(path, line, origin)
-    return _printed(path, line, None, elsewhere)
+                return _print_origin(path, line, origin)
+    return _print_origin(path, line, None, elsewhere)
 
 
-def _named(provenance: str) -> bytes:
+def _read_provenance(provenance: str) -> bytes:
     """The contents of the file that the user names."""
     try:
         return read_plain_file(os.path.realpath(provenance))
@@ -112,7 +112,7 @@ def _stretch(first: object, last: object, entry: object, line: object, operator:
     return first, last, entry, line, operator
 
 
-def _printed(path: str, line: int, origin: _Origin | None, elsewhere: str | None = None) -> int:
+def _print_origin(path: str, line: int, origin: _Origin | None, elsewhere: str | None = None) -> int:
     """The exit status, after the origin is printed; `elsewhere` is a provenance file outside the output folder."""
     if origin is None:
         how = f"name the file: `--provenance {elsewhere}`" if elsewhere else "generate with `--provenance FILE`"

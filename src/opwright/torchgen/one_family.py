@@ -36,10 +36,10 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     families = tuple(program_families(program))
     folders = dict.fromkeys(build_folders("", families), arguments.out)
     run = run_of(program, arguments, arguments.out, folders, families, apart=True)
-    return run_unless_current(run, lambda sink: _written(arguments, run, sink, folders, named))
+    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders, named))
 
 
-def _written(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:
+def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:
     from opwright.cli import console
     from opwright.release.inputs import from_files
 

@@ -77,7 +77,7 @@ class Backend:
         """The kernel that implements the whole unit, if there is one."""
         return self.kernels.get(self.primary(unit))
 
-    def wrapped(self, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
+    def wrapped_overloads(self, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
         """The overloads of a unit that get a wrapper, and the kind of each wrapper."""
         if isinstance(unit, NativeFunction):
             kind = self._wrapper_kind(unit, None)
@@ -188,7 +188,7 @@ def units_of(backend: Backend, job: Job) -> list[Wrapped]:
     if backend.key is META:
         chosen.update(indices[function] for function in job.catalog.functions if is_refused(function))
     groups = job.catalog.groups
-    units = ((groups[index], backend.wrapped(groups[index])) for index in sorted(chosen))
+    units = ((groups[index], backend.wrapped_overloads(groups[index])) for index in sorted(chosen))
     return [(unit, wrapped) for unit, wrapped in units if wrapped]
 
 

@@ -95,7 +95,7 @@ class ShimUnit(HasFingerprintKey):
     def shim(self) -> Shim:
         """The shim."""
         try:
-            return Shim(_versions(self.function, self.row, self.target, _called(self.function, self.key)))
+            return Shim(_versions(self.function, self.row, self.target, _callee(self.function, self.key)))
         except c_shim.NoCForm as refusal:
             return Shim((), refusal)
 
@@ -118,7 +118,7 @@ def kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) ->
     return next((shared for shared in _SHARED_KEYS if shared in function.kernels), None)
 
 
-def _called(function: NativeFunction, key: DispatchKey | None) -> str:
+def _callee(function: NativeFunction, key: DispatchKey | None) -> str:
     """The C++ function that a shim calls: of a dispatch key, or of the public API."""
     schema = function.schema
     name = public_api.name(schema, symint=schema.has_symint)
@@ -362,11 +362,11 @@ def _header_chunk(unit: ShimUnit | str) -> str:
     return "".join([f"{declaration(function)}\n" for function in unit.shim.functions])
 
 
-def _declared(unit: ShimUnit | str, context: FragmentContext) -> Slots:
+def _declarations(unit: ShimUnit | str, context: FragmentContext) -> Slots:
     return {"text": (_header_chunk(unit),)}
 
 
-def _defined(unit: ShimUnit, context: FragmentContext) -> Slots:
+def _definitions(unit: ShimUnit, context: FragmentContext) -> Slots:
     return {"text": [f"\n{definition(function)}" for function in unit.shim.functions]}
 
 
@@ -381,7 +381,7 @@ def _source(target: Target) -> AnyEmitter:
         template=None,
         folder="aoti",
         units=lambda job: shim_units(job)[target],
-        fragment=_defined,
+        fragment=_definitions,
         line_names=_SHIM_LINE,
         layout=OneFile(source_name(target)),
         file_slots=lambda job: {"text": (_source_opening(target, job),)},
@@ -395,7 +395,7 @@ def _header(target: Target) -> AnyEmitter:
         template=None,
         folder="aoti",
         units=lambda job: _header_units(target, job),
-        fragment=_declared,
+        fragment=_declarations,
         line_names=_SHIM_LINE,
         layout=OneFile(header_name(target)),
         file_slots=lambda job: {"text": (_header_opening(target),)},

@@ -28,7 +28,7 @@ def _item(fields: dict[str, YamlValue]) -> str:
     return "  - " + "\n    ".join([f"{key}: {scalar(fields[key])}" for key in sorted(fields)]) + "\n"
 
 
-def _listed(items: list[str]) -> str:
+def _yaml_list(items: list[str]) -> str:
     """A list as the value of a key."""
     return "\n" + "".join(items) if items else " []\n"
 
@@ -115,7 +115,7 @@ def _arguments(function: NativeFunction) -> tuple[str, str]:
             _options_item(public_api.options_binding(arguments.options)),
             *keywords[first + 4 :],
         ]
-    return _listed(outs + positional + packed), _listed(positional + keywords + outs)
+    return _yaml_list(outs + positional + packed), _yaml_list(positional + keywords + outs)
 
 
 @cache
@@ -163,7 +163,7 @@ def entry(function: NativeFunction) -> str:
 {_CALLERS[function.method, function.function]}
   mode: native
   python_module: {name_scalar(function.python_module or "")}
-  returns:{_listed(returns)}\
+  returns:{_yaml_list(returns)}\
   inplace: {_BOOLS[name.inplace]}
   is_factory_method: {_BOOLS[is_factory]}
   abstract: {_BOOLS[function.is_abstract]}

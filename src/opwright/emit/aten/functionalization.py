@@ -38,7 +38,7 @@ def _writes(function: NativeFunction) -> bool:
     return any(argument.is_write for argument in function.arguments.all)
 
 
-def registered(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
+def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
     """The functions of a unit that have a registration here."""
     by_hand = REGISTERED_BY_HAND.in_release(rules)
     if isinstance(unit, ViewGroup):
@@ -99,7 +99,7 @@ def _fragment(unit: FunctionalizedUnit, context: FragmentContext) -> Slots:
     return {
         "ops_headers": _includes(unit),
         "func_definitions": definitions(unit, context.rules),
-        "func_registrations": [registration(function) for function in registered(unit, context.rules)],
+        "func_registrations": [registration(function) for function in registered_functions(unit, context.rules)],
     }
 
 

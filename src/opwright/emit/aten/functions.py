@@ -73,7 +73,7 @@ def _declarations(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"Functions_declarations": (definition(function),)}
 
 
-def _aggregated() -> list[AnyEmitter]:
+def _aggregate_emitters() -> list[AnyEmitter]:
     return [
         Emitter(
             name="functions_header",
@@ -115,6 +115,6 @@ def _per_operator() -> list[AnyEmitter]:
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the functions."""
     return [
-        *(_per_operator() if job.options.per_operator_headers else _aggregated()),
+        *(_per_operator() if job.options.per_operator_headers else _aggregate_emitters()),
         whole_file("Functions.cpp", name="functions_source", family="sources", template="Functions.cpp"),
     ]

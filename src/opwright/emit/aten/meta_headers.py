@@ -21,7 +21,7 @@ def meta_class(group: NativeFunctionsGroup) -> str:
     parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
     precomputed, returns = "", "void"
     if group.out.precomputed is not None:
-        precomputed, returns = _precomputed(group.out.precomputed), "meta_return_ty"
+        precomputed, returns = _precompute_class(group.out.precomputed), "meta_return_ty"
     return (
         f"struct TORCH_API structured_{structured.meta_name(group)} : public {parent} {{\n"
         f"{precomputed or _NOTHING}\n"
@@ -34,7 +34,7 @@ def meta_class(group: NativeFunctionsGroup) -> str:
 _NOTHING = "\n"
 
 
-def _precomputed(values: Precomputed) -> str:
+def _precompute_class(values: Precomputed) -> str:
     """A class template with a flag for each value, so that its type shows which values are set."""
     bindings = [structured.binding(argument) for arguments in values.replace.values() for argument in arguments]
     bindings += [structured.binding(argument) for argument in values.add]

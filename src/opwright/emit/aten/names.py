@@ -33,7 +33,7 @@ def _symbols(namespace: str, names: Iterable[str]) -> str:
     return " \\\n".join([f"_({namespace}, {name})" for name in sorted(names)])
 
 
-def listed(function: NativeFunction, context: FragmentContext) -> Slots:
+def name_entry(function: NativeFunction, context: FragmentContext) -> Slots:
     """The overload's row in the list of PyTorch's own operators."""
     return {"aten_ops": (f'{{"aten::{function.name.name}", "{function.name.overload}"}},',)}
 
@@ -70,7 +70,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template="ATenOpList.cpp",
             folder="core",
             units=overloads,
-            fragment=listed,
+            fragment=name_entry,
             layout=OneFile("ATenOpList.cpp"),
             file_slots=lambda job: {"aten_ops": ()},
         ),

@@ -94,7 +94,7 @@ def _is_method(function: NativeFunction) -> bool:
     return function.method
 
 
-def _collected(
+def _collect(
     name: str,
     file: str,
     headers: Callable[[Job], Sequence[str]],
@@ -120,8 +120,8 @@ def _collected(
 def _headers(job: Job) -> list[AnyEmitter]:
     if not job.options.per_operator_headers:
         return [
-            _collected("method_operators_header", "MethodOperators", lambda job: (), methods),
-            _collected(
+            _collect("method_operators_header", "MethodOperators", lambda job: (), methods),
+            _collect(
                 "operators_header", "Operators", lambda job: ("#include <ATen/MethodOperators.h>",), _without_methods
             ),
         ]
@@ -136,8 +136,8 @@ def _headers(job: Job) -> list[AnyEmitter]:
             layout=FilePerUnit(lambda root: f"{root[0]}_ops.h"),
         ),
         # The reference sorts these lines as text, and all other lists of includes by root name.
-        _collected("method_operators_header", "MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))),
-        _collected("operators_header", "Operators", lambda job: includes("_ops", None, job)),
+        _collect("method_operators_header", "MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))),
+        _collect("operators_header", "Operators", lambda job: includes("_ops", None, job)),
     ]
 
 

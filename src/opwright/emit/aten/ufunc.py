@@ -72,7 +72,7 @@ def _name(group: NativeFunctionsGroup) -> str:
     return group.functional.schema.name.name
 
 
-def _typed(bindings: Iterable[Binding]) -> str:
+def _parameters(bindings: Iterable[Binding]) -> str:
     return ", ".join([binding.definition for binding in bindings])
 
 
@@ -88,7 +88,7 @@ def _stub(group: NativeFunctionsGroup) -> str:
 
 def _kernel(group: NativeFunctionsGroup, switch_name: str, cases: Sequence[str]) -> str:
     """The kernel function: a switch over the dtypes."""
-    head = f"void {_name(group)}_kernel(TensorIteratorBase& iter, {_typed(ufunc.stub_arguments(group))})"
+    head = f"void {_name(group)}_kernel(TensorIteratorBase& iter, {_parameters(ufunc.stub_arguments(group))})"
     listed = "\n".join(cases)
     return f'{head} {{\n  AT_DISPATCH_SWITCH(iter.common_dtype(), "{switch_name}",\n{listed}\n  );\n}}'
 
@@ -101,7 +101,7 @@ def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str
     """The structured kernel's `impl`, which calls a function with what the stub takes."""
     given = structured.impl_arguments(group)
     call = f"{function}, {', '.join(translate(given, ufunc.stub_arguments(group)))})"
-    return f"TORCH_IMPL_FUNC({ufunc.kernel_name(group, key)})({_typed(given)}) {{\n  {call};\n}}"
+    return f"TORCH_IMPL_FUNC({ufunc.kernel_name(group, key)})({_parameters(given)}) {{\n  {call};\n}}"
 
 
 # CPU.
@@ -166,7 +166,8 @@ def _is_scalar(binding: Binding) -> bool:
 def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, given: Sequence[AvailableValue]) -> str:
     elements = ufunc.tensor_elements(group, computed)
     wanted = ufunc.scalar_arguments(group, computed)
-    return f"[=]({_typed(elements)}) {{ return {translated_call(f'ufunc::{function}', (*given, *elements), wanted)}; }}"
+    call = translated_call(f"ufunc::{function}", (*given, *elements), wanted)
+    return f"[=]({_parameters(elements)}) {{ return {call}; }}"
 
 
 # CUDA.
@@ -224,8 +225,8 @@ def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
         f"struct {name} {{\n"
         "  using opmath_t = at::opmath_type<scalar_t>;\n"
         f"  {members}\n"
-        f"  {name}({_typed(held)}) : {initial} {{}}\n"
-        f"  __device__ scalar_t operator()({_typed(passed)}) const {{\n"
+        f"  {name}({_parameters(held)}) : {initial} {{}}\n"
+        f"  __device__ scalar_t operator()({_parameters(passed)}) const {{\n"
         f"    return {call};\n"
         "  }\n"
         "};\n"
@@ -257,7 +258,7 @@ def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) 
 # Files.
 
 
-def _declared(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> dict[str, str]:
+def _class_slots(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> dict[str, str]:
     """The classes that the definitions need, copied so that a change of other operators changes no such file."""
     return {
         "meta_declaration": meta_class(group),
@@ -266,7 +267,7 @@ def _declared(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentCo
 
 
 def _cpu_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
-    return {**_declared(group, CPU, context), "native_definitions": cpu_definitions(group)}
+    return {**_class_slots(group, CPU, context), "native_definitions": cpu_definitions(group)}
 
 
 def _cpu_kernel_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
@@ -276,7 +277,7 @@ def _cpu_kernel_file(group: NativeFunctionsGroup, context: FragmentContext) -> S
 def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
     loops = "ATen/native/cuda/Loops.cuh"
     return {
-        **_declared(group, CUDA, context),
+        **_class_slots(group, CUDA, context),
         "name": _name(group),
         "cuda_headers": f"#include <{hip_path(loops) if context.options.rocm else loops}>",
         "native_definitions": cuda_definitions(group),

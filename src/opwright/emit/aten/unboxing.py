@@ -91,7 +91,7 @@ def _registered_argument(name: str, argument: Argument) -> str:
     return f'c10::Argument("{name}", nullptr, ::std::nullopt, {kind}({default}))'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -103,7 +103,7 @@ def registration(function: NativeFunction) -> str:
     joined = ",\n\t\t".join
     name = function.name
     return f"""
-// aten::{_escaped(str(function.schema))}
+// aten::{_escape(str(function.schema))}
 OperatorGenerator(
     "aten::{name.name}",
     "{name.overload}",
@@ -122,7 +122,7 @@ OperatorGenerator(
 """
 
 
-def _selected(job: Job) -> list[NativeFunction]:
+def _selected_functions(job: Job) -> list[NativeFunction]:
     """The selected overloads. As their boxed functions, they are looked for in namespace `aten`, whatever their own."""
     is_root = job.selection.is_root_named
     return [function for function in job.catalog.functions if is_root(f"aten::{function.name}")]
@@ -154,7 +154,7 @@ def _emitter(
         name=name,
         family="unboxing",
         template=path,
-        units=_selected,
+        units=_selected_functions,
         fragment=lambda function, context: {slot: [text(function)]},
         layout=layout,
         file_slots=lambda job: {slot: [], "generated_comment": comment},

@@ -133,7 +133,7 @@ def creation(meta: ViewMeta, out_index: str = "0") -> str:
     return f"std::make_shared<{_NAMESPACE}{meta.name}>({', '.join(arguments)})"
 
 
-def _given(meta: ViewMeta) -> tuple[Binding, ...]:
+def _given_bindings(meta: ViewMeta) -> tuple[Binding, ...]:
     return (BASE, *meta.members.base_parameters, *meta.members.fields)
 
 
@@ -143,7 +143,7 @@ def replay(meta: ViewMeta, called: NativeFunction) -> str:
     assert copy is not None, "a view that is not composite has a copying form"
     if meta.single_output is not None:
         return meta.single_output.format("_copy" if called is copy else "")
-    arguments = translate(_given(meta), forward_arguments(copy.schema, meta.function.style))
+    arguments = translate(_given_bindings(meta), forward_arguments(copy.schema, meta.function.style))
     index = f"[{meta.out_index}]" if meta.has_many_outputs else ""
     return f"    return at::_ops::{called.name.unambiguous}::call({', '.join(arguments)}){index};"
 
@@ -152,7 +152,7 @@ def inversion(meta: ViewMeta) -> str:
     """The call that puts a changed view back into its base."""
     copy = meta.group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
-    arguments = translate((*_given(meta), MUTATED_VIEW), reverse_arguments(copy.schema, meta.function.style))
+    arguments = translate((*_given_bindings(meta), MUTATED_VIEW), reverse_arguments(copy.schema, meta.function.style))
     return f"{_NAMESPACE}FunctionalInverses::{inverse_name(meta.group.view.schema)}({', '.join(arguments)})"
 
 

@@ -149,18 +149,18 @@ _ENDING: Final = """
 
 
 @per_job
-def _plumbed(job: Job) -> Sequence[NativeFunction]:
+def _plumbed_functions(job: Job) -> Sequence[NativeFunction]:
     """The overloads that have a plumbing."""
     return [function for function in job.catalog.functions if plumbing_kind(function) is not None]
 
 
 def _units(job: Job) -> Sequence[NativeFunction | None]:
     """The overloads; None stands for the end of the file."""
-    return [*_plumbed(job), None]
+    return [*_plumbed_functions(job), None]
 
 
 def _file_slots(job: Job) -> Slots:
-    return {"text": _OPENING if _plumbed(job) else f"{_OPENING}\n"}
+    return {"text": _OPENING if _plumbed_functions(job) else f"{_OPENING}\n"}
 
 
 def _fragment(function: NativeFunction | None, context: FragmentContext) -> Slots:

@@ -29,7 +29,7 @@ def text_scalar(text: str) -> str:
     at::Tensor & '{}' '1' "\\xE9"
     """
     if not (text.isascii() and text.isprintable()):
-        return f'"{"".join([_escaped(character) for character in text])}"'
+        return f'"{"".join([_escape(character) for character in text])}"'
     if _is_plain(text):
         return text
     return "'" + text.replace("'", "''") + "'"
@@ -80,7 +80,7 @@ def _is_plain(text: str) -> bool:
     return forms is None or not any(form.match(text) for _, form in forms)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _ESCAPES:
         return "\\" + str(_ESCAPES[character])
     if " " <= character <= "~":

@@ -61,7 +61,7 @@ def _ranges(node: Node) -> list[str]:
     ]
 
 
-def _indented(formula: str) -> str:
+def _indent(formula: str) -> str:
     """A formula whose further lines, if there are any, are indented as the statements of a function are."""
     return re.sub(r"\n(?!\n)", "\n  ", formula) if "\n" in formula else formula
 
@@ -69,7 +69,7 @@ def _indented(formula: str) -> str:
 def _single(step: Step, over_lists: bool) -> str:
     """The statement for the gradient of one argument."""
     ((name, number),) = step.arguments
-    formula = _indented(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
+    formula = _indent(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
     if not over_lists:
         return f"""\
   if (needs_input_grad[/*{name}*/{number}]) {{
@@ -109,7 +109,7 @@ def _several(step: Step) -> str:
     return f"""\
   if ({" || ".join(needed)}) {{
 {mask}
-    auto grad_result = {_indented(step.formula)};
+    auto grad_result = {_indent(step.formula)};
 {copies}
   }}"""
 
@@ -155,18 +155,18 @@ inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, co
   auto packed_args = PackedArgs(args);
   auto needs_input_grad = packed_args.unpack<std::array<bool, {count}>>();
 {unpacked}
-  return {op}_apply_functional(variable_list(grads), needs_input_grad{_passed(node)});
+  return {op}_apply_functional(variable_list(grads), needs_input_grad{_call_arguments(node)});
 #endif
 }}
 """
 
 
-def _passed(node: Node) -> str:
+def _call_arguments(node: Node) -> str:
     """What the backward function is called with after the gradients and the mask."""
     return "".join([f", {name}" for _, name in node.parameters])
 
 
-def _unpacked(node: Node) -> str:
+def _unpack_statements(node: Node) -> str:
     """The statements that read what is kept, and find out which gradients are wanted."""
     checks = _block([field.checked for field in node.saved if field.checked], "  ")
     values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
@@ -180,7 +180,7 @@ def _unpacked(node: Node) -> str:
 {masks}  }};"""
 
 
-def _collected(node: Node) -> str:
+def _collect_statements(node: Node) -> str:
     """The statements that tell compiled autograd what is kept."""
     return _block(
         [
@@ -196,17 +196,17 @@ def _collected(node: Node) -> str:
 def definition(node: Node) -> str:
     """The functions of a node's class."""
     op = node.name
-    unpacked = _unpacked(node)
+    unpacked = _unpack_statements(node)
     return f"""\
 {_pure_function(node)}
 variable_list {op}::apply(variable_list&& grads) {{
 {"  " + _LOCK if node.locks else ""}
 {unpacked}
-  return {op}_apply_functional(std::move(grads), needs_input_grad{_passed(node)});
+  return {op}_apply_functional(std::move(grads), needs_input_grad{_call_arguments(node)});
 }}
 
 void {op}::compiled_args(CompiledNodeArgs& args) const {{
-{_collected(node)}
+{_collect_statements(node)}
 }}
 variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) {{
 #ifdef C10_MOBILE
@@ -244,11 +244,11 @@ _DECLARATIONS: Final = "autograd_function_declarations"
 _DEFINITIONS: Final = "autograd_function_definitions"
 
 
-def _declared(unit: NodeUnit, context: FragmentContext) -> Slots:
+def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
     return {_DECLARATIONS: (declaration(unit.node),)}
 
 
-def _defined(unit: NodeUnit, context: FragmentContext) -> Slots:
+def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
     return {_DEFINITIONS: (definition(unit.node),)}
 
 
@@ -268,6 +268,6 @@ def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, Frag
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the two files."""
     return [
-        _emitter("autograd_functions_header", "Functions.h", _DECLARATIONS, _declared),
-        _emitter("autograd_functions_source", "Functions.cpp", _DEFINITIONS, _defined),
+        _emitter("autograd_functions_header", "Functions.h", _DECLARATIONS, _declaration_slots),
+        _emitter("autograd_functions_source", "Functions.cpp", _DEFINITIONS, _definition_slots),
     ]

@@ -86,7 +86,7 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
     ]
 
 
-def _prepared(function: NativeFunction, index: str) -> list[str]:
+def _view_preparation(function: NativeFunction, index: str) -> list[str]:
     """The statements before the result is marked as a view; most views need no more than their strides."""
     changes = "true" if public_api.name(function.schema) in DTYPE_CHANGING_VIEWS.in_any_release else "false"
     return [
@@ -101,7 +101,7 @@ def _prepared(function: NativeFunction, index: str) -> list[str]:
     ]
 
 
-def _marked(base: str, output: str, meta: str) -> str:
+def _marking_call(base: str, output: str, meta: str) -> str:
     """The call that marks an output as a differentiable view."""
     by_mode = f"(at::GradMode::is_enabled() ? CreationMeta::{meta} : CreationMeta::NO_GRAD_MODE)"
     return (
@@ -124,12 +124,12 @@ def _view_statements(differentiable_function: DifferentiableFunction, base: str)
         result = f"as_view({base}, _tmp, /* is_bw_differentiable */ false, /* is_fw_differentiable */ false)"
     elif gives_list(function):
         lines.append("for (auto view_idx : c10::irange(_tmp.size())) {")
-        lines += [f"  {line}" for line in _prepared(function, "view_idx")]
-        lines += [f"  {_marked(base, '_tmp[view_idx]', 'MULTI_OUTPUT_NODE')};", "}"]
+        lines += [f"  {line}" for line in _view_preparation(function, "view_idx")]
+        lines += [f"  {_marking_call(base, '_tmp[view_idx]', 'MULTI_OUTPUT_NODE')};", "}"]
         result = "std::move(_tmp)"
     else:
-        lines += _prepared(function, "")
-        result = _marked(base, "_tmp", "DEFAULT")
+        lines += _view_preparation(function, "")
+        result = _marking_call(base, "_tmp", "DEFAULT")
     return [*lines, f"{declared_results(function)} = {result};"]
 
 

@@ -57,12 +57,12 @@ def registration(function: NativeFunction, namespace: str) -> str:
 
 def redispatch(function: NativeFunction, keys: str) -> str:
     """The call of the operator for some dispatch keys, with the kernel's own parameters."""
-    names = _passed(function.arguments)
+    names = _argument_names(function.arguments)
     return f"at::_ops::{function.name.unambiguous}::redispatch({keys}{names})"
 
 
 @cache
-def _passed(arguments: Arguments) -> str:
+def _argument_names(arguments: Arguments) -> str:
     """The names of arguments, to be passed on after another; many overloads have the same."""
     return "".join([f", {argument.name}" for argument in arguments.all])
 

@@ -76,7 +76,7 @@ def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> li
     return [f"    if ({condition}) {{", *(then or ("",)), "    } else {", *(otherwise or ("",)), "    }"]
 
 
-def _named(name: str) -> str:
+def _name_statement(name: str) -> str:
     return f'op_name = c10::Symbol::fromQualString("aten::{RECORDED_AS.in_any_release.get(name, name)}");'
 
 
@@ -84,8 +84,8 @@ def _name_lines(function: NativeFunction) -> list[str]:
     """The lines that say which operator is recorded."""
     name = function.name
     if name.dunder or function.kind in (SchemaKind.functional, SchemaKind.out):
-        return [f"    {_named(name.name)}"]
-    functional, itself = _named(name.base), _named(public_api.name(function.schema))
+        return [f"    {_name_statement(name.name)}"]
+    functional, itself = _name_statement(name.base), _name_statement(public_api.name(function.schema))
     return ["", *_choice("tracer_state->force_outplace", [f"      {functional}"], [f"      {itself}"])]
 
 

@@ -22,7 +22,7 @@ def _parameter(binding: Binding) -> str:
     return f"{binding.definition} = {binding.default}" if binding.default else binding.definition
 
 
-def _defined(signature: CppSignature) -> str:
+def _definition(signature: CppSignature) -> str:
     """One function, which calls its namesake without recording gradients and marks the tensor afterwards."""
     passed, requires_grad = [], "false"
     for binding in signature.bindings:
@@ -44,9 +44,9 @@ def _defined(signature: CppSignature) -> str:
 def definition(function: NativeFunction) -> str:
     """The functions of one overload: with integers and, where it has some, with symbolic ones."""
     signatures = public_api.function_signatures(function)
-    text = _defined(signatures.friendly)
+    text = _definition(signatures.friendly)
     if signatures.friendly_symint is not None:
-        text += _defined(signatures.friendly_symint)
+        text += _definition(signatures.friendly_symint)
     return text
 
 

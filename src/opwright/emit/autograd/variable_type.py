@@ -18,8 +18,8 @@ from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import has_kernel
 from opwright.emit.autograd.wrapper_call import (
     call_text,
-    indented,
-    unpacked,
+    indent,
+    unpack,
 )
 from opwright.emit.autograd.wrapper_forward import (
     flag_statements,
@@ -66,7 +66,7 @@ def _for_each_node(lines: Sequence[str], context: FragmentContext, before: str =
         "    for (const auto& i : c10::irange(grad_fns.size())) {\n"
         f"        {bound} grad_fn = grad_fns[i];\n"
         "        if (grad_fn != nullptr) {\n"
-        f"{indented(statements, '            ')}\n        }}\n    }}\n}}"
+        f"{indent(statements, '            ')}\n        }}\n    }}\n}}"
     )
 
 
@@ -121,12 +121,12 @@ def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
                 f"grad_fn->{inp.name}_size_ = {inp.name}.size();" for inp in wrapper.differentiated if inp.is_list
             ]
     statements = "\n".join(setup)
-    return [*refused, declared, f"if (_any_requires_grad) {{\n{indented(statements)}\n}}"]
+    return [*refused, declared, f"if (_any_requires_grad) {{\n{indent(statements)}\n}}"]
 
 
 def _nodes_of_items(wrapper: Wrapper, context: FragmentContext) -> str:
     """The loop that makes a node for each item of a list."""
-    items = _names([_looped(inp.name, wrapper) for inp in wrapper.differentiated])
+    items = _names([_loop_item(inp.name, wrapper) for inp in wrapper.differentiated])
     return f"""\
 for (const auto& i : c10::irange( self.size() )) {{
   const auto ith_requires_grad = compute_requires_grad({items});
@@ -143,7 +143,7 @@ for (const auto& i : c10::irange( self.size() )) {{
 }}"""
 
 
-def _looped(name: str, wrapper: Wrapper) -> str:
+def _loop_item(name: str, wrapper: Wrapper) -> str:
     """The item that stands for a formula's argument in a loop over lists."""
     argument = wrapper.repeated.get(name)
     if argument is not None:
@@ -221,7 +221,7 @@ def _saved_outputs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if wrapper.loops:
         return [_for_each_node(saved, context)]
     statements = "\n".join(saved)
-    return [f"if (grad_fn) {{\n{indented(statements)}\n}}"]
+    return [f"if (grad_fn) {{\n{indent(statements)}\n}}"]
 
 
 def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
@@ -251,15 +251,15 @@ def definition(wrapper: Wrapper, context: FragmentContext) -> str:
         head = kernel_head(wrapper.function)
     else:
         head = dispatcher.signature(wrapper.function).definition(wrapper.name, first="c10::DispatchKeySet ks")
-    passed = [unpacked(argument, position) for position, argument in enumerate(wrapper.function.arguments.all)]
+    passed = [unpack(argument, position) for position, argument in enumerate(wrapper.function.arguments.all)]
     before = [statement for _, statement in passed if statement]
     if wrapper.records:
         before += _before_statements(wrapper, context)
     after = _after_statements(wrapper, context)
-    parts = [indented("\n".join(before))] if before else []
+    parts = [indent("\n".join(before))] if before else []
     parts.append(call_text(wrapper, tuple([parameter for parameter, _ in passed]), context))
     if after:
-        parts.append(indented("\n".join(after)))
+        parts.append(indent("\n".join(after)))
     body = "\n".join(parts)
     return f"{head} {{\n{body}\n}}\n"
 

@@ -40,7 +40,7 @@ class ViewFunc(NamedTuple):
     view_index: str
 
     @property
-    def passed(self) -> str:
+    def argument_names(self) -> str:
         """The names of all parameters."""
         names = [parameter.name for parameter in self.parameters]
         return ", ".join([*names, self.view_index] if self.view_index else names)
@@ -55,12 +55,12 @@ def view_func(function: NativeFunction) -> ViewFunc:
         tuple(
             [dispatcher.binding(argument, style=function.style) for argument in arguments if argument.name != "self"]
         ),
-        tuple([_held(argument, function) for argument in arguments]),
+        tuple([_held_binding(argument, function) for argument in arguments]),
         _INDEX if gives_list(function) else "",
     )
 
 
-def _held(argument: Argument, function: NativeFunction) -> Binding:
+def _held_binding(argument: Argument, function: NativeFunction) -> Binding:
     """An argument as the object holds it, before references are taken off."""
     type = shared_types.argument_type(
         argument.type, mutable=argument.is_write, symint=True, style=function.style, owning=True
@@ -149,7 +149,7 @@ def _access(parameters: Sequence[Binding], vector: str, type: CType) -> _Access:
     return _Access("\n".join([f"  {line}" for line in reading]), "\n".join([f"  {line}" for line in setting]), count)
 
 
-def _chosen(func: ViewFunc, trait: Callable[[Type], bool]) -> list[Binding]:
+def _holding(func: ViewFunc, trait: Callable[[Type], bool]) -> list[Binding]:
     return [
         parameter
         for parameter in func.parameters
@@ -166,8 +166,8 @@ def _call(func: ViewFunc) -> str:
 def definition(func: ViewFunc) -> str:
     """The definitions of the class's methods."""
     name = func.name
-    symints = _access(_chosen(func, lambda held: held.is_symint_like), "symints", c_types.vector(c_types.SYMINT))
-    tensors = _access(_chosen(func, lambda held: held.is_tensor_like), "tensors", c_types.vector(c_types.TENSOR))
+    symints = _access(_holding(func, lambda ctype: ctype.is_symint_like), "symints", c_types.vector(c_types.SYMINT))
+    tensors = _access(_holding(func, lambda ctype: ctype.is_tensor_like), "tensors", c_types.vector(c_types.TENSOR))
     return f"""std::vector<c10::SymInt> {name}::get_symints() const {{
 {symints.reading}
 }}
@@ -201,7 +201,7 @@ at::Tensor {name}::operator()(const at::Tensor& input_base) const {{
 std::unique_ptr<ViewFunc> {name}::clone_and_set(
     std::optional<std::vector<c10::SymInt>> symints,
     std::optional<std::vector<at::Tensor>> tensors) const {{
-  auto output = std::make_unique<{name}>({func.passed});
+  auto output = std::make_unique<{name}>({func.argument_names});
   if (symints.has_value()) {{
     output->set_symints(std::move(*(symints)));
   }}
@@ -226,14 +226,14 @@ def _views(job: Job) -> list[NativeFunction]:
     ]
 
 
-def _declared(function: NativeFunction, context: FragmentContext) -> Slots:
+def _declaration_slots(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "ops_headers": (operator_header(function),),
         "view_func_declarations": (declaration(view_func(function)),),
     }
 
 
-def _defined(function: NativeFunction, context: FragmentContext) -> Slots:
+def _definition_slots(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"view_func_definitions": (definition(view_func(function)),)}
 
 
@@ -255,6 +255,6 @@ def _emitter(
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the two files."""
     return [
-        _emitter("view_funcs_header", "ViewFuncs.h", _declared, ("ops_headers", "view_func_declarations")),
-        _emitter("view_funcs_source", "ViewFuncs.cpp", _defined, ("view_func_definitions",)),
+        _emitter("view_funcs_header", "ViewFuncs.h", _declaration_slots, ("ops_headers", "view_func_declarations")),
+        _emitter("view_funcs_source", "ViewFuncs.cpp", _definition_slots, ("view_func_definitions",)),
     ]

@@ -42,7 +42,7 @@ def _kind(type: Type) -> str:
 
 
 @cache
-def unpacked(argument: Argument, position: int) -> tuple[Unpacked, str]:
+def unpack(argument: Argument, position: int) -> tuple[Unpacked, str]:
     """A parameter as it is passed on, and the statement that unpacks it (empty where nothing needs to be)."""
     name, statement = argument.name, ""
     if argument.type.is_tensor_like and not argument.type.is_nullable:
@@ -56,7 +56,7 @@ def unpacked(argument: Argument, position: int) -> tuple[Unpacked, str]:
 INDENT: Final = "  "
 
 
-def indented(text: str, indent: str = INDENT) -> str:
+def indent(text: str, indent: str = INDENT) -> str:
     """Statements one level deeper; blank lines stay empty, since text without blanks at line ends renders quickest."""
     deeper = indent + text.replace("\n", f"\n{indent}")
     return deeper.replace(f"{indent}\n", "\n") if "\n\n" in text else deeper
@@ -64,7 +64,7 @@ def indented(text: str, indent: str = INDENT) -> str:
 
 def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
     """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
-    call = indented(_call(wrapper, parameters))
+    call = indent(_call(wrapper, parameters))
     if public_api.name(wrapper.function.schema) in REPLACES_TENSORS.in_any_release:
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
@@ -72,7 +72,7 @@ def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: Fragm
     if not before:
         return call
     if results:
-        more = indented("\n".join(results))
+        more = indent("\n".join(results))
         after = f"{after}\n{more}"
     return f"{_DEBUG}\n{before}\n{_END}\n{call}\n{_DEBUG}\n{after}\n{_END}"
 
@@ -87,9 +87,9 @@ def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[str, str]
     checked = [parameter for parameter in parameters if parameter.kind]
     if not checked:
         return "", ""
-    before = "\n".join([text for parameter in checked for text in _remembered(parameter, reserves)])
-    after = "\n".join([text for parameter in checked for text in _compared(parameter)])
-    return indented(before), indented(after)
+    before = "\n".join([text for parameter in checked for text in _record_statements(parameter, reserves)])
+    after = "\n".join([text for parameter in checked for text in _compare_statements(parameter)])
+    return indent(before), indent(after)
 
 
 def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
@@ -112,7 +112,7 @@ auto _tmp = ([&]() {{
   if ({any_tangent(wrapper)}) {{
     static c10::OperatorName full_name("aten::{public_api.name(schema)}", "{function.name.overload}");
     static ::std::optional<c10::OperatorHandle> opt_op = c10::Dispatcher::singleton().findSchema(full_name);
-    return impl::{_decomposed(function)};
+    return impl::{_decomposition_call(function)};
   }} else {{
     at::{scope} guard;
     return {call};
@@ -121,7 +121,7 @@ auto _tmp = ([&]() {{
 {assigned}"""
 
 
-def _decomposed(function: NativeFunction) -> str:
+def _decomposition_call(function: NativeFunction) -> str:
     """The call of the operator's decomposition."""
     returns = [shared_types.return_type(result, function.style).text for result in function.schema.returns]
     returned = returns[0] if len(returns) == 1 else f"std::tuple<{', '.join(returns)}>"
@@ -130,7 +130,7 @@ def _decomposed(function: NativeFunction) -> str:
     return f'run_jit_decomposition_with_args_for_jvp<{returned}>("{name}", *opt_op, ks, {names})'
 
 
-def _remembered(unpacked: Unpacked, reserves: bool) -> tuple[str, str]:
+def _record_statements(unpacked: Unpacked, reserves: bool) -> tuple[str, str]:
     """The statements that take down the storage and the implementation of a parameter."""
     name = unpacked.name
     if unpacked.kind == "tensor":
@@ -176,7 +176,7 @@ def _same_storage(name: str, other: str) -> str:
     )
 
 
-def _compared(unpacked: Unpacked) -> tuple[str, str]:
+def _compare_statements(unpacked: Unpacked) -> tuple[str, str]:
     """The statements that compare a parameter with what was taken down of it."""
     name = unpacked.name
     if unpacked.kind == "tensor":

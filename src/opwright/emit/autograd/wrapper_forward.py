@@ -124,7 +124,7 @@ def _tangent(name: str, item: str, zeros: str) -> list[str]:
     ]
 
 
-def _unpacked(wrapper: Wrapper, derivative: ForwardDerivative, context: FragmentContext) -> list[str]:
+def _unpack_statements(wrapper: Wrapper, derivative: ForwardDerivative, context: FragmentContext) -> list[str]:
     """The statements that take the tangents and values that a formula reads."""
     lines: list[str] = []
     zeros = ""
@@ -153,7 +153,7 @@ def tangent_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     setters: list[str] = []
     for derivative in wrapper.forward_derivatives:
         results = ("self",) if wrapper.inplace else derivative.var_names
-        unpacked = _unpacked(wrapper, derivative, context)
+        unpacked = _unpack_statements(wrapper, derivative, context)
         if wrapper.over_lists:
             computed.append(_computed_items(wrapper, derivative, results[0], unpacked))
             setters.append(_set_items(results[0], wrapper.inplace))

@@ -123,7 +123,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     info = differentiable_function.infos.get(key)
     inplace = function.kind is SchemaKind.inplace
     over_lists = function.name.is_foreach
-    repeated = _repeated(function, info) if inplace and over_lists else {}
+    repeated = _repeated_arguments(function, info) if inplace and over_lists else {}
     inputs = _inputs(function, info, repeated, over_lists)
     outputs = differentiable_outputs(function, info)
     public_name = public_api.name(function.schema)
@@ -139,7 +139,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
         name=kernel_name(function) if key == DEFAULT_KEY else f"{kernel_name(function)}_{key}",
         info=info,
         inputs=inputs,
-        differentiated=_differentiated(inputs, info),
+        differentiated=_differentiated_inputs(inputs, info),
         outputs=outputs,
         repeated=repeated,
         records=records,
@@ -171,7 +171,7 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
     return tuple(differentiable_outputs[:1] if info is not None and info.uses_single_grad else differentiable_outputs)
 
 
-def _repeated(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
+def _repeated_arguments(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
     """The arguments of an in-place function over lists by the names of those of the function that it repeats."""
     if info is None:
         if function.name.text not in FOREACH_WITHOUT_DERIVATIVES.in_any_release:
@@ -212,7 +212,7 @@ def _inputs(
     )
 
 
-def _differentiated(inputs: tuple[Input, ...], info: DifferentiabilityInfo | None) -> tuple[Input, ...]:
+def _differentiated_inputs(inputs: tuple[Input, ...], info: DifferentiabilityInfo | None) -> tuple[Input, ...]:
     if info is None or not info.has_derivatives:
         return inputs
     names = {name for derivative in info.derivatives for name in derivative.var_names}

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_METHODS, TORCH, is_in_module
 from opwright.convention.python.parser import NoPythonType, type_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.python.refusals import refused
+from opwright.emit.python.refusals import fault_of
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.python_bindings import CALLED_WITHOUT_KEYWORDS
@@ -27,7 +27,7 @@ _OBJECTS: Final = (
 
 
 @cache
-def _described(argument: Argument, is_keyword: bool) -> str:
+def _dictionary(argument: Argument, is_keyword: bool) -> str:
     """An argument as the dictionary that the file has for it."""
     listed = argument.type.list_like
     size = ""
@@ -37,19 +37,19 @@ def _described(argument: Argument, is_keyword: bool) -> str:
     return f"{{'is_kwarg_only': '{is_keyword}', 'name': '{argument.name}', 'simple_type': '{spelled}'{size}}}"
 
 
-def _required(arguments: Sequence[Argument], is_keyword: bool) -> list[str]:
-    return [_described(argument, is_keyword) for argument in arguments if argument.default is None]
+def _required_arguments(arguments: Sequence[Argument], is_keyword: bool) -> list[str]:
+    return [_dictionary(argument, is_keyword) for argument in arguments if argument.default is None]
 
 
 def entry(function: NativeFunction) -> str:
     """The overload's name with the arguments that a call has to have."""
     name = function.name.name
     try:
-        described = _required(function.arguments.positional, False)
+        described = _required_arguments(function.arguments.positional, False)
         if name not in CALLED_WITHOUT_KEYWORDS.in_any_release:
-            described += _required(function.arguments.keyword_only, True)
+            described += _required_arguments(function.arguments.keyword_only, True)
     except NoPythonType as refusal:
-        raise refused(function, refusal) from None
+        raise fault_of(function, refusal) from None
     return f"{name}: [{', '.join(described)}],"
 
 
@@ -57,7 +57,7 @@ _Held: TypeAlias = tuple[str, NativeFunction]
 """A function with the object that it is an attribute of."""
 
 
-def _held(job: Job) -> list[_Held]:
+def _held_functions(job: Job) -> list[_Held]:
     held: list[_Held] = []
     for module, holder in _OBJECTS:
         groups: dict[str, list[NativeFunction]] = {}
@@ -80,7 +80,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="annotated",
             template="autograd/annotated_fn_args.py.in",
             folder="testing",
-            units=_held,
+            units=_held_functions,
             fragment=_line,
             layout=OneFile("annotated_fn_args.py"),
             line_names=r"torch[\w.]*\.(?P<operator>\w+): \[",

@@ -46,12 +46,12 @@ def check_overload(overload: Overload) -> None:
         raise NoTensorOptions(function.name.text)
 
 
-def refused(function: NativeFunction, refusal: Exception, place: Span | None = None) -> Fault:
+def fault_of(function: NativeFunction, refusal: Exception, place: Span | None = None) -> Fault:
     """The fault of what is refused about a function, which is at fault if the refusal names no other."""
     at = place or function.entry
     match refusal:
         case Repeated():
-            return _repeated(refusal)
+            return _repetition(refusal)
         case OutAlone():
             return _out_alone(refusal)
         case NoTensorOptions():
@@ -77,7 +77,7 @@ def _place(overload: Overload) -> Span:
     return overload.signature.place or overload.function.entry
 
 
-def _repeated(refusal: Repeated) -> Fault:
+def _repetition(refusal: Repeated) -> Fault:
     first, second = refusal.first, refusal.second
     message = f"{_name(second)} has the same Python signature as {_name(first)}"
     other = Label(_place(first), "the other", primary=False)

@@ -87,7 +87,7 @@ def _emitter(name: str, file: str, file_slots: Callable[[Job], Slots], line_name
     )
 
 
-def _commented(file: str, file_slots: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
+def _comment(file: str, file_slots: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
     """File slots with the comment that most of autograd's files have."""
     return lambda job: {"generated_comment": generated_comment(file, job), **file_slots(job)}
 
@@ -98,11 +98,11 @@ def emitters(job: Job) -> list[AnyEmitter]:
         _emitter(
             "python_return_types_source",
             "python_return_types.cpp",
-            _commented("python_return_types.cpp", _source),
+            _comment("python_return_types.cpp", _source),
             _GETTER,
         ),
         _emitter(
-            "python_return_types_header", "python_return_types.h", _commented("python_return_types.h", _header), _GETTER
+            "python_return_types_header", "python_return_types.h", _comment("python_return_types.h", _header), _GETTER
         ),
         _emitter("python_enum_tag_source", "python_enum_tag.cpp", _tags, _TAG),
     ]

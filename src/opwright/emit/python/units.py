@@ -11,7 +11,7 @@ from opwright.convention.python.overloads import Overload, Pair, pair_overloads,
 from opwright.convention.python.signature import function_signature, python_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.codes import UNKNOWN_MODULE
-from opwright.emit.python.refusals import REFUSALS, check_overload, refused
+from opwright.emit.python.refusals import REFUSALS, check_overload, fault_of
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
@@ -106,7 +106,7 @@ class _Collector:
             overload = Overload(function_signature(function, method=self._method), function)
             check_overload(overload)
         except REFUSALS as refusal:
-            self._refuse(name, refused(function, refusal))
+            self._refuse(name, fault_of(function, refusal))
         else:
             self._groups.setdefault(name, []).append(overload)
 
@@ -128,7 +128,7 @@ class _Collector:
             overload = Overload(signature, deprecated_signature.function)
             check_overload(overload)
         except REFUSALS as refusal:
-            self._refuse(name, refused(deprecated_signature.function, refusal, deprecated_signature.span))
+            self._refuse(name, fault_of(deprecated_signature.function, refusal, deprecated_signature.span))
         else:
             group.append(overload)
 
@@ -146,7 +146,7 @@ class _Collector:
                 try:
                     _ = binding.pairs
                 except REFUSALS as refusal:
-                    self._refuse(name, refused(group[0].function, refusal))
+                    self._refuse(name, fault_of(group[0].function, refusal))
                 else:
                     complete.append(binding)
         if self.faults:

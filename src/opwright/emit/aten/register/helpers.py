@@ -108,7 +108,7 @@ def _mismatch(what: str, *lines: str) -> str:
     return f"  TORCH_CHECK({what},\n" + ",\n".join([f"      {line}" for line in lines]) + ");"
 
 
-def _expected(property: str) -> str:
+def _output_check(property: str) -> str:
     wanted, actual = f"options.{property}()", f"out.{property}()"
     return _mismatch(
         f"{wanted} == {actual}",
@@ -127,8 +127,8 @@ def _bad_call(property: str, what: str, wanted: str) -> str:
 
 _RESIZE_OUT: Final = f"""
 void resize_out(const Tensor &out, IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {{
-{_expected("dtype")}
-{_expected("device")}
+{_output_check("dtype")}
+{_output_check("device")}
   const bool resized = at::native::resize_output(out, sizes);
   // Only restride if a resize occurred; otherwise we ignore the (advisory)
   // strides from the meta function and directly use the output tensor's

@@ -196,7 +196,7 @@ def definition(wrapper: KernelWrapper, group: NativeFunctionsGroup, backend: Bac
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{check}{output.name} op{_constructed_from(wrapper.function)};\n"
         f"{_run(wrapper, group, backend.key, context)}"
-        f"return {_returned(wrapper.function)};\n"
+        f"return {_result_expression(wrapper.function)};\n"
         "}"
     )
 
@@ -236,7 +236,7 @@ def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Call
     assert group is not None, "only overloads of a group have structured wrappers"
     given: tuple[AvailableValue, ...] = signature.bindings
     meta = translate(given, structured.meta_arguments(group))
-    given += _precomputed(group) + _outputs(function, group)
+    given += _precomputed_values(group) + _outputs(function, group)
     out = public_api.function_signatures(group.out).most_faithful
     return _Calls(
         ", ".join(meta),
@@ -245,7 +245,7 @@ def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Call
     )
 
 
-def _precomputed(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
+def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
     """What `meta` computed for `impl`."""
     precomputed = group.out.precomputed
     if precomputed is None:
@@ -318,7 +318,7 @@ def _run(wrapper: KernelWrapper, group: NativeFunctionsGroup, key: DispatchKey, 
     return "\n".join(lines) + "\n"
 
 
-def _returned(function: NativeFunction) -> str:
+def _result_expression(function: NativeFunction) -> str:
     if function.kind is SchemaKind.inplace:
         return "self"
     count = len(function.schema.returns)
