@@ -15,11 +15,11 @@ from opwright.source.diagnostic import did_you_mean
 class Catalog(Frozen):
     """All native functions of a run with their groups.
 
-    `functions` holds the entries in file order, then the synthesized variants; `groups` has every function once, in
-    a group where one exists; `view_groups` has every function once too, in a view group where one exists. `keys` are
-    the dispatch keys of the run (flags leave some out), in the order of their files. `tags` maps the known tags to
-    their descriptions. `absent` has the base names of operators whose entries have faults and are left out; it is None
-    where the file could not be read at all. `is_sound` says that neither entries nor what is between them has a fault.
+    `functions` has the entries in file order, then the synthesized overloads. `groups` has each function once, either
+    in its group or alone, and so has `view_groups`. `keys` are the dispatch keys of the run (flags leave some out), in
+    the order of their files. `tags` maps tags to their descriptions. `absent` has the base names of operators whose
+    entries have faults and are left out; it is None if the file could not be read. `is_sound` says that no entry and no
+    rule between entries has a fault.
 
     >>> import opwright
     >>> catalog = opwright.load()
@@ -58,7 +58,7 @@ class Catalog(Frozen):
         self.kernels: Final[Mapping[DispatchKey, Mapping[NativeFunction, Kernel]]] = kernels
 
     def __getitem__(self, name: str) -> NativeFunction:
-        """The function named `add.Tensor` or `aten::add.Tensor`; KeyError with a hint where there is none."""
+        """The function named `add.Tensor` or `aten::add.Tensor`; KeyError with a hint if there is none."""
         names = self._names()
         if name not in names:
             hint = did_you_mean(name, names)
@@ -69,7 +69,7 @@ class Catalog(Frozen):
         return name in self._names()
 
     def may_lack(self, name: str) -> bool:
-        """Whether there may be no operator of a name because its entry has a fault and is left out.
+        """Whether an operator of this name may be missing because its entry has a fault.
 
         >>> import opwright
         >>> opwright.load().may_lack("relu")
@@ -78,10 +78,10 @@ class Catalog(Frozen):
         return self.absent is None or (bool(self.absent) and base_of_operation(name) in self.absent)
 
     def _names(self) -> Mapping[str, NativeFunction]:
-        """The functions by name, with their namespace and without; a name without one is `aten`'s where it has it."""
+        """The functions by name, with their namespace and without it."""
         names = self._by_name
         if not names and self.functions:
-            # Where two namespaces have an operator of one name, the name alone means that of `aten`.
+            # If two namespaces have an operator of one name, the name alone means that of `aten`.
             in_aten = [function for function in self.functions if function.namespace == "aten"]
             names |= {function.name.text: function for function in (*reversed(self.functions), *in_aten)}
             names |= {f"{function.namespace}::{function.name.text}": function for function in self.functions}

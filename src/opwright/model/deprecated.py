@@ -1,4 +1,4 @@
-"""Deprecated signatures: Python takes them still, and calls today's function."""
+"""Deprecated signatures, which Python still accepts and maps to today's functions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from opwright.source.span import Span
 class DeprecatedSignature(NamedTuple):
     """One signature of `deprecated.yaml` with the function that it calls.
 
-    `passed` are the values that the C++ function is called with, in its order: names of the signature's arguments, and
-    constants. `span` is where the entry spells the signature.
+    `passed` are the values passed to the C++ function, in its order: names of the signature's arguments, and constants.
+    `span` is that of the signature in the entry.
     """
 
     schema: FunctionSchema

@@ -1,8 +1,8 @@
-"""Derivatives: what `derivatives.yaml` says of functions, as data.
+"""Derivatives of functions, from `derivatives.yaml`.
 
-A `Derivative` is a backward formula, a `ForwardDerivative` one for forward mode; both are C++ expressions. All that
-holds for one function under one dispatch key is its `DifferentiabilityInfo`; which function takes which info is a
-`DifferentiableFunction`.
+A `Derivative` is a backward formula and a `ForwardDerivative` one for forward mode; both are C++ expressions. A
+`DifferentiabilityInfo` holds everything about one function under one dispatch key. A `DifferentiableFunction` is a
+function with the infos that it uses.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
 from opwright.source.span import Span
 
-#: The name under which a formula stands that holds for every dispatch key without one of its own.
+#: The name of the formulas for all dispatch keys without formulas of their own.
 DEFAULT_KEY: Final = "Default"
 
 
 class SavedKind(enum.Enum):
-    """What of an argument or result is saved: the value itself, or a fact about it."""
+    """What is saved of an argument or a result: the value itself, or a fact about it."""
 
     VALUE = enum.auto()
     SIZES = enum.auto()
@@ -45,9 +45,9 @@ class SavedKind(enum.Enum):
 
 
 class SavedAttribute(NamedTuple):
-    """What the forward call keeps for the backward one: `other_scalar_type`, read as `other.scalar_type()`.
+    """What the forward call saves for the backward one: `other_scalar_type`, read as `other.scalar_type()`.
 
-    `source` is the argument or return that a value of kind VALUE is; None stands for the packed tensor options.
+    For a VALUE, `source` is the argument or return; None stands for the packed tensor options.
     """
 
     name: str
@@ -59,8 +59,8 @@ class SavedAttribute(NamedTuple):
 class Derivative(NamedTuple):
     """A backward formula for one or more arguments.
 
-    `formula` reads saved attributes in place of what `original_formula` says of the arguments; `words` are the
-    words of `formula`. `named_gradients` are the gradients that it takes by name (`grad_values`).
+    `formula` reads saved attributes, `original_formula` is as the file has it, and `words` are those of `formula`.
+    `named_gradients` are the gradients that it uses by name (`grad_values`).
     """
 
     formula: str
@@ -76,9 +76,9 @@ class Derivative(NamedTuple):
 class ForwardDerivative(NamedTuple):
     """A forward formula for one output, or several at once.
 
-    `tangents` and `primals` are the inputs of which it needs the tangent and the value. `needs_original_self` tells
-    that it reads what an in-place function's `self` was before the call, `from_functional` that an in-place function
-    borrows the formula of its functional form.
+    It needs the tangents of the inputs `tangents` and the values of `primals`. `needs_original_self` says that it reads
+    the `self` of an in-place function from before the call, and `from_functional` that the formula of an in-place
+    function is that of its functional form.
     """
 
     formula: str
@@ -93,14 +93,14 @@ class ForwardDerivative(NamedTuple):
 
 
 class DifferentiabilityInfo:
-    """All that is known of the derivatives of a function under one dispatch key.
+    """The derivatives of a function under one dispatch key.
 
-    `name` is the function's name in `derivatives.yaml`; `node_name` that of the autograd node (`MulBackward0`), None
-    where nothing is differentiable. `differentiable_arguments` are the arguments that have a backward formula, in
-    the order of the C++ signature. `saved_inputs` and `saved_outputs` hold what any formula saves, once each.
-    `available_gradients` are the names by which formulas can take the gradients of named outputs.
-    `output_differentiability` says of each output whether it is differentiable, None where nothing is said;
-    `output_condition` is the C++ condition under which a single output is.
+    `name` is the function's name in `derivatives.yaml` and `node_name` that of the autograd node (`MulBackward0`), None
+    if nothing is differentiable. `differentiable_arguments` are the arguments that have a backward formula, in the
+    order of the C++ signature. `saved_inputs` and `saved_outputs` have each attribute that any formula saves, once.
+    `available_gradients` are the names of the gradients of named outputs. `output_differentiability` says whether each
+    output is differentiable, None if the entry does not say; `output_condition` is the C++ condition under which the
+    only output is.
     """
 
     __slots__ = (
@@ -156,16 +156,16 @@ class DifferentiabilityInfo:
 
     @property
     def uses_retain_variables(self) -> bool:
-        """Whether a formula asks if the graph is kept."""
+        """Whether a formula asks if the graph is retained."""
         return "retain_variables" in self.words
 
     @property
     def uses_single_grad(self) -> bool:
-        """Whether a formula takes the only gradient as `grad`."""
+        """Whether a formula uses the only gradient as `grad`."""
         return "grad" in self.words
 
     def for_function(self, name: str, function: NativeFunction, node_name: str | None) -> DifferentiabilityInfo:
-        """The same derivatives for another function."""
+        """The same derivatives, for another function."""
         return DifferentiabilityInfo(
             name=name,
             function=function,
@@ -180,14 +180,14 @@ class DifferentiabilityInfo:
         )
 
 
-#: Dispatch key (or `Default`) -> what holds under it.
+#: Dispatch key (or `Default`) -> the info for it.
 InfoByKey = Mapping[str, DifferentiabilityInfo]
 
 
 class Derivatives(NamedTuple):
-    """All of `derivatives.yaml`: the infos by function, in its order, and the dispatch keys that it names.
+    """The contents of `derivatives.yaml`: the infos by function, in its order, and the dispatch keys that it names.
 
-    The derived infos of copying views stand behind those of the file.
+    The infos made for copying forms of views come last.
     """
 
     infos: Mapping[NativeFunction, InfoByKey]
@@ -195,10 +195,10 @@ class Derivatives(NamedTuple):
 
 
 class DifferentiableFunction(NamedTuple):
-    """A native function with the infos that hold for it, which may be those of another function of its operation.
+    """A native function with the infos that it uses, which may belong to another function of its operation.
 
-    `forward` are the forward formulas as they are for this very function; for an in-place function they differ from
-    those of its functional form.
+    `forward` are the forward formulas of this function. Those of an in-place function differ from those of its
+    functional form.
     """
 
     function: NativeFunction
@@ -214,8 +214,8 @@ class DifferentiableFunction(NamedTuple):
 class MatchedDerivatives(NamedTuple):
     """The functions of a run with their derivatives.
 
-    `infos` are those of the file in its order, `made` those made for functions over lists of tensors (`_foreach_`);
-    `keys` are the dispatch keys that the file names.
+    `infos` are those of the file in its order, and `made` those made for functions over lists (`_foreach_`). `keys` are
+    the dispatch keys that the file names.
     """
 
     functions: tuple[DifferentiableFunction, ...]

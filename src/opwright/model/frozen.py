@@ -8,7 +8,7 @@ __all__ = ["Frozen"]
 
 
 class Frozen:
-    """A base whose attributes are set once: the constructor sets them, and any later assignment is refused.
+    """A base class whose attributes are set once, by the constructor. Later assignments are refused.
 
     >>> class Point(Frozen):
     ...     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Frozen:
 
     __slots__ = ()
 
-    # Type checkers take a class with these methods for one whose attributes may all be assigned.
+    # If type checkers saw these methods, they would allow any assignment.
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:

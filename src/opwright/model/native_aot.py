@@ -1,4 +1,4 @@
-"""Kernels that PyTorch has compiled ahead of time from a language of their own, beside the ordinary ones."""
+"""Kernels that PyTorch compiles ahead of time from a kernel language, besides the ordinary ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["NativeAotKernel"]
 
 
 class NativeAotKernel(NamedTuple):
-    """One declaration: the structured operation and the key for which there may be such a kernel.
+    """A declaration that a structured operation may have such a kernel for a dispatch key.
 
-    `operator` is the operation as it is declared, `topk` or `gt.Tensor`. The kernel is tried before the ordinary one;
-    an `unconditional` one is no faster way to the same result but the implementation, so users cannot switch it off.
+    `operator` is the declared name, `topk` or `gt.Tensor`. The kernel is tried before the ordinary one, and users can
+    switch it off unless it is `unconditional`.
     """
 
     operator: str

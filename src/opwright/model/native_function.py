@@ -1,4 +1,4 @@
-"""Native functions: one entry of `native_functions.yaml`, or a variant synthesized from one."""
+"""Native functions: entries of `native_functions.yaml`, and overloads synthesized from them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.names import OperatorName
 from opwright.source.span import Span
 
-#: The namespace of kernels where an entry names none.
+#: The namespace of kernels whose entry names none.
 NATIVE_NAMESPACE: Final = "at::native"
 
 
 class Kernel:
     """The C++ function that implements an overload under a dispatch key.
 
-    `namespace` is the full C++ namespace; a kernel whose name holds `_symint` takes symbolic integers.
+    `namespace` is the full C++ namespace. A kernel with `_symint` in its name takes symbolic integers.
     """
 
     __slots__ = ("key", "name", "namespace", "structured", "symint")
@@ -49,7 +49,7 @@ class DeviceCheck(enum.Enum):
 
 
 class TypeStyle(enum.IntFlag):
-    """How an entry bends the C++ types of its arguments."""
+    """How an entry changes the C++ types of its arguments."""
 
     # Many caches are keyed by a style, and the hash of an enumeration is a function in Python.
     __hash__ = int.__hash__
@@ -64,7 +64,7 @@ class TypeStyle(enum.IntFlag):
 class Precomputed:
     """Values that a structured kernel's `meta` computes for its `impl`.
 
-    `replace` maps an argument's name to the arguments that stand in its place; `add` follows the others.
+    `replace` maps an argument's name to the values that replace it; those of `add` follow the other arguments.
     """
 
     __slots__ = ("add", "replace")
@@ -87,7 +87,7 @@ class UfuncKey(enum.Enum):
 
 
 class UfuncLoop:
-    """One inner loop of a ufunc: the C++ function's name and the dtypes that it holds for, in order."""
+    """One inner loop of a ufunc: the name of the C++ function, and its dtypes in order."""
 
     __slots__ = ("dtypes", "key", "name")
 
@@ -97,7 +97,7 @@ class UfuncLoop:
         self.dtypes: Final = dtypes
 
 
-#: (mutable tensors are passed as constant references, lists of tensors in the way of structured kernels) -> style
+#: (are written tensors constant references, are lists of tensors passed as to structured kernels) -> style
 _STYLES: Final = {
     (False, False): TypeStyle.PLAIN,
     (True, False): TypeStyle.CONST_REF_MUTABLES,
@@ -107,13 +107,13 @@ _STYLES: Final = {
 
 
 class UnlinkedFunction:
-    """One overload with all that its entry says, before `link_functions` has set its groups.
+    """One overload with the fields of its entry, before `link_functions` sets its groups.
 
-    `entry` is where the entry stands (for a synthesized variant, the entry it was made from) and `is_synthesized`
-    tells the two apart. `kernels` maps the dispatch keys that the entry names, an implicit composite included.
-    `is_abstract` tells that the function has kernels other than an implicit composite one, which differentiates through
-    what it calls; a synthesized variant is what the function is that it was made from. `needs_derivative` tells the
-    same with the kernels under keys that the run leaves out: autograd's files are for builds with all of them.
+    `entry` is the span of the entry; for an overload that `is_synthesized`, that of the entry from which it was made.
+    `kernels` maps dispatch keys to kernels, an implicit composite included. `is_abstract` says that the function has
+    other kernels than an implicit composite one, which is differentiated through the functions that it calls. A
+    synthesized overload is abstract if the function from which it was made is. `needs_derivative` says the same, but
+    counts kernels for keys that the run leaves out, because autograd's files are for builds with all of them.
     `cache` is where conventions remember what follows from the function alone.
     """
 
@@ -234,7 +234,7 @@ class UnlinkedFunction:
 
     @property
     def has_composite_kernel(self) -> bool:
-        """Whether any of the composite keys has a kernel (the nested-tensor one aside)."""
+        """Whether a composite key, except that of nested tensors, has a kernel."""
         return self.has_composite_implicit or self.has_composite_explicit or self.has_composite_non_functional
 
     @property
@@ -254,7 +254,7 @@ class UnlinkedFunction:
 
     @property
     def has_composite_non_functional(self) -> bool:
-        """Whether there is a CompositeExplicitAutogradNonFunctional kernel, or a structured group makes one."""
+        """Whether there is a CompositeExplicitAutogradNonFunctional kernel, written or made by a structured group."""
         return COMPOSITE_EXPLICIT_NON_FUNCTIONAL in self.kernels
 
     @property
@@ -266,7 +266,7 @@ class UnlinkedFunction:
 
 
 class NativeFunction(UnlinkedFunction, Frozen):
-    """One overload with all that its entry says (see `UnlinkedFunction`), linked with the groups that it belongs to.
+    """One overload with the fields of its entry (see `UnlinkedFunction`), and with the groups to which it belongs.
 
     >>> import opwright
     >>> relu = opwright.load()["relu"]
@@ -288,15 +288,15 @@ class ViewKind(enum.Enum):
     non_aliasing = "non_aliasing"
 
 
-#: Tagged `inplace_view`, but they change the size of storage and are functionalized by other means.
+#: Functions tagged `inplace_view` that are not functionalized as views, because they change the size of storage.
 _RESIZES: Final = ("resize_", "resize_as_")
 
 
 def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
     """Whether an overload is a view.
 
-    It is where a return aliases an argument without writing it, where an argument joins the wildcard set, and where
-    it is tagged as an in-place view.
+    It is one if a return aliases an argument that is not written, if an argument joins the wildcard set, or if it is
+    tagged as an in-place view.
     """
     for result in schema.returns:
         if result.annotation is not None and not result.is_write:
@@ -307,7 +307,7 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
 
 
 class NativeFunctionsGroup(Frozen):
-    """The overloads of one operation: functional and out always, in-place and mutable where they exist.
+    """The overloads of one operation: a functional and an out one, and an in-place and a mutable one if they exist.
 
     >>> import opwright
     >>> group = opwright.load()["relu"].group
@@ -346,7 +346,7 @@ class NativeFunctionsGroup(Frozen):
 
 
 class ViewGroup(Frozen):
-    """A view with its copying form and its in-place form, where they exist.
+    """A view with its copying form and its in-place form, if they exist.
 
     >>> import opwright
     >>> [one.name.text for one in opwright.load()["t"].view_group.functions()]
@@ -369,7 +369,7 @@ class ViewGroup(Frozen):
 
     @property
     def composite(self) -> bool:
-        """Whether the view is made of other views, which are the ones to be functionalized."""
+        """Whether the view consists of other views, which are functionalized instead."""
         return self.view.has_composite_implicit
 
     def functions(self, *, include_copy: bool = True) -> list[NativeFunction]:
@@ -385,9 +385,9 @@ class ViewGroup(Frozen):
 def link_functions(
     functions: Iterable[UnlinkedFunction], groups: Iterable[NativeFunctionsGroup], view_groups: Iterable[ViewGroup]
 ) -> tuple[NativeFunction, ...]:
-    """The functions, linked with the groups that they are members of and frozen from now on.
+    """Sets the groups of the functions to those of which they are members, and freezes the functions.
 
-    Raises ValueError for a function that is linked already: a catalog is linked once, while it is built.
+    Raises ValueError if a function is linked already: a catalog is linked once, while it is built.
     """
     linked = tuple(functions)
     for function in linked:
@@ -401,7 +401,7 @@ def link_functions(
         for member in view_group.functions():
             set_attribute(member, "view_group", view_group)
     for function in linked:
-        # Both classes have the same slots. A constructor of a frozen class, which checks every assignment, is slower.
+        # Both classes have the same slots. Freezing here is faster than a constructor that checks each assignment.
         function.__class__ = NativeFunction
     return cast("tuple[NativeFunction, ...]", linked)
 

@@ -1,4 +1,4 @@
-"""Which operators a selective build keeps, and what else its file says."""
+"""Selections: the operators that a selective build keeps."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def qualified_name(function: NativeFunction) -> str:
 class SelectedOperator(NamedTuple):
     """One operator that is kept.
 
-    `name` is `namespace::name`, with `.overload` or without; `is_root` tells that models call it (others are kept
-    because roots need them), `for_training` that its derivative is wanted, `all_overloads` that a name without
-    overload stands for all of them. `span` is where the selection names it, None for one from the command line.
+    `name` is `namespace::name` or `namespace::name.overload`. `is_root` says that models call it (others are kept
+    because roots call them), `for_training` that its derivative is needed, and `all_overloads` that a name without
+    overload stands for all of them. `span` is that of the name in the selection, None on the command line.
     """
 
     name: str
@@ -39,9 +39,8 @@ _NOT_SELECTED: Final = SelectedOperator("", is_root=False, for_training=False, a
 class Selection(NamedTuple):
     """What a selective build keeps.
 
-    `everything` keeps all operators. `kernel_dtypes` maps kernels to the dtypes they are wanted for,
-    `edge_kernels` operators to the kernel keys wanted of them; `custom_classes` and `build_features` are for other
-    tools and pass through.
+    `everything` keeps all operators. `kernel_dtypes` maps kernels to their dtypes, and `edge_kernels` maps operators to
+    their kernel keys. `custom_classes` and `build_features` are for other tools and are passed on.
 
     >>> chosen = Selection(everything=False, operators={"aten::add": SelectedOperator("aten::add")})
     >>> chosen.names("aten::add.Tensor"), chosen.names("aten::sub.Tensor")
@@ -94,11 +93,11 @@ class Selection(NamedTuple):
         return self.operators.get(name, _NOT_SELECTED)
 
     def _base(self, name: str) -> SelectedOperator:
-        """What is said of the name without its overload."""
+        """The selected operator of the name without its overload."""
         return self.operators.get(name.partition(".")[0], _NOT_SELECTED)
 
 
-#: The selection that keeps all.
+#: The selection that keeps all operators.
 EVERYTHING: Final = Selection(everything_else=True)
 
 #: The dtype that stands for all of them.
@@ -106,7 +105,7 @@ _ALL_DTYPES: Final = "all"
 
 
 def merge(selection: Selection, other: Selection) -> Selection:
-    """The selection that keeps what either keeps.
+    """The union of two selections.
 
     >>> merge(Selection(everything=False), EVERYTHING).everything
     True

@@ -1,4 +1,4 @@
-"""The signature language of PyTorch operators: types, arguments, schemas; text to value and back.
+"""The schema language of PyTorch operators: types, arguments and schemas, parsed and printed.
 
 `print(parse_schema(text)) == text` for every schema.
 """

@@ -1,4 +1,4 @@
-"""Alias annotations: which values share memory, and which are written to."""
+"""Alias annotations: which values share memory, and which are written."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 class Annotation:
     """The `(a!)` of `Tensor(a!)`: alias sets before and after the call, and whether the call writes.
 
-    `before` and `after` are tuples of alias names; the name `*` is the wildcard. Interned: equal annotations are
-    the same object.
+    `before` and `after` are tuples of alias names, of which `*` is the wildcard. Interned: equal annotations are the
+    same object.
 
     >>> annotation(("a",), True, ()).text
     'a!'

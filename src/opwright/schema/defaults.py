@@ -1,4 +1,4 @@
-"""Which text may stand as the default of an argument, and the value that it is."""
+"""Defaults of arguments: which texts are allowed, and their values."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
 
-# A decimal number has no leading zero, which makes it octal in C++.
+# In C++, a leading zero would make the number octal.
 _INTEGER: Final = r"-?(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)"
 _NUMBER: Final = r"-?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
 _WORD: Final = r"(?!None\Z)[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*"
-#: The escapes that C++ has as well; `\x` takes all digits that follow there, so it has two here, and no third behind.
+#: Escapes with the same meaning in C++, where `\x` takes all digits that follow: no third one may follow here.
 _ESCAPE: Final = r"\\(?:[abfnrtv\\'\"?]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{1,2}(?![0-9a-fA-F]))"
 _STRING: Final = rf"\"(?:[^\"\\]|{_ESCAPE})*\"|'(?:[^'\\]|{_ESCAPE})*'"
 _BOOL: Final = "True|False"
 
-#: The reductions of losses that schemas write by name where the type is int, and their numbers.
+#: The reductions of losses, which schemas may write by name instead of as an int, and their values.
 REDUCTIONS: Final[Mapping[str, int]] = {"Mean": 1}
 
-#: What a value of a base type looks like; a type that is not listed takes any word.
+#: Base type -> the form of its values. Other types take any word.
 _FORMS: Final = {
     name: re.compile(form)
     for name, form in {
@@ -42,10 +42,10 @@ _FORMS: Final = {
 _ANY_WORD: Final = re.compile(_WORD)
 _INTEGER_FORM: Final = re.compile(_INTEGER)
 
-#: The bits of integers; the number of a device has fewer.
+#: The bits of integer types.
 _BITS: Final = {"int": 64, "SymInt": 64, "Scalar": 64, "DeviceIndex": 8}
 
-#: The characters that a default may have.
+#: The most characters of a default.
 _LONGEST: Final = 1_000
 
 
@@ -67,7 +67,7 @@ def is_default(type: Type, text: str) -> bool:
 
 
 def _is_in_range(type: Type, text: str) -> bool:
-    """Whether its type can hold a number: integers have 64 bits, and other numbers are no larger than a double."""
+    """Whether a number fits its type: integers have 64 bits, and other numbers are at most as large as a double."""
     if type.text in _BITS and _INTEGER_FORM.fullmatch(text) is not None:
         limit = 1 << (_BITS[type.text] - 1)
         return -limit <= _integer(text) < limit
@@ -77,7 +77,7 @@ def _is_in_range(type: Type, text: str) -> bool:
 
 
 def check_default(type: Type, text: str, start: int) -> None:
-    """SchemaFault where the default `text`, which stands at `start`, is no value of `type`."""
+    """Raises SchemaFault if the default `text`, which starts at `start`, is not a value of `type`."""
     if len(text) > _LONGEST:
         message = f"a default of {len(text):,} characters, more than {_LONGEST:,}"
         raise SchemaFault(codes.TOO_LARGE, message, start, start + len(text))
@@ -93,7 +93,7 @@ def check_default(type: Type, text: str, start: int) -> None:
 
 @final
 class NamedConstant:
-    """A default that is a name, for a type whose values are constants of PyTorch: `long`, `contiguous_format`."""
+    """A default that names a constant of PyTorch: `long`, `contiguous_format`."""
 
     __slots__ = ("name",)
 
@@ -115,7 +115,7 @@ DefaultValue: TypeAlias = DefaultItem | tuple[DefaultItem, ...]
 
 
 def default_value(type: Type, text: str) -> DefaultValue:
-    """The value that the default `text` of an argument of `type` stands for. A list is a tuple.
+    """The value of the default `text` of an argument of `type`. Lists become tuples.
 
     >>> from opwright.schema import parse_type
     >>> default_value(parse_type("int[2]"), "1"), default_value(parse_type("float"), "1e-6")
@@ -135,7 +135,7 @@ def default_value(type: Type, text: str) -> DefaultValue:
 
 
 def _item_value(type: Type, text: str) -> DefaultItem:
-    """The value of a default that is no list."""
+    """The value of a default that is not a list."""
     match type.text:
         case "int" | "SymInt" | "DeviceIndex":
             return REDUCTIONS[text] if text in REDUCTIONS else _integer(text)
@@ -165,7 +165,7 @@ _CONTROLS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": 
 
 
 def _string(text: str) -> str:
-    """The string that a literal of the schema language, which has the escapes of C++, stands for."""
+    """The value of a string literal, which has the escapes of C++."""
 
     def character(match: re.Match[str]) -> str:
         octal, hexadecimal, plain = match.groups()

@@ -1,4 +1,4 @@
-"""The fault that reading a schema raises: what is wrong, and where in the text."""
+"""The fault that parsing a schema raises: what is wrong, and where in the text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from opwright.source.text import SourceFile
 class SchemaFault(Exception):
     """A mistake in schema text, at character offsets of that text.
 
-    The reader of a schema knows nothing of files; whoever holds the text maps `start` and `end` back to a place
-    in a file (`opwright.dialects` does so for YAML scalars) or calls `diagnostic()` for text that stands alone.
+    The parser knows nothing about files. Callers map `start` and `end` to a span of a file, as `opwright.dialects` does
+    for YAML scalars, or call `diagnostic()` for text outside files.
     """
 
     def __init__(self, code: str, message: str, start: int, end: int, *, label: str = "", help: str = "") -> None:
@@ -30,5 +30,5 @@ class SchemaFault(Exception):
         return Diagnostic(self.code, Severity.ERROR, self.message, (Label(span, self.label),), (), self.help)
 
     def diagnostic(self, text: str) -> Diagnostic:
-        """The diagnostic of this fault for text that stands in no file."""
+        """The diagnostic of this fault for text outside files."""
         return self.at(Span(SourceFile("<schema>", text), self.start, self.end))

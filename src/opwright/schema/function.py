@@ -1,4 +1,4 @@
-"""Schemas of functions: arguments, returns, and what kind of function a schema describes."""
+"""Schemas of functions: their arguments, returns and kinds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opwright.schema.types import Type
 class Argument:
     """One argument; interned by its text, so that equal arguments are the same object.
 
-    `default` is the text after `=`, or None without a default. `is_write` tells that the call changes what is passed.
+    `default` is the text after `=`, None without a default. `is_write` says that the call writes the argument.
     """
 
     __slots__ = ("annotation", "default", "is_write", "name", "text", "type")
@@ -30,7 +30,7 @@ class Argument:
 
     @property
     def default_value(self) -> DefaultValue:
-        """The value of the default; None also without a default, which `default` tells apart.
+        """The value of the default; None also if there is none (see `default`).
 
         >>> from opwright.schema import parse_schema
         >>> schema = parse_schema("f(int[2] a=1, bool b=True, str c='x') -> ()")
@@ -67,7 +67,7 @@ class Return:
 
 
 def annotated_type(type: Type, annotation: Annotation | None) -> str:
-    """The spelling of a type with its alias annotation, which stands behind the innermost type."""
+    """The text of a type with its alias annotation, which follows the innermost type."""
     if annotation is None:
         return type.text
     innermost = type.innermost.text
@@ -122,7 +122,7 @@ _OPTION_TYPES: Final = (
 
 
 def _option_start(keyword_only: tuple[Argument, ...]) -> int:
-    """Where four tensor options stand in a row, or -1."""
+    """The index of the first of four successive tensor options, or -1."""
     for start in range(len(keyword_only) - 3):
         if all(
             argument.name == name and argument.type.text in (type, type + "?")
@@ -136,7 +136,7 @@ _NO_ARGUMENTS: Final[tuple[Argument, ...]] = ()
 
 
 class Arguments:
-    """The arguments of a schema, and the ways in which conventions group them.
+    """The arguments of a schema, and the groups that calling conventions need.
 
     `positional` = `pre_self` + [`self_arg`] + `post_self`; `keyword_only` (outs left out) = `pre_options` +
     `options` + `post_options`; `out` are the keyword-only arguments that are written to. `non_out` is `positional`
@@ -144,8 +144,8 @@ class Arguments:
     `post_self`.
 
     Interned: `argument_list` gives the same object for the same arguments, and half of all overloads share theirs.
-    `has_symint` tells of symbolic integers, `writes` whether any argument is written to, `writes_after_self` and
-    `writes_before_self` of those; `joins_wildcard` whether any joins the alias set `*`.
+    `has_symint` says that an argument is a symbolic integer, `writes` that one is written, `writes_after_self` and
+    `writes_before_self` that one after or before `self` is, and `joins_wildcard` that one joins the alias set `*`.
     """
 
     __slots__ = (
@@ -211,7 +211,7 @@ def argument_list(
 class SchemaKind(enum.Enum):
     """What a function does with its arguments; exactly one holds for each schema."""
 
-    # Kinds are keys of many small tables; an enumeration's own hash is that of the name, worked out in Python.
+    # Kinds are keys of many small tables, and the hash of an enumeration is a function in Python.
     __hash__ = object.__hash__
 
     functional = enum.auto()
@@ -246,7 +246,7 @@ class FunctionSchema:
         return self.kind is SchemaKind.out
 
     def __str__(self) -> str:
-        # Most files that are emitted quote the schema, so its text is put together once.
+        # Most emitted files quote the schema, so its text is built once.
         if self._text is None:
             shown = ", ".join([result.text for result in self.returns])
             if len(self.returns) != 1:

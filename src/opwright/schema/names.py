@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Python's augmented assignments: `__iadd__` is the in-place form of `__add__`, whereas `__invert__` is no in-place.
+#: Python's augmented assignments: `__iadd__` is the in-place form of `__add__`, but `__invert__` is not in-place.
 AUGMENTED: Final = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
 
-#: The ending that tells a functional operator beside a mutable one of the same base name.
+#: The suffix of a functional operator beside a mutable one of the same base name.
 FUNCTIONAL_SUFFIX: Final = "_functional"
 
 
-#: What the base names of operators over lists of tensors begin with.
+#: The prefix of the base names of operators over lists of tensors.
 FOREACH_PREFIX: Final = "_foreach_"
 
 
 class OperatorName:
-    """The name of one overload, taken apart.
+    """The parts of an overload's name.
 
     `base` is the name without in-place underscore, dunders and `_functional`; `name` the whole name without the
     overload (`add_`); `text` with it (`add_.Tensor`); `unambiguous` is `text` as one identifier (`add__Tensor`).
@@ -66,7 +66,7 @@ def operator_name(
 
 
 def parsed_operator_name(name: str, overload: str) -> OperatorName:
-    """The operator name spelt `name.overload` in a schema.
+    """The operator name of a text `name.overload`.
 
     >>> parsed_operator_name("__iand__", "Tensor").inplace
     True
@@ -74,7 +74,7 @@ def parsed_operator_name(name: str, overload: str) -> OperatorName:
     ('add', '__frob_x_')
     """
     inner = name[2:-2]
-    # `__frob_x__` is no dunder but the in-place form of `__frob_x_`.
+    # `__frob_x__` is not a dunder name but the in-place form of `__frob_x_`.
     if inner and "_" not in inner and name.startswith("__") and name.endswith("__"):
         if inner[0] == "i" and inner[1:] in AUGMENTED:
             return OperatorName(inner[1:], overload, True, True, False)

@@ -1,7 +1,7 @@
-"""Text to schema: a hand-written parser that knows where each word stands.
+"""Parses schemas, and reports faults at their offsets.
 
-PyTorch's 2,600 schemas are made of some 2,000 distinct argument texts, so that arguments and returns are
-remembered by their text, and the careful reading happens once for each.
+PyTorch's 2,600 schemas contain some 2,000 different argument texts, so arguments and returns are cached by their text
+and each text is parsed once.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
 _ITEM: Final = re.compile(r"(?:[^,()\[\]\"']|\([^()]*\)|\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*")
 _COMMA: Final = re.compile(r", *")
 _ARROW: Final = " -> "
-#: How many `?` and `[]` a type may have. PyTorch's have two.
+#: The most `?` and `[]` that a type may have. PyTorch's have two.
 _DEEPEST_TYPE: Final = 8
-#: The characters of a name: files are named after operators, and file systems take 255 with the endings of headers.
+#: The most characters of a name. Files are named after operators, and file systems allow 255 with suffixes.
 _LONGEST_NAME: Final = 200
-#: The digits of a list's size.
+#: The most digits of a list's size.
 _LONGEST_SIZE: Final = 4
 
 _BASE_NAMES: Final = frozenset(BASE_TYPES)
@@ -52,7 +52,7 @@ _RETURNS: Final[dict[str, Return]] = {}
 
 
 def parse_schema(text: str) -> FunctionSchema:
-    """The schema that `text` spells; Fault with the place of the first mistake.
+    """The schema of a text. Raises Fault with the span of the first mistake.
 
     >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
     'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
@@ -64,7 +64,7 @@ def parse_schema(text: str) -> FunctionSchema:
 
 
 def parse_type(text: str) -> Type:
-    """The type that `text` spells; Fault where it spells none.
+    """The type of a text. Raises Fault if it is not one.
 
     >>> parse_type("SymInt[2]?").text
     'SymInt[2]?'
@@ -79,9 +79,9 @@ def parse_type(text: str) -> Type:
 
 
 def read_namespace(text: str) -> tuple[str, int]:
-    """The namespace before `::` in front of a schema (empty without one) and where the schema starts.
+    """The namespace before `::` in front of a schema (empty without one), and the offset at which the schema starts.
 
-    SchemaFault where it is too long.
+    Raises SchemaFault if the namespace is too long.
     """
     match = _IDENTIFIER.match(text) if "::" in text else None
     if match is not None and text.startswith("::", match.end()):
@@ -91,7 +91,7 @@ def read_namespace(text: str) -> tuple[str, int]:
 
 
 def read_schema(text: str, start: int = 0) -> FunctionSchema:
-    """The schema that stands in `text` from `start` to its end; SchemaFault with offsets in `text`."""
+    """The schema in `text` from `start` to its end. Raises SchemaFault with offsets in `text`."""
     name, position = _read_name(text, start)
     if not text.startswith("(", position):
         raise _unexpected_fault(text, position, "`(` after the operator's name")
@@ -107,7 +107,7 @@ def read_schema(text: str, start: int = 0) -> FunctionSchema:
 
 
 def read_operator_name(text: str, start: int = 0) -> OperatorName:
-    """The operator name (`name` or `name.overload`) that is all of `text` from `start`; SchemaFault otherwise."""
+    """The operator name (`name` or `name.overload`) in `text` from `start` to its end. Raises SchemaFault otherwise."""
     name, position = _read_name(text, start)
     if position != len(text):
         raise _unexpected_fault(text, position, "the end of the operator's name")
@@ -115,7 +115,7 @@ def read_operator_name(text: str, start: int = 0) -> OperatorName:
 
 
 def read_argument(text: str, start: int, end: int) -> Argument:
-    """The argument that is `text[start:end]`; SchemaFault with offsets in `text`."""
+    """The argument `text[start:end]`. Raises SchemaFault with offsets in `text`."""
     item = text[start:end]
     if _item_end(item, 0) != len(item):
         raise _unexpected_fault(text, start + _item_end(item, 0), "one argument")
@@ -157,7 +157,7 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
 
 
 def check_name_length(start: int, end: int) -> None:
-    """SchemaFault where a name that stands from `start` to `end` is longer than file systems take."""
+    """Raises SchemaFault if a name from `start` to `end` is too long for file systems."""
     if end - start > _LONGEST_NAME:
         message = f"a name of {end - start:,} characters, more than {_LONGEST_NAME}"
         raise SchemaFault(codes.TOO_LARGE, message, start, end)
@@ -169,9 +169,9 @@ def _item_end(text: str, start: int) -> int:
 
 
 def _known_arguments(items: list[str]) -> Arguments | None:
-    """The arguments whose texts are given, where all were read before and stand where they may; None where not.
+    """The arguments of these texts if all are cached and in a valid order; else None.
 
-    It finds no fault itself: what is not right, or new, is left to a closer look.
+    It reports no fault: new or wrong texts are parsed afterwards.
     """
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
@@ -202,9 +202,9 @@ def _known_arguments(items: list[str]) -> Arguments | None:
 
 
 def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
-    """The arguments up to and with the closing parenthesis."""
+    """The arguments up to the closing parenthesis, and the offset after it."""
     close = text.find(") -> ", start)
-    # Whole lists are repeated too: in a release's file every second one.
+    # Whole lists repeat too: every second one in a release's file does.
     listed = text[start:close] if close >= 0 else ""
     arguments = _LISTS.get(listed)
     if arguments is None and listed and (arguments := _known_arguments(listed.split(", "))) is not None:
@@ -244,7 +244,7 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
 
 
 def _next_item(text: str, end: int) -> int:
-    """Where the next item starts, or the closing parenthesis stands."""
+    """The offset of the next item or of the closing parenthesis."""
     comma = _COMMA.match(text, end)
     if comma is None:
         if not text.startswith(")", end):
@@ -253,7 +253,7 @@ def _next_item(text: str, end: int) -> int:
     if text.startswith(")", comma.end()):
         raise _unexpected_fault(text, comma.end(), "another item after `,`")
     if comma.group() != ", ":
-        # PyTorch splits at a comma with a blank; it would take `1,*` for one default, and print the `*` into C++.
+        # PyTorch splits at a comma with a blank. It would read `1,*` as one default and print the `*` into C++.
         raise SchemaFault(codes.SYNTAX, "one blank stands after `,`", *comma.span(), help="write `, `")
     return comma.end()
 
@@ -269,7 +269,7 @@ def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start:
 
 
 def _read_argument(text: str, start: int, end: int) -> Argument:
-    """The argument that is `text[start:end]`."""
+    """The argument `text[start:end]`."""
     type, alias, position = _read_type(text, start)
     named = _IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
@@ -291,7 +291,7 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
 
 
 def _read_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
-    """The returns from `start` on, and where they end."""
+    """The returns from `start` on, and the offset after them."""
     listed = text[start:]
     results = _RETURN_LISTS.get(listed)
     if results is None:
@@ -335,7 +335,7 @@ def _read_return(text: str, start: int, end: int) -> Return:
 
 
 def _read_type(text: str, start: int, *, allow_annotation: bool = True) -> tuple[Type, Annotation | None, int]:
-    """The type at `start`, its annotation, and where it ends."""
+    """The type at `start`, its annotation, and the offset after it."""
     match = _DOTTED.match(text, start)
     if match is None:
         raise _unexpected_fault(text, start, "a type")
@@ -380,7 +380,7 @@ def _sized_list(elem: Type, suffix: re.Match[str]) -> Type:
 
 
 def _check_annotated(type: Type, start: int, end: int) -> None:
-    """Annotations stand on tensors, optional tensors and lists of tensors."""
+    """Checks that an annotated type is a tensor, an optional tensor or a list of tensors."""
     holder = type.list_like if isinstance(type, ListType) else None
     plain = type.innermost if holder is None else holder
     if not type.is_tensor_like or type.text.count("[") > 1 or plain.is_nullable:

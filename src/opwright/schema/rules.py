@@ -1,6 +1,6 @@
-"""What must hold within one schema beyond its grammar.
+"""Rules within one schema beyond its grammar.
 
-The facts are those that PyTorch's generator enforces; each breach is a SchemaFault at the words to blame.
+They are those that PyTorch's generator enforces. Each violation is a SchemaFault at the words that cause it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema, Return, SchemaKind
 from opwright.schema.types import TENSOR, ListType
 
-#: Words that cannot name an argument. `from`, `in`, `lambda` and such fail in Python calls; three are in old use.
+#: Words that cannot name an argument.
 KEYWORDS: Final = frozenset(keyword.kwlist) - {"lambda", "from", "is"}
 
 
 class _Spans:
-    """Finds the words of a schema in its text; built only once there is a fault to place."""
+    """Finds parts of a schema in its text, for faults."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -27,27 +27,27 @@ class _Spans:
         self.returns = max(text.rfind("->"), 0) + 2
 
     def name(self) -> tuple[int, int]:
-        """Where the operator's name stands."""
+        """The offsets of the operator's name."""
         return self.start, self.arguments
 
     def overload(self) -> tuple[int, int]:
-        """Where the overload's name stands."""
+        """The offsets of the overload's name."""
         dot = self.text.find(".", self.start, self.arguments)
         return (dot + 1, self.arguments) if dot >= 0 else self.name()
 
     def argument(self, item: str) -> tuple[int, int]:
-        """Where the argument with that text stands."""
+        """The offsets of the argument with this text."""
         start = self.text.find(item, self.arguments)
         return (start, start + len(item)) if start >= 0 else self.name()
 
     def result(self) -> tuple[int, int]:
-        """Where the returns stand."""
+        """The offsets of the returns."""
         start = self.returns + (1 if self.text[self.returns : self.returns + 1] == " " else 0)
         return start, len(self.text)
 
 
 def check_schema(schema: FunctionSchema, text: str, start: int) -> None:
-    """SchemaFault for the first rule that `schema`, which stands in `text` from `start`, breaks."""
+    """Raises SchemaFault for the first rule that `schema`, which starts at `start` in `text`, breaks."""
     if schema.kind is SchemaKind.functional:
         if schema.arguments.writes_before_self or True in [result.is_write for result in schema.returns]:
             _check_written(schema, _Spans(text, start))
@@ -57,14 +57,14 @@ def check_schema(schema: FunctionSchema, text: str, start: int) -> None:
 
 
 def _check_self(schema: FunctionSchema, text: str, start: int) -> None:
-    """A functional schema may write `self` only where it returns nothing of it (such as `set_data`)."""
+    """Checks that a functional schema that writes `self` (such as `set_data`) does not return it."""
     self_arg = schema.arguments.self_arg
     if self_arg is not None and self_arg.is_write:
         _check_written(schema, _Spans(text, start))
 
 
 def _check_written(schema: FunctionSchema, spans: _Spans) -> None:
-    """The rules of functions that write."""
+    """Checks the rules for functions that write arguments."""
     _check_pre_self(schema, spans)
     _check_overload(schema, spans)
     _check_kinds(schema, spans)
@@ -96,7 +96,7 @@ def _check_kinds(schema: FunctionSchema, spans: _Spans) -> None:
 
 
 def _check_out_returns(schema: FunctionSchema, spans: _Spans) -> None:
-    """The i-th out argument and the i-th return have the same annotation."""
+    """Checks that each out argument has the annotation of its return."""
     for out, result in zip(schema.arguments.out, schema.returns, strict=False):
         if out.annotation is not result.annotation:
             message = f"out argument `{out.name}` and the return in its place differ in their annotation"
@@ -106,7 +106,7 @@ def _check_out_returns(schema: FunctionSchema, spans: _Spans) -> None:
 
 
 def _check_positional_returns(schema: FunctionSchema, spans: _Spans) -> None:
-    """What is written to after self is never returned."""
+    """Checks that no written positional argument after `self` is returned."""
     for argument in schema.arguments.post_self:
         if argument.is_write and any(argument.annotation is result.annotation for result in schema.returns):
             message = f"written argument `{argument.name}` is returned; only `self` and out arguments are"
@@ -129,7 +129,7 @@ def _check_return_aliases(schema: FunctionSchema, spans: _Spans) -> None:
 
 
 def _refuse_alias(result: Return, schema: FunctionSchema, spans: _Spans) -> NoReturn:
-    """The fault of a return that aliases no argument that may be returned."""
+    """Raises the fault of a return that aliases no argument that may be returned."""
     plain = [
         argument
         for argument in schema.arguments.keyword_only

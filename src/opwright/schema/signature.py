@@ -1,4 +1,4 @@
-"""What the variants of one operation have in common: its signature."""
+"""Signatures: what the variants of one operation have in common."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SCATTER: Final = "_scatter"
 
 
 def base_of_operation(name: str) -> str:
-    """The base name that all overloads of an operator share, and copying forms of a view with the view.
+    """The base name that all overloads of an operator share; a view shares it with its copying form.
 
     >>> base_of_operation("aten::add_.Tensor"), base_of_operation("slice_copy.Tensor_out")
     ('add', 'slice')
@@ -32,7 +32,7 @@ def base_of_operation(name: str) -> str:
 
 
 def view_base_name(base: str) -> str:
-    """The base name under which a view, its copying form and its inverse meet.
+    """The base name that a view shares with its copying form and its inverse.
 
     >>> view_base_name("slice_copy"), view_base_name("slice_scatter")
     ('slice', 'slice_inverse')
@@ -45,7 +45,7 @@ def view_base_name(base: str) -> str:
 
 
 def plain_argument(original: Argument, *, strip_default: bool = False) -> Argument:
-    """The argument without its annotation, and without its default where asked."""
+    """The argument without its annotation, and without its default if `strip_default`."""
     default = None if strip_default else original.default
     if original.annotation is None and default is original.default:
         return original
@@ -53,12 +53,12 @@ def plain_argument(original: Argument, *, strip_default: bool = False) -> Argume
 
 
 def plain_return(result: Return, *, keep_name: bool = False) -> Return:
-    """The return without its annotation, and without its name unless asked."""
+    """The return without its annotation, and without its name unless `keep_name`."""
     return make_return(result.name if keep_name else None, result.type)
 
 
 def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
-    """The arguments that are written to but not returned: `self`, then outs, then the others.
+    """The arguments that are written but not returned: `self`, then outs, then the others.
 
     In the functional form of the operation they become additional returns.
     """
@@ -103,7 +103,7 @@ def _plain_arguments(schema: FunctionSchema, strip_default: bool) -> Arguments:
     options = arguments.pre_options + arguments.post_options
     positional = tuple(plain_argument(parameter, strip_default=strip_default) for parameter in arguments.positional)
     if schema.name.text == "bernoulli.p":
-        # The one overload whose default had to be dropped to keep the call unambiguous; its variants still have it.
+        # The only overload whose default was removed to keep calls unambiguous; its variants still have it.
         positional = tuple(
             make_argument(parameter.name, parameter.type, "0.5") if parameter.name == "p" else parameter
             for parameter in positional
@@ -117,7 +117,7 @@ SignatureKey = tuple[object, ...]
 
 
 def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_form: bool = False) -> SignatureKey:
-    """A value that is equal exactly where `signature` with the same options is; cheaper to make and to hash."""
+    """A value that is equal for two schemas if and only if their `signature` is; faster to make and to hash."""
     name, arguments = schema.name, schema.arguments
     if name.text == "bernoulli.p":
         arguments, strip_default = _plain_arguments(schema, strip_default), False
@@ -130,7 +130,7 @@ def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_f
 
 @cache
 def _arguments_key(arguments: Arguments, strip_default: bool) -> SignatureKey:
-    """What a key has of the arguments, which many schemas share."""
+    """The part of a key for the arguments, which many schemas share."""
     pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
     options = arguments.pre_options + arguments.post_options
     return (

@@ -1,7 +1,7 @@
 """The types of the schema language, as interned values.
 
-Two types are equal exactly when they are the same object, so that all work that depends on a type alone
-(its C++ form, its Python form, its traits) is done once per type and looked up by identity.
+Equal types are the same object, so work that depends only on a type (its C++ form, its Python form) is done once per
+type and looked up by identity.
 
 >>> optional(list_of(base("Tensor"), None)).text
 'Tensor[]?'
@@ -19,16 +19,16 @@ BASE_TYPES: Final = (
     "DeviceIndex", "Scalar", "MemoryFormat", "QScheme", "Storage", "Stream", "SymInt", "SymBool", "GraphModule",
 )  # fmt: skip
 
-#: What precedes the name of a TorchScript class in a schema.
+#: The prefix of the name of a TorchScript class in a schema.
 CLASS_PREFIX: Final = "__torch__.torch.classes."
 
 
 class Type:
-    """A type of the schema language; `text` is its spelling.
+    """A type of the schema language, with its `text`.
 
-    Traits are plain attributes, set once: `is_tensor_like`, `is_symint_like` and `is_generator_like` look through
-    optionals and lists at the innermost type; `is_nullable` tells an optional, or a list of optionals;
-    `list_like` is the list type that the value is (through optionals), or None.
+    `is_tensor_like`, `is_symint_like` and `is_generator_like` describe the innermost type of optionals and lists.
+    `is_nullable` says that the type is an optional or a list of optionals. `list_like` is the type if it is a list, or
+    an optional one, else None.
     """
 
     __slots__ = (
@@ -87,7 +87,7 @@ class OptionalType(Type):
 
 @final
 class ListType(Type):
-    """A list, `elem[]`, or a list of a wished length, `elem[size]`, where one scalar may stand for all items."""
+    """A list, `elem[]`, or a list of a given length, `elem[size]`, for which one scalar can stand for all items."""
 
     __slots__ = ("elem", "size")
 
@@ -105,12 +105,12 @@ _LISTS: Final[dict[tuple[Type, int | None], ListType]] = {}
 
 
 def base(name: str) -> BaseType:
-    """The base type of that name; KeyError where there is none."""
+    """The base type of this name. Raises KeyError if there is none."""
     return _BASES[name]
 
 
 def class_type(class_name: str) -> ClassType:
-    """The TorchScript class type of that (dotted) class name."""
+    """The TorchScript class type of this (dotted) class name."""
     type = _CLASSES.get(class_name)
     if type is None:
         type = _CLASSES.setdefault(class_name, ClassType(class_name))

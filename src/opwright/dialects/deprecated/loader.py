@@ -1,4 +1,4 @@
-"""The way from `deprecated.yaml` to deprecated signatures with the functions that they call."""
+"""Loads `deprecated.yaml` into deprecated signatures with the functions that they call."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def load_deprecated(
 ) -> tuple[DeprecatedSignature, ...]:
     """The deprecated signatures of a file; `functions` are those that have a Python binding.
 
-    All faults go to `sink`; entries at fault are left out, and so are those that call a function of a name of which
-    `may_lack` says that a function may be missing because of another fault.
+    All faults go to `sink`, and entries with faults are left out. `may_lack` says whether a function of a name may be
+    missing because of another fault; entries that call it are left out without a report.
     """
     try:
         root = read_tree(file)
@@ -64,14 +64,14 @@ def load_deprecated(
 
 
 class _Callees(NamedTuple):
-    """The functions that signatures can call, by name, and whether one of a name may be missing."""
+    """The functions that signatures can call, by name, and whether one may be missing."""
 
     by_name: dict[str, list[NativeFunction]]
     may_lack: Callable[[str], bool]
 
 
 class _Call(NamedTuple):
-    """A call as it is spelt: the function's name without `_out`, and the values, with where each stands."""
+    """A call: the function's name without `_out`, and the values with their offsets."""
 
     scalar: Scalar
     name: str
@@ -81,7 +81,7 @@ class _Call(NamedTuple):
 
 
 class _PassedValue(NamedTuple):
-    """What a call passes at one place."""
+    """One value that a call passes."""
 
     name: str
     type: Type
@@ -146,7 +146,7 @@ def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
 
 
 def _passed_values(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> list[_PassedValue] | None:
-    """What the call passes, with the types that the signature gives it."""
+    """The values that the call passes, with their types from the signature."""
     by_name = {argument.name: argument for argument in schema.arguments.all}
     passed = []
     for value, start in zip(call.values, call.starts, strict=True):
@@ -193,7 +193,7 @@ def _callable(
 
 
 def _objection(function: NativeFunction, call: _Call, schema: FunctionSchema, passed: list[_PassedValue]) -> str | None:
-    """What keeps an overload from being the one that is called, in words; None if nothing does."""
+    """Why an overload cannot be the one that is called, in words; None if it can."""
     arguments = function.arguments
     taken = arguments.out + arguments.non_out if call.is_out else arguments.all
     for argument, value in zip(taken, passed, strict=False):

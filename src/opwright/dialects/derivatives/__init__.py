@@ -1,3 +1,3 @@
-"""`derivatives.yaml`: formulas of derivatives, and which function takes which."""
+"""`derivatives.yaml`: derivative formulas, and the functions that use them."""
 
 from __future__ import annotations

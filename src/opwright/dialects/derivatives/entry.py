@@ -31,7 +31,7 @@ _NOT_DIFFERENTIABLE: Final = "non_differentiable"
 
 
 class Formulas(NamedTuple):
-    """What an entry says of a function under one dispatch key."""
+    """The formulas of an entry for one dispatch key."""
 
     derivatives: tuple[Derivative, ...]
     forward_derivatives: tuple[ForwardDerivative, ...]
@@ -51,8 +51,8 @@ FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
 class Scope(NamedTuple):
     """The names that the formulas of a function can use.
 
-    `arguments` stand in the order of the C++ function: outs first, tensor options packed as `options`. `results` are
-    the outputs as formulas name them, which is not always how C++ does.
+    `arguments` are in the order of the C++ function: outs first, tensor options packed as `options`. `results` are
+    the outputs by the names that formulas use, which can differ from those in C++.
     """
 
     function: NativeFunction
@@ -108,7 +108,7 @@ def load_formulas(
 
 
 class _Reader:
-    """Reads one formula after another, then puts together what holds for all."""
+    """Reads the formulas of an entry, then derives what depends on all of them."""
 
     __slots__ = (
         "_backward", "_checker", "_forward", "_gradients", "_names", "_not_differentiable", "_report",
@@ -133,21 +133,21 @@ class _Reader:
         arguments = [argument.name for argument in scope.function.arguments.all]
         shared = [*arguments, *scope.argument_names, *[result.name for result in scope.results]]
         if scope.function.name.is_foreach:
-            # Formulas over lists are for the item with index `i`.
+            # Formulas over lists compute the item with index `i`.
             shared.append("i")
         self._names: Final = FormulaScope(
             scope.function.name.text, frozenset([*shared, "grad", "grads", *self._gradients])
         )
 
     def _forward_names(self) -> FormulaScope:
-        """The names of forward formulas: arguments with an ending for value or tangent, instead of gradients."""
+        """The names that forward formulas use: those of arguments with a suffix for value or tangent."""
         arguments = [*self._scope.argument_names, "original_self"]
         endings = [f"{name}{ending}" for name in arguments for ending in ("_p", "_t")]
         gradients = {"grad", "grads", *self._gradients}.difference(self._scope.argument_names)
         return FormulaScope(self._names.function, self._names.names.difference(gradients).union(endings))
 
     def read(self, key: Scalar, value: Node) -> None:
-        """Reads the formula of a key, which names arguments or results."""
+        """Reads the formula of a key, which lists arguments or results."""
         names = tuple([name.strip() for name in key.value.split(",")]) if "," in key.value else (key.value.strip(),)
         if names[0] in self._scope.argument_names:
             if self._is_result_too(key, names):
@@ -221,7 +221,7 @@ class _Reader:
         return Derivative(formula, text, names, inputs.saved, saved_outputs, frozenset(named), words, scalar.span)
 
     def _result_types(self, key: Scalar, names: tuple[str, ...]) -> tuple[Type, ...] | None:
-        """The types of the results that a key names; None where it names none, which is reported."""
+        """The types of the results that a key names; None if one does not exist, which is reported."""
         returns = self._scope.function.schema.returns
         types = [result.type for result in returns if result.name in names]
         if types:
@@ -259,7 +259,7 @@ class _Reader:
         self._report.error(codes.UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 
     def build(self) -> Formulas:
-        """All formulas; those of forward mode are worked out now that all differentiable arguments are known."""
+        """All formulas. Forward formulas are built last because they depend on all differentiable arguments."""
         arguments = tuple(
             [
                 argument.source
@@ -278,9 +278,9 @@ class _Reader:
         )
 
     def _check_gradients(self) -> None:
-        """Reports gradients that are taken in more than one way, or `grads[0]` where it is the only one.
+        """Reports gradients that are used in more than one way, and `grads[0]` if it is the only one.
 
-        Such formulas compile, and give wrong gradients as soon as they are differentiated once more.
+        Such formulas compile, but their own derivatives are wrong.
         """
         single = by_number = by_name = None
         uses = 0
@@ -309,7 +309,7 @@ class _Reader:
 
 
 def _gradients_by_name(function: NativeFunction, outputs: Differentiability) -> tuple[str, ...]:
-    """The names of the gradients that formulas can take by name, in the order of the outputs."""
+    """The names of the gradients of named outputs, in the order of the outputs."""
     returns = function.schema.returns
     differentiable = outputs.of_outputs or (True,) * len(returns)
     return tuple(

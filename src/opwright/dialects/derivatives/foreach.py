@@ -1,4 +1,4 @@
-"""Derivatives of functions over lists (`_foreach_add`), made from those of the function that they repeat."""
+"""Derivatives of functions over lists (`_foreach_add`), made from those of the function called for each item."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Source = tuple[NativeFunction, InfoByKey]
 
 
 class _Unmakeable(Exception):
-    """The formulas of the repeated function cannot be turned into formulas over lists; the argument says why."""
+    """Raised if formulas cannot be converted to formulas over lists; the argument says why."""
 
 
 class ForeachSources:
-    """The infos that those of functions over lists are made from, by base name."""
+    """The infos from which those of functions over lists are made, by base name."""
 
     __slots__ = ("_functional", "_other", "_sink")
 
@@ -44,7 +44,7 @@ class ForeachSources:
     def info_for(self, function: NativeFunction) -> tuple[DifferentiabilityInfo | None, bool]:
         """The info of a function over lists, and whether it was made for it.
 
-        In-place functions take the info of the repeated function as it is: their formulas are evaluated item by item.
+        In-place functions use the info of the repeated function unchanged: their formulas are evaluated for each item.
         """
         source = self._source(function)
         if source is None:
@@ -85,7 +85,7 @@ def _plain_arguments(function: NativeFunction) -> tuple[Argument, ...]:
 
 
 def _repeats(function: NativeFunction, repeated: NativeFunction) -> bool:
-    """Whether a function over lists calls another for each item: each argument is one of it, or a list of them."""
+    """Whether a function over lists calls another for each item: each argument is the same, or a list of it."""
     ours, theirs = function.arguments.non_out, _plain_arguments(repeated)
     if len(ours) != len(theirs) and function.name.text not in WITHOUT_ALPHA.in_any_release:
         return False
@@ -120,7 +120,7 @@ _RESULTS: Final = SavedAttribute("result", "result", SavedKind.VALUE, make_argum
 
 
 def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivative:
-    """The formula for item `i`, with whole lists saved in place of single values and facts about them."""
+    """The formula for item `i`, with whole lists saved instead of single values and their facts."""
     formula = derivative.formula.replace("grad", "grads[i]").replace("result", "result[i]")
     inputs: list[SavedAttribute] = []
     for saved in derivative.saved_inputs:
@@ -170,7 +170,7 @@ def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: 
 
 
 def _rename_argument(formula: str, ours: Argument, theirs: Argument, function: NativeFunction) -> str:
-    """The formula with an argument of the function over lists in place of the one that it stands for."""
+    """The formula with an argument of the function over lists instead of the repeated function's."""
     if ours.type.is_tensor_like:
         if not isinstance(ours.type, ListType) and function.name.text not in WITH_ONE_TENSOR.in_any_release:
             raise _Unmakeable(f"`{ours.name}` is no list")

@@ -1,7 +1,7 @@
-"""Formulas as C++ expressions: whether they are whole, and whether the names and functions in them exist.
+"""Checks formulas as C++ expressions: that they are complete, and that the names and functions in them exist.
 
-A parser of C++ decides, but not for each formula of each run: nearly all have known words only, and a shape that
-certainly is that of an expression. Only what looks unusual is parsed, or everything where a check is asked for.
+A C++ parser decides, but only for unusual formulas. Nearly all formulas contain only known words and have the shape of
+an expression, which can be checked without the parser. A strict run parses all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from opwright.source.span import Span
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-#: Words of C++ and of the headers that generated files include, and members of the types that occur in formulas.
+#: Words of C++ and of the included headers, and members of the types in formulas.
 _COMMON: Final = frozenset(
     (
         "and", "ArrayRef", "at", "auto", "back", "bool", "c10", "const", "Contiguous", "data", "defined", "device",
@@ -38,7 +38,7 @@ _COMMON: Final = frozenset(
     )
 )  # fmt: skip
 
-#: Names that hold in every formula.
+#: Names that every formula can use.
 _ALWAYS: Final = frozenset(("grad_input_mask", "retain_variables", "true", "false", "nullptr", "this", "_"))
 _CONSTANTS: Final = frozenset(
     (
@@ -53,7 +53,7 @@ _LEAD: Final = b"auto _ = "
 
 
 class FormulaScope(NamedTuple):
-    """The names that a formula can use beside functions: those of its own function, and all gradients."""
+    """The names that a formula can use besides functions: those of its own function, and all gradients."""
 
     function: str
     names: frozenset[str]
@@ -62,8 +62,8 @@ class FormulaScope(NamedTuple):
 class FormulaChecker:
     """Checks formulas one by one.
 
-    What cannot compile is an error; names that are not known may be declared where Opwright does not look, and are a
-    warning, in a strict run an error.
+    What cannot compile is an error. Unknown names may be declared in headers that Opwright does not read, so they are a
+    warning, or an error in a strict run.
     """
 
     __slots__ = ("_declarations", "_functions", "_is_strict", "_known", "_may_lack", "_parser", "_sink")
@@ -73,7 +73,7 @@ class FormulaChecker:
         self._may_lack: Final = catalog.may_lack
         self._functions: Final = operators.union(helpers.names)
         self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
-        # A call of a helper that is named as an operator may be meant for the operator.
+        # If a helper is named like an operator, the call may mean the operator.
         self._declarations: Final = {
             name: overloads for name, overloads in helpers.declarations.items() if name not in operators
         }
@@ -92,15 +92,15 @@ class FormulaChecker:
             self._check_names(root, scalar, source, scope)
 
     def check_expression(self, scalar: Scalar) -> None:
-        """Checks that a text is an expression, whatever its names are."""
+        """Checks that a text is an expression, without checking its names."""
         if not is_plain_expression(scalar.value):
             self._parse(scalar, _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";")
 
     def _is_sound(self, text: str, words: frozenset[str], scope: FormulaScope) -> bool:
-        """Whether a glance tells that nothing is wrong with a formula."""
+        """Whether a formula is certainly right; False means that the parser must check it."""
         unknown = words - self._known - scope.names
         if unknown and any(map(self._is_unknown, unknown)):
-            # The text of strings and comments has words too, and so have parameters of lambdas.
+            # Strings, comments and parameters of lambdas contain words too.
             words = words_of(LAMBDA.sub(r"(\1)", QUOTED.sub(" ", text)))
             if any(map(self._is_unknown, words - self._known - scope.names)):
                 return False
@@ -111,14 +111,14 @@ class FormulaChecker:
         return all(self._takes(name, count) for name, count in argument_counts(text) if name in self._declarations)
 
     def _takes(self, name: str, count: int) -> bool:
-        """Whether a declaration of a helper takes so many arguments."""
+        """Whether a declaration of a helper takes this number of arguments."""
         return any(overload.takes(count) for overload in self._declarations[name])
 
     def _is_unknown(self, word: str) -> bool:
         return not (word[0].isdigit() or (word.endswith("_symint") and word[:-7] in self._functions))
 
     def _parse(self, scalar: Scalar, source: bytes) -> Node | None:
-        """The tree of an expression; None where it is none, which is reported."""
+        """The syntax tree of an expression; None if the text is not one, which is reported."""
         fault = bracket_fault(scalar.value)
         if fault is not None:
             start, other, message = fault
@@ -133,7 +133,7 @@ class FormulaChecker:
         return None
 
     def _check_names(self, root: Node, scalar: Scalar, source: bytes, scope: FormulaScope) -> None:
-        """Reports names that are not known, and calls of helpers that no declaration takes."""
+        """Reports unknown names, and calls of helpers that match no declaration."""
         declared = _declared_names(root)
         told: set[str] = set()
         for node in _identifiers(root):
@@ -149,7 +149,7 @@ class FormulaChecker:
                 self._doubt(code, message, scalar.span_of(*_range(node, source)), help=help)
 
     def _check_arguments(self, node: Node, name: str, scalar: Scalar, source: bytes) -> None:
-        """Reports a call of a helper with a number of arguments that no declaration takes."""
+        """Reports a call of a helper whose number of arguments matches no declaration."""
         call = node.parent
         given = call.child_by_field_name("arguments") if call is not None and _is_called(node) else None
         if given is None:
@@ -163,7 +163,7 @@ class FormulaChecker:
         self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*_range(node, source)), also=also)
 
     def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str] | None:
-        """What is wrong with a name: code, message, and how to mend it."""
+        """What is wrong with a name: code, message, and help."""
         parent = node.parent
         if parent is None:
             return None
@@ -191,7 +191,7 @@ class FormulaChecker:
 
     def _tree_parser(self) -> Parser:
         if self._parser is None:
-            # Loading the grammar takes longer than checking all formulas at a glance.
+            # Loading the grammar takes longer than checking all formulas without it.
             import tree_sitter_cpp
             from tree_sitter import Language, Parser
 
@@ -199,15 +199,15 @@ class FormulaChecker:
         return self._parser
 
     def _doubt(self, code: str, message: str, at: Span, *, help: str) -> None:
-        """Reports what may be right all the same: a warning, or an error in a strict run."""
+        """Reports what may be right after all: as a warning, or as an error in a strict run."""
         tell = self._sink.error if self._is_strict else self._sink.warning
         tell(code, message, at, help=help)
 
 
 def argument_counts(text: str) -> Iterator[tuple[str, int]]:
-    """The functions that a formula calls, if it is whole, each with its number of arguments.
+    """The functions that a complete formula calls, each with its number of arguments.
 
-    Commas between the arguments of a template are counted too, so that a wrong count has to be confirmed.
+    Commas between template arguments are counted too, so the parser must confirm a wrong count.
 
     >>> list(argument_counts("twice(grad, {0, 1}) + self.third(2) + twice()"))
     [('twice', 2), ('twice', 0)]
@@ -229,7 +229,7 @@ def argument_counts(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _counts(overloads: Iterable[HelperDeclaration]) -> str:
-    """The numbers of arguments that functions of one name take, in words."""
+    """The numbers of arguments that the functions of one name take, in words."""
     counts = dict.fromkeys((overload.least, overload.most) for overload in sorted(overloads, key=_least))
     shown = " or ".join(_shown_count(*bounds) for bounds in counts)
     return f"{shown} argument" if shown == "1" else f"{shown} arguments"
@@ -246,7 +246,7 @@ def _shown_count(least: int, most: int | None) -> str:
 
 
 def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
-    """Where brackets do not match: the place, the place of the bracket that it is held against, and what is wrong.
+    """The first unmatched bracket: its index, the index of the bracket that it is compared with, and what is wrong.
 
     >>> bracket_fault("grad * (self.sgn()")
     (7, None, '`(` is never closed')
@@ -270,7 +270,7 @@ def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
 
 
 def _walk(root: Node) -> Iterator[Node]:
-    """All nodes of a tree, in the order of the text; without recursion, since a formula may nest deeply."""
+    """All nodes of a tree, in the order of the text. Not recursive, because formulas may nest deeply."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -289,7 +289,7 @@ def _declared_names(root: Node) -> frozenset[str]:
         for node in _walk(root)
         if node.type in ("parameter_declaration", "init_declarator", "for_range_loop")
         for declarator in [node.child_by_field_name("declarator")]
-        # `each` by value, `*each` and `&each` by reference; deeper ones declare functions.
+        # `each` is by value, `*each` and `&each` by reference; deeper declarators declare functions.
         for declared in ([declarator, *declarator.children] if declarator is not None else ())
         if declared.type == "identifier"
     )
@@ -314,7 +314,7 @@ def _range(node: Node, source: bytes) -> tuple[int, int]:
 
 
 def _error_range(root: Node, source: bytes) -> tuple[int, int]:
-    """The characters that the parser could make nothing of; the end of the formula where something is missing there."""
+    """The range of the first syntax error; the end of the formula if something is missing there."""
     end = len(source[len(_LEAD) : -1].decode("utf-8", "replace"))
     for node in _walk(root):
         if node.type == "ERROR" or node.is_missing:

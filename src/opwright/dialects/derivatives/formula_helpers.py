@@ -1,4 +1,4 @@
-"""The functions that formulas can call besides operators, as `FunctionsManual.h` declares them."""
+"""The functions that formulas can call besides operators, which `FunctionsManual.h` declares."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from opwright.source.text import SourceFile
 
 __all__ = ["FormulaHelpers", "HelperDeclaration", "declared_helpers", "helpers_of"]
 
-#: Comments, and lines of the preprocessor with those that continue them.
+#: Comments and preprocessor directives.
 _NO_CODE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
 _BRACE: Final = re.compile(r"[{}]")
 _NAMESPACE: Final = re.compile(r"\bnamespace\b[\w\s:]*$")
 _DECLARED_NAME: Final = re.compile(r"[\w>&*]\s+(\w+)\s*\(")
 _PARENTHESIS: Final = re.compile(r"[()]")
-#: What stands inside of one parameter, commas included.
+#: Nested brackets inside a parameter, which may contain commas.
 _NESTED: Final = re.compile(r"<[^<>()]*>|\([^()]*\)|\{[^{}]*\}")
 _LONGEST_NAME: Final = 200
-#: What stands before a brace that opens a value; any other brace opens the body of a function or a class.
+#: What precedes a brace that opens a value. Other braces open the body of a function or a class.
 _BEFORE_VALUE: Final = ("=", ",", "(")
 
 
 class HelperDeclaration(NamedTuple):
-    """One declaration of a helper: its parameters as the header writes them, how many arguments fit, and its place.
+    """One declaration of a helper: its parameters as written, the least and most arguments, and its span.
 
-    `most` is None for a function that takes any number.
+    `most` is None if it takes any number.
     """
 
     parameters: str
@@ -38,19 +38,19 @@ class HelperDeclaration(NamedTuple):
     span: Span
 
     def takes(self, count: int) -> bool:
-        """Whether a call with so many arguments fits."""
+        """Whether it takes this number of arguments."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 
 class FormulaHelpers(NamedTuple):
-    """The names of the helpers of a release, and their declarations where the inputs have the header."""
+    """The names of the helpers of a release, and their declarations if the inputs have the header."""
 
     names: frozenset[str]
     declarations: Mapping[str, tuple[HelperDeclaration, ...]]
 
 
 def helpers_of(rules: Rules | None = None, header: SourceFile | None = None) -> FormulaHelpers:
-    """The helpers of a release (of all releases without rules), and those that the header declares if there is one.
+    """The helpers of a release (of all releases without `rules`), and those that the header declares, if there is one.
 
     >>> "pow_backward" in helpers_of().names
     True
@@ -61,7 +61,7 @@ def helpers_of(rules: Rules | None = None, header: SourceFile | None = None) -> 
 
 
 def declared_helpers(header: SourceFile) -> dict[str, tuple[HelperDeclaration, ...]]:
-    """The functions that a header declares outside of classes, by name.
+    """The functions that a header declares outside classes, by name.
 
     >>> header = SourceFile("a.h", "Tensor twice(const Tensor& t, std::array<bool, 2> mask = {}); // twice(t)")
     >>> [one[:3] for one in declared_helpers(header)["twice"]]
@@ -84,7 +84,7 @@ def _blanks(match: re.Match[str]) -> str:
 
 
 def _without_bodies(code: str) -> str:
-    """The code with a semicolon and blanks in place of the bodies of functions and classes; offsets stay the same."""
+    """The code with blanks instead of the bodies of functions and classes; offsets stay the same."""
     parts: list[str] = []
     namespaces = depth = start = copied = 0
     for match in _BRACE.finditer(code):
@@ -106,7 +106,7 @@ def _without_bodies(code: str) -> str:
 
 
 def _closing(code: str, start: int) -> int:
-    """Where the parenthesis is closed that is opened just before an offset; the end of the code if it never is."""
+    """The offset of the parenthesis that closes the one just before `start`; the end of the code if there is none."""
     depth = 1
     for match in _PARENTHESIS.finditer(code, start):
         depth += 1 if match.group() == "(" else -1

@@ -1,8 +1,8 @@
-"""A quick look at formulas: whether a text certainly is a C++ expression, without a parser of C++.
+"""Recognises plain C++ expressions without a C++ parser.
 
 A formula is reduced: every literal, name and number becomes `v`, then calls, members, operators and brackets around
-`v` become `v`, until nothing changes. What ends as one `v` is an expression. What does not may be one all the same, and
-is left to the parser, whose grammar takes longer to load than all formulas take to be looked at.
+`v` become `v`, until nothing changes. A formula that ends as a single `v` is an expression. Other formulas are left to
+the parser, whose grammar takes longer to load than it takes to reduce all formulas.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Final
 __all__ = ["LAMBDA", "QUOTED", "QUOTED_OR_BRACKET", "is_plain_expression"]
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"|(?<!\w)\'(?:[^\'\\]|\\.)+\'|/\*.*?\*/|//[^\n]*'
-#: Strings, characters and comments, whose text is no part of the expression.
+#: Strings, characters and comments, whose text is not part of the expression.
 QUOTED: Final = re.compile(_QUOTED, re.DOTALL)
-#: The same, or a bracket.
+#: Strings, characters, comments, or a bracket.
 QUOTED_OR_BRACKET: Final = re.compile(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
 
-#: A lambda that only returns a value; the group is that value.
+#: A lambda that only returns a value, which is the group.
 LAMBDA: Final = re.compile(r"\[[&=]?\]\([^()]*\)\{return ([^;{}]*);\}")
 _NUMBER: Final = re.compile(r"\b\d+\.(?:\d*[eE][-+]?\d+)?(?!\w)|(?<![\w.)\]])\.\d+|\b\d+[eE][-+]?\d+")
-#: Names, numbers, and names of members after their objects or namespaces.
+#: Names, numbers, and members after their objects or namespaces.
 _PATH: Final = re.compile(r"\w+(?:(?:::|\.|->)\w+)*")
 _GLOBAL_NAMESPACE: Final = re.compile(r"(?<=[?:(,=<] )::(?=\w)")
 _LONGEST: Final = 10_000
@@ -30,18 +30,18 @@ _LONGEST: Final = 10_000
 
 _TWO_VALUES: Final = re.compile(r"v\s+v")
 
-#: Members, templates with arguments, and calls; `f{...}` and `{...}` are values that are made on the spot.
+#: Members, templates with arguments, and calls. `f{...}` and `{...}` construct values.
 _POSTFIX: Final = re.compile(
     r"v(?:::|\.|->)v|v<v(?:,v)*>(?=[({:])|v\((?:v(?:,v)*)?\)|v\[v\]|v?\{(?:v(?:,v)*)?\}|(?<![\w\])}>])\(v\)"
 )
 _PREFIX: Final = re.compile(r"(?<![\w\])}])[-+!~*&]v")
-#: One operator between two values. That operators bind differently makes no difference to what is an expression.
+#: One operator between two values. Precedence does not affect whether a text is an expression.
 _BINARY: Final = re.compile(r"v(?:\|\||&&|[=!<>]=|<<|>>|[-+*/%<>&|^])v(?![(\[{.]|::|->)")
 _CHOICE: Final = re.compile(r"v\?v:v(?!:)")
 
 
 def is_plain_expression(text: str) -> bool:
-    """Whether a text certainly is a C++ expression; of some that are, this is not known.
+    """Whether a text is certainly a C++ expression. False means that only the parser can tell.
 
     >>> is_plain_expression("grad * self.sgn()"), is_plain_expression("at::sum(grad, {0, 1})[0]")
     (True, True)
@@ -64,7 +64,7 @@ def is_plain_expression(text: str) -> bool:
 
 @cache
 def _is_expression(shape: str) -> bool:
-    """Whether a text reduces to one value; many formulas share their shape."""
+    """Whether a text reduces to one value. Cached because many formulas share their shape."""
     while True:
         for pattern in (_POSTFIX, _PREFIX, _BINARY, _CHOICE):
             shorter = pattern.sub("v", shape)

@@ -1,7 +1,7 @@
-"""Backward formulas: their words, and what of the forward call they make the autograd node save.
+"""Backward formulas: their words, and what they make the autograd node save from the forward call.
 
-A formula may ask facts of an argument or a result, such as `self.sym_sizes()`. Where a fact will do, it is saved in
-place of the tensor: the formula then reads `self_sym_sizes`.
+A formula may use only a fact about an argument or a result, such as `self.sym_sizes()`. The fact is then saved instead
+of the tensor, and the formula reads `self_sym_sizes`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def words_of(formula: str) -> frozenset[str]:
 
 
 def occurrences(formula: str, word: str) -> list[int]:
-    """Where a word stands in a formula, each with a character around it that it shares with no other occurrence.
+    """The occurrences of a word in a formula, each with the characters around it, which no other occurrence shares.
 
-    PyTorch reads formulas so: of `grad*grad` it sees the first word only, since the asterisk belongs to that.
+    PyTorch reads formulas this way: of `grad*grad` it sees only the first word, to which the asterisk belongs.
 
     >>> occurrences("grad * grad", "grad"), occurrences("grad*grad", "grad")
     ([0, 7], [0])
@@ -52,7 +52,7 @@ def occurrences(formula: str, word: str) -> list[int]:
 
 
 def substitute_word(formula: str, word: str, text: str) -> str:
-    """The formula with a text in place of a word.
+    """The formula with a word replaced by a text.
 
     >>> substitute_word("grad * self.sgn()", "self", "self_p")
     'grad * self_p.sgn()'
@@ -63,7 +63,7 @@ def substitute_word(formula: str, word: str, text: str) -> str:
 
 
 def gradient_indices(formula: str) -> list[int]:
-    """The numbers of the gradients that a formula takes by number.
+    """The indices in `grads[...]` in a formula.
 
     >>> gradient_indices("at::cat(grads[1], grads[0])")
     [1, 0]
@@ -72,17 +72,17 @@ def gradient_indices(formula: str) -> list[int]:
 
 
 class Savable(NamedTuple):
-    """An argument or a result that a formula can name."""
+    """An argument or a result by the name that formulas use."""
 
     name: str
     source: Argument | Return | None
 
 
 class _Fact(NamedTuple):
-    """A fact about a value: how formulas ask for it, around the value's name, and how the saved fact is called.
+    """A fact about a value: the text around the value's name in formulas, and the suffix of the saved fact's name.
 
-    `expression` is what reads the fact in the forward call, where that is not the formula's own text, and `reads` how
-    the backward formula reads it where that is not by its name alone.
+    `expression` reads the fact in the forward call, if it differs from the formula's text, and `reads` reads the saved
+    fact in the backward formula, if it is more than its name.
     """
 
     kind: SavedKind
@@ -95,7 +95,7 @@ class _Fact(NamedTuple):
 
 _OPTIONAL_SIZES: Final = "{0}.has_value() ? std::optional<c10::SymIntArrayRef>({0}->sym_sizes()) : std::nullopt"
 
-#: The facts in the order in which they are looked for. SIZE has an argument and is read by a pattern of its own.
+#: The facts, in the order of the search. SIZE has an argument and therefore a pattern of its own.
 _FACTS: Final = (
     _Fact(SavedKind.SIZES, "", ".sym_sizes()", "_sym_sizes"),
     _Fact(SavedKind.OPTIONAL_SIZES, "", "->sym_sizes()", "_sym_sizes_opt", _OPTIONAL_SIZES),
@@ -122,13 +122,13 @@ _FACTS: Final = (
     _Fact(SavedKind.CONJUGATE, "", ".is_conj()", "_conjugate"),
 )
 
-#: Each fact with what stands in a formula that asks for it, and the word in that.
+#: Each fact with the text that marks it in a formula, and the word in that text.
 _MARKS: Final = tuple(
     [((fact.before or fact.after).strip(".->()"), fact.before or fact.after, fact) for fact in _FACTS]
 )
 _FACT_WORDS: Final = frozenset(word for word, _, _ in _MARKS)
 
-#: Questions in integers, with the symbolic ones to ask instead.
+#: Calls that give plain integers -> the symbolic ones to use instead.
 _FIXED: Final = (
     (".sizes()", "sym_sizes"),
     ("->sizes()", "sym_sizes"),
@@ -139,7 +139,7 @@ _STRING: Final = "{0}.has_value() ? std::optional<std::string_view>({0}.value())
 
 
 def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
-    """Reports facts in integers, which derivatives have to ask for in symbolic integers."""
+    """Reports facts in plain integers: formulas must use symbolic ones."""
     if "size" not in formula and "strides" not in formula:
         return
     for asked, instead in _FIXED:
@@ -153,7 +153,7 @@ def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
 
 
 class Saving(NamedTuple):
-    """A formula in terms of what is saved, its words then, and what is saved."""
+    """A formula that reads saved attributes, its words, and the attributes."""
 
     formula: str
     words: frozenset[str]
@@ -167,7 +167,7 @@ def saved_by(
     var_names: tuple[str, ...],
     report: FormulaReport,
 ) -> Saving:
-    """The formula in terms of what it makes the node save of the given values. `words` are those of the formula."""
+    """The formula that reads what the node saves of these values. `words` are those of the formula."""
     asked = words & _FACT_WORDS
     facts = [fact for word, mark, fact in _MARKS if word in asked and mark in formula] if asked else []
     saved: list[SavedAttribute] = []
@@ -194,7 +194,7 @@ def saved_by(
 
 
 def _with_fact(formula: str, fact: _Fact, name: str, saved: list[SavedAttribute]) -> str:
-    """The formula with what it asks of a value under one fact replaced by the saved fact, which joins `saved`."""
+    """The formula with a fact about a value replaced by the saved one, which is added to `saved`."""
     if fact.kind is SavedKind.SIZE:
         return _with_sizes(formula, name, saved)
     asked = f"{fact.before}{name}{fact.after}"

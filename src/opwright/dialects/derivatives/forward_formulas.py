@@ -1,4 +1,4 @@
-"""Forward formulas: those that are written out, and those that follow from the function or its backward formula."""
+"""Forward formulas: written ones, and those that follow from the function or from its backward formula."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from opwright.source.nodes import Scalar
 _ELEMENT_WISE: Final = "auto_element_wise"
 _LINEAR: Final = "auto_linear"
 
-#: The words that stand for a forward formula which follows from other things.
+#: The words that ask for a derived forward formula.
 AUTOMATIC: Final = (_ELEMENT_WISE, _LINEAR)
 
 
 class WrittenForward(NamedTuple):
-    """A forward formula as the entry gives it: the outputs, their types, and the scalar with the formula."""
+    """A forward formula in an entry: the outputs, their types, and the scalar with the formula."""
 
     names: tuple[str, ...]
     types: tuple[Type, ...]
@@ -78,12 +78,12 @@ def _build_one(written: WrittenForward, sources: ForwardSources) -> ForwardDeriv
 def _inputs_read(
     words: frozenset[str], ending: str, written: WrittenForward, sources: ForwardSources
 ) -> tuple[str, ...]:
-    """The differentiable inputs that a formula reads with an ending to their names: `_p` or `_t`."""
+    """The differentiable inputs that a formula reads with the suffix `_p` or `_t`."""
     over_lists = sources.function.name.is_foreach
     read: list[str] = []
     for argument in sources.differentiable:
         if isinstance(argument.type, ListType) and argument.type.elem.text == "Tensor" and not over_lists:
-            # A function that takes a list of tensors looks through it by itself.
+            # A function that takes a list of tensors handles the tangents of its items itself.
             continue
         if argument.name in words:
             message = f"`{argument.name}` alone is ambiguous in a forward formula"
@@ -99,8 +99,8 @@ def _inputs_read(
 def _element_wise(written: WrittenForward, sources: ForwardSources) -> str:
     """The backward formula with the tangent for the gradient.
 
-    The Jacobian of such a function is diagonal, so it is its own transpose; for complex values the result has to be
-    conjugated before and after.
+    The Jacobian of such a function is diagonal, so it equals its transpose. For complex values, the tangent and the
+    result are conjugated.
     """
     fault = None
     if sources.function.name.inplace:

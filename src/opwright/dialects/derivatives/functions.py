@@ -1,4 +1,4 @@
-"""The functions that entries of `derivatives.yaml` name, found by their schemas."""
+"""Finds the functions that entries of `derivatives.yaml` name by their schemas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.nodes import Scalar
 from opwright.source.span import Span
 
-#: Names that formulas use for what is no argument.
+#: Names that have another meaning in formulas.
 _RESERVED: Final = ("grad_input_mask", "result")
 
 
@@ -33,7 +33,7 @@ class FunctionIndex:
                 self._by_name[function.name.text] = function
 
     def find(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
-        """The function whose schema is the text of a scalar."""
+        """The function whose schema is the text of a scalar; None if there is none, which is reported."""
         text = scalar.value
         end = text.find("(")
         name = text if end < 0 else text[:end]
@@ -41,7 +41,7 @@ class FunctionIndex:
         if function is not None and str(function.schema) == text:
             return function
         if function is None and self.may_lack(name):
-            # Whoever mends the entry of the function would find this fault gone.
+            # The fault follows from that of the function's entry, which is reported.
             report.failed = True
             return None
         at = scalar.span_of(0, len(name))
@@ -86,10 +86,10 @@ class FunctionIndex:
         )
 
     def canonical(self, named: NativeFunction) -> NativeFunction | None:
-        """The function that carries the derivatives of a named one's operation.
+        """The function to which the derivatives of an operation belong.
 
-        It is the first of the name that is neither an out overload nor a functional form made by the generator. For
-        the schema of such a one, the in-place function of the operation serves too.
+        It is the first of this name that is neither an out overload nor a synthesized functional form. If the entry has
+        the schema of such an overload, it can be the in-place function of the operation too.
         """
         key = None
         for function in self._by_root[named.root_name]:
@@ -113,7 +113,7 @@ class FunctionIndex:
         return first if first.name.name == f"{named.name.name}_" and not first.arguments.out else None
 
     def check_reserved(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
-        """Reports arguments with a name that formulas use for something else."""
+        """Reports arguments whose names have another meaning in formulas."""
         for argument in function.arguments.all:
             if argument.name in _RESERVED:
                 report.error(

@@ -1,4 +1,4 @@
-"""Forward formulas of in-place functions, which write the tangent of `self` over itself."""
+"""Forward formulas of in-place functions, which overwrite the tangent of `self`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def inplace_forward(
 ) -> tuple[ForwardDerivative, ...]:
     """The forward formula of an in-place function.
 
-    `is_own` tells that the formula was written for this function; else it is that of the functional form. Such a one
-    reads the value and the tangent that `self` had before the call, and its result is copied over the tangent.
+    `is_own` says that the formula was written for this function. Otherwise it is that of the functional form, which
+    reads the value and the tangent of `self` from before the call, and whose result is copied to the tangent.
     """
     if not info.forward_derivatives:
         return ()
@@ -57,7 +57,7 @@ def inplace_forward(
 
 
 def _written_in_place(formula: str, name: str) -> str:
-    """The statement that brings the tangent up to date: by the function's own in-place form where that is all.
+    """The statement that updates the tangent, with the in-place form of the formula's only call if possible.
 
     >>> _written_in_place("self_t.zero()", "zero")
     'self_t_raw.zero_()'
@@ -71,7 +71,7 @@ def _written_in_place(formula: str, name: str) -> str:
 
 
 def _closes_last(inside: str) -> bool:
-    """Whether the parentheses inside a pair never close the pair itself."""
+    """Whether the first parenthesis of a text is closed by the last one."""
     depth = 0
     for character in inside:
         depth += (character == "(") - (character == ")")

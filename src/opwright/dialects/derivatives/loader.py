@@ -1,4 +1,4 @@
-"""The whole way from `derivatives.yaml` to derivatives by function."""
+"""Loads `derivatives.yaml` into derivatives by function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from opwright.source.text import SourceFile
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
-    """The derivatives of a release's operators, whose formulas may call what the release declares besides operators."""
+    """The derivatives of a release's operators, with the helpers that the release declares."""
     helpers = helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
     return load_derivatives(files[0], context.operators, context.sink, strict=context.strict, helpers=helpers)
 
@@ -41,10 +41,10 @@ def load_derivatives(
 ) -> Derivatives:
     """The derivatives of a release's operators.
 
-    `helpers` are the functions that formulas can call besides operators, by default those of any release.
-    All faults of the file go to `sink`; entries at fault are then missing, so pass the gate
-    (`sink.raise_if_errors()`) before using what is loaded. What may be right all the same (names and functions that are
-    not known, entries without effect) is a warning, with `strict` an error; then every formula is parsed.
+    `helpers` are the functions that formulas can call besides operators, by default those of any release. All faults of
+    the file go to `sink`. Entries with faults are missing from the result, so call `sink.raise_if_errors()` before
+    using it. What may be right after all (unknown names and functions, entries without effect) is a warning. With
+    `strict` it is an error, and every formula is parsed.
     """
     try:
         root = read_tree(file)
@@ -66,13 +66,13 @@ def load_derivatives(
 
 
 def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[NativeFunction, InfoByKey]]:
-    """The infos of views for their copying forms, which have the same derivatives."""
+    """The infos for the copying forms of views, which have the same derivatives."""
     for function, by_key in infos.items():
         group = function.view_group
         if group is None or group.view is not function or group.view_copy is None or group.view_copy in infos:
             continue
         copy = group.view_copy
-        # The name keeps the place of an overload, which is empty in the names of `derivatives.yaml`.
+        # The name ends in a dot because PyTorch's names have an overload, which is empty here.
         yield (
             copy,
             {
@@ -83,7 +83,7 @@ def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[Nat
 
 
 class _Loader:
-    """Reads entries one by one; numbers the nodes of the same name in the order of the file."""
+    """Reads entries, and numbers autograd nodes of the same name in the order of the file."""
 
     __slots__ = ("_checker", "_entries", "_functions", "_is_strict", "_sink", "_used_names", "infos", "keys")
 
@@ -120,7 +120,7 @@ class _Loader:
             self._take(function, named, by_key, report)
 
     def _check_expressions(self, node: Mapping) -> None:
-        """Checks the formulas of an entry whose function is not known."""
+        """Checks the formulas of an entry whose function does not exist."""
         formulas = list(node.entries)
         dispatch = node.get(DISPATCH)
         for _, inner in dispatch.entries if isinstance(dispatch, Mapping) else ():
@@ -142,7 +142,7 @@ class _Loader:
         self.infos[function] = by_key
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
-        """The function that carries the derivatives of the one that an entry names."""
+        """The function to which the derivatives of an entry belong; None if there is none, which is reported."""
         native_function = self._functions.find(named, report)
         if native_function is None:
             return None
@@ -221,7 +221,7 @@ class _Loader:
 
 
 def node_prefix(name: str) -> str:
-    """What the names of a function's autograd nodes start with.
+    """The prefix of the names of a function's autograd nodes.
 
     >>> node_prefix("add_"), node_prefix("_thnn_fused_gru_cell"), node_prefix("nll_loss_forward")
     ('AddBackward', 'ThnnFusedGruCellBackward', 'NllLossBackward')

@@ -1,8 +1,8 @@
 """Which function takes which derivatives.
 
-A function takes its own entry of `derivatives.yaml`. Without one it takes that of its functional form, or, where the
-generator made it, that of the mutable function it was made from; a function over lists takes those of the function
-that it repeats.
+A function uses its own entry of `derivatives.yaml`. Without one it uses that of its functional form or, if it was
+synthesized, that of the mutable function from which it was made. A function over lists uses that of the function that
+it calls for each item.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GENERATED: Final = "generated"
 
 
 class Match(NamedTuple):
-    """The infos that a function takes, and whether they are its own."""
+    """The infos that a function uses, and whether they are its own."""
 
     infos: InfoByKey
     is_own: bool
@@ -44,9 +44,9 @@ _NOTHING: Final = Match({}, False)
 def match_derivatives(
     derivatives: Derivatives, functions: Iterable[NativeFunction], sink: Diagnostics
 ) -> MatchedDerivatives:
-    """The given functions, in their order, with the derivatives that hold for them.
+    """The given functions, in their order, with the derivatives that they use.
 
-    Faults that show only here, such as a formula that an in-place function cannot take over, go to `sink`.
+    Faults that only matching finds, such as a formula that an in-place function cannot use, go to `sink`.
     """
     matcher = _Matcher(derivatives, sink)
     matched = tuple([matcher.differentiable_function(function) for function in functions])
@@ -57,7 +57,7 @@ def match_derivatives(
 def _infos_by_signature(
     derivatives: Derivatives, *, functional: bool
 ) -> dict[SignatureKey, tuple[NativeFunction, InfoByKey]]:
-    """The infos by the signature that all variants of a function share."""
+    """The infos by the signature that all variants of an operation share."""
     by_signature: dict[SignatureKey, tuple[NativeFunction, InfoByKey]] = {}
     for function, infos in derivatives.infos.items():
         if (function.kind is SchemaKind.functional) is functional:
@@ -66,7 +66,7 @@ def _infos_by_signature(
 
 
 class _Matcher:
-    """Finds the infos of one function after another, and remembers those that it makes."""
+    """Finds the infos of functions, and records those that it makes."""
 
     __slots__ = ("_foreach", "_functional", "_keys", "_other", "_own", "_roots", "_sink", "made")
 
@@ -119,7 +119,7 @@ class _Matcher:
         return self._foreach_match(function) if over_lists else _NOTHING
 
     def _signature(self, function: NativeFunction) -> SignatureKey:
-        """The signature that the function shares with its variants; worked out once for those of a group."""
+        """The signature that a function shares with its variants, computed once for a group."""
         leader = function if function.group is None else function.group.functional
         key = self._keys.get(leader)
         if key is None:

@@ -12,7 +12,7 @@ from opwright.source.nodes import Node, Scalar, Sequence
 
 
 class Differentiability(NamedTuple):
-    """What an entry says of the outputs: for each whether it is differentiable, or the condition of a single one."""
+    """What an entry says of the outputs: whether each is differentiable, or a condition for the only one."""
 
     of_outputs: tuple[bool, ...] | None
     condition: str | None
@@ -59,7 +59,7 @@ def read_differentiability(
 
 
 def count_in_words(count: int, noun: str) -> str:
-    """A number of things in words.
+    """A number with its noun, in words.
 
     >>> count_in_words(1, "output"), count_in_words(2, "output")
     ('1 output', '2 outputs')

@@ -1,4 +1,4 @@
-"""Where faults of `derivatives.yaml` are put: places of entries, fields and words of formulas."""
+"""Reports faults in `derivatives.yaml` at the spans of entries, fields and words of formulas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opwright.source.span import Span
 
 
 class FormulaReport:
-    """The sink of one formula's faults; remembers whether there was any."""
+    """The sink of one formula's faults, which records whether there was any."""
 
     __slots__ = ("_scalar", "_sink", "failed")
 
@@ -22,13 +22,13 @@ class FormulaReport:
         self.failed = False
 
     def error(self, code: str, message: str, part: str = "", *, label: str = "", help: str = "") -> None:
-        """Reports a fault at the first place of a part of the formula, else at all of it."""
+        """Reports a fault at the first occurrence of a part of the formula, or at all of it."""
         self.failed = True
         self._sink.error(code, message, part_span(self._scalar, part), label=label, help=help)
 
 
 class EntryReport:
-    """The sink of one entry's faults; remembers whether there was any."""
+    """The sink of one entry's faults, which records whether there was any."""
 
     __slots__ = ("_is_strict", "_sink", "failed", "node")
 
@@ -46,7 +46,7 @@ class EntryReport:
         self._sink.error(code, message, at, label=label, help=help, also=also)
 
     def doubt(self, code: str, message: str, at: Span, *, help: str = "", also: Row[Label] = ()) -> None:
-        """Reports what has no effect: a warning, or an error in a strict run; the entry is kept."""
+        """Reports what has no effect as a warning, or as an error in a strict run, and keeps the entry."""
         tell = self._sink.error if self._is_strict else self._sink.warning
         tell(code, message, at, help=help, also=also)
 
@@ -61,7 +61,7 @@ class EntryReport:
 
 
 def part_span(scalar: Scalar, part: str) -> Span:
-    """Where a part of a scalar's value stands, as a word of its own where it is one; all of the scalar without it."""
+    """The span of a part of a scalar's value, preferably as a whole word; the whole scalar if it does not occur."""
     if not part:
         return scalar.span
     edge = r"\b" if part.isidentifier() else ""

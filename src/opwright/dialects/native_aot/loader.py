@@ -1,6 +1,6 @@
 """Declarations of kernels compiled ahead of time: `torch/_native/ops/NAME/aot.py`, from 2.15 on.
 
-They are Python modules that PyTorch's build runs. Here they are read and not run: what is asked of them are constants.
+PyTorch's build runs these Python modules. Opwright reads constants from them without running them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnos
 def _kernel(
     file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup]], may_lack: Callable[[str], bool]
 ) -> NativeAotKernel | None:
-    """The kernel that a file declares; None where its operator may be missing because of another fault."""
+    """The kernel that a file declares; None if its operator may be missing because of another fault."""
     values = _constants(file)
     for name in _REQUIRED:
         node = values.get(name)

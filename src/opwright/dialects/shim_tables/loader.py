@@ -1,7 +1,7 @@
 """The tables of operators with a C shim, read from `torchgen/aoti/fallback_ops.py`.
 
-The file is a Python module of PyTorch's generator, in which PyTorch's developers add operators. It is parsed and not
-run: the tables are dictionaries of constants.
+PyTorch's developers add operators to this Python module. It is parsed and not run: the tables are dictionaries of
+constants.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> ShimTables:
 
 
 def load_shim_tables(file: SourceFile, sink: Diagnostics, *, guarded: bool) -> ShimTables:
-    """The tables in a file; faults go to `sink`. `guarded` tells that rows name the releases that guard them."""
+    """The tables in a file; faults go to `sink`. `guarded` says that rows name the release that introduced them."""
     try:
         rows = _tables(file)
         device, aten = (_table(file, rows[name], sink, guarded=guarded) for name in (_DEVICE, _ATEN))
@@ -49,7 +49,7 @@ def load_shim_tables(file: SourceFile, sink: Diagnostics, *, guarded: bool) -> S
 
 
 def _tables(file: SourceFile) -> Mapping[str, _Rows]:
-    """The rows of every dictionary that the module assigns to a name, after all its statements."""
+    """The rows of each dictionary that the module assigns to a name, after all statements."""
     tables: dict[str, _Rows] = {}
     for statement in parse_module(file, SHIM_TABLE).body:
         match statement:
@@ -81,15 +81,15 @@ def _tables(file: SourceFile) -> Mapping[str, _Rows]:
 
 
 def _check_is_unrelated(file: SourceFile, statement: ast.stmt) -> None:
-    """Raises Fault where a statement of another form names a table: it may change it."""
+    """Raises Fault if a statement of another form names a table, which it may change."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and node.id in (_DEVICE, _ATEN):
-            message = f"what this statement does to `{node.id}` is known only after running it"
+            message = f"only running this statement would tell what it does to `{node.id}`"
             raise Fault.at(SHIM_TABLE, message, node_span(file, statement))
 
 
 def _rows(value: ast.expr, tables: Mapping[str, _Rows]) -> _Rows | None:
-    """The rows of a dictionary, each once; None where they cannot be told without running the module."""
+    """The rows of a dictionary, each once; None if only running the module would tell them."""
     match value:
         case ast.Name(id=name):
             return tables.get(name)
@@ -111,7 +111,7 @@ def _rows(value: ast.expr, tables: Mapping[str, _Rows]) -> _Rows | None:
 
 
 def _text(node: ast.expr) -> str | None:
-    """The text that an expression is, if it is one."""
+    """The value of an expression if it is a text."""
     text = literal(node)
     return text if isinstance(text, str) else None
 
@@ -149,7 +149,7 @@ def _operator(file: SourceFile, name: str, value: ast.expr, *, guarded: bool) ->
 
 
 def _version(file: SourceFile, name: str, version: str, value: ast.expr) -> tuple[ast.expr | None, str | None]:
-    """What a further version of a shim says: the node with its new arguments, and its guard."""
+    """A further version of a shim: the node with its new arguments, and its guard."""
     added, guard = None, None
     for key, key_node, item in _items(file, f"`{version}` of `{name}`", value):
         if key == "new_args":
