@@ -19,7 +19,6 @@ from opwright.emit.autograd import inplace_or_view, python_functions, variable_t
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import FAMILIES, checks_of, emitters
-from opwright.emit.stubs.files import emitters as stub_emitters
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU
@@ -105,7 +104,7 @@ def emitted_files(catalog: Catalog, options: Options, sink: Diagnostics) -> int:
             check(job, sink)
     sink.raise_if_errors()
     count = 0
-    for emitter in [*emitters(job, FAMILIES), *stub_emitters(job)]:
+    for emitter in emitters(job, FAMILIES):
         units, context = emitter.units(job), job.context(emitter.reads)
         count += len(list(file_specs(emitter, units)))
         emitter.file_slots(job)

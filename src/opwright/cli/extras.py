@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opwright.build.runs import Run
     from opwright.build.staging import Journal
     from opwright.run.generation import Generation, Outcome
+    from opwright.run.session import Session
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = [
@@ -28,8 +29,9 @@ __all__ = [
     "check_outputs",
     "check_overwrites",
     "facts_of",
+    "list_or_check",
     "print_outputs",
-    "write_extras",
+    "write_outputs",
     "write_stamp",
 ]
 
@@ -51,7 +53,39 @@ def write_stamp(path: str | None) -> None:
         touch_file(path)
 
 
-def write_extras(
+def list_or_check(arguments: argparse.Namespace, session: Session, generation: Generation, sink: Diagnostics) -> bool:
+    """Do what the arguments ask for instead of writing: list the outputs, or check them. Tells whether all is right."""
+    plan = generation.plan()
+    if arguments.check:
+        stale = session.stale_outputs({planned.target for planned in plan.outputs})
+        return check_outputs(generation, stale, sink)
+    print_outputs(plan, arguments.list_outputs or "lines")
+    return True
+
+
+def write_outputs(
+    arguments: argparse.Namespace, session: Session, generation: Generation, facts: Mapping[str, str] | None = None
+) -> Outcome:
+    """Write the outputs, and what the arguments ask for besides, with a bar on a terminal.
+
+    `facts` are kept in the manifest.
+    """
+    from opwright.cli.progress import progress
+
+    stamps = session.stamps
+    check_extras(arguments, generation, session.run, stamps)
+    with progress(arguments.color) as report:
+        outcome = session.write(
+            generation,
+            report,
+            lambda outcome, journal: _write_extras(arguments, generation, outcome, stamps, journal),
+            {**facts_of(arguments), **(facts or {})},
+        )
+    write_stamp(arguments.stamp)
+    return outcome
+
+
+def _write_extras(
     arguments: argparse.Namespace,
     generation: Generation,
     outcome: Outcome,

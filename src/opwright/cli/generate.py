@@ -209,12 +209,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     session = _session(arguments)
     generation = _load(session, arguments, sink)
-    plan = generation.plan()
-    if not arguments.check:
-        extras.print_outputs(plan, arguments.list_outputs or "lines")
-        return console.SUCCESS
-    stale = session.stale_outputs({planned.target for planned in plan.outputs})
-    return console.SUCCESS if extras.check_outputs(generation, stale, sink) else console.FAULTS
+    return console.SUCCESS if extras.list_or_check(arguments, session, generation, sink) else console.FAULTS
 
 
 def _watch(arguments: argparse.Namespace) -> int:
@@ -228,22 +223,12 @@ def _watch(arguments: argparse.Namespace) -> int:
 
 def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:
     """One run that writes files, with its summary printed; gives its generation and the stamps of its inputs."""
-    from opwright.cli import extras
-    from opwright.cli.progress import progress
+    from opwright.cli.extras import write_outputs
 
     started = time.perf_counter()
     session = _session(arguments)
     generation = _load(session, arguments, sink)
-    stamps = session.stamps
-    extras.check_extras(arguments, generation, session.run, stamps)
-    with progress(arguments.color) as report:
-        outcome = session.write(
-            generation,
-            report,
-            lambda outcome, journal: extras.write_extras(arguments, generation, outcome, stamps, journal),
-            extras.facts_of(arguments),
-        )
-    extras.write_stamp(arguments.stamp)
+    outcome = write_outputs(arguments, session, generation)
     summary, operators = outcome.summary, len(generation.job.catalog)
     origin = generation.request.inputs.origin
     _print_summary(arguments, generation.version, origin, operators, summary.files, summary.written, started)
@@ -251,4 +236,4 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
         from opwright.cli.stats import print_stats
 
         print_stats(session, outcome)
-    return generation, stamps
+    return generation, session.stamps

@@ -11,27 +11,28 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import time
-from typing import Final
 
-from opwright.build.emitter_files import Build
-from opwright.build.engine import Engine
-from opwright.build.templates import Templates
-from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, ask_whole_download
-from opwright.dialects.native_functions.libraries import load_libraries
-from opwright.dialects.table import TAGS
-from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.stubs.codes import NO_OWN_STUBS, UNKNOWN_NAMESPACE
-from opwright.emit.stubs.files import emitters, own_stub_emitters, project_emitter
-from opwright.emit.stubs.namespaces import namespaces
-from opwright.model.catalog import Catalog
-from opwright.release.inputs import Inputs, open_inputs
-from opwright.run.generation import Generation
-from opwright.run.request import Request
-from opwright.source.diagnostic import Diagnostics, did_you_mean
-from opwright.source.text import SourceFile
+from opwright.cli.runs import current_manifest, run_of
+from opwright.emit.registry import build_folders, program_families
+from opwright.run.session import Session
+
+# What does the work is imported when there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from opwright.build.runs import Run
+    from opwright.release.inputs import Inputs
+    from opwright.run.generation import Generation
+    from opwright.run.request import Request
+    from opwright.source.diagnostic import Diagnostics
+
+_PROGRAM: Final = "stubs"
+
+#: What this command makes.
+_FAMILIES: Final = tuple(program_families(_PROGRAM))
 
 #: What Python's packaging takes as a name.
 _PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -63,7 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_project_name,
         help="also write a pyproject.toml, so that `pip install DIR` installs the stubs",
     )
-    output.add_argument("--dry-run", action="store_true", help="list the files that a run would make; write nothing")
+    output.add_argument(
+        "--no-prune", dest="prune", action="store_false", help="keep files that are no longer generated"
+    )
+    output.add_argument("--provenance", metavar="FILE", help="write the origin of each line, for `opwright where`")
+    group = parser.add_argument_group("instead of writing")
+    group.add_argument("--dry-run", action="store_true", help="list the files that a run would make; write nothing")
+    group.add_argument("--check", action="store_true", help="write nothing, and fail if a file on disk differs")
+    parser.set_defaults(depfile=None, stamp=None, list_outputs=None)
 
 
 def _project_name(text: str) -> str:
@@ -72,52 +80,74 @@ def _project_name(text: str) -> str:
     return text
 
 
-def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    """Write the stubs, and print a summary."""
+def _run(arguments: argparse.Namespace) -> Run:
+    folders = build_folders(arguments.out, _FAMILIES)
+    return run_of(_PROGRAM, arguments, arguments.out, folders, _FAMILIES)
+
+
+def is_up_to_date(arguments: argparse.Namespace) -> bool:
+    """Whether an earlier run did all that this one would do; then print its summary."""
     started = time.perf_counter()
+    if arguments.dry_run or arguments.check:
+        return False
+    manifest = current_manifest(_run(arguments), arguments.color)
+    if manifest is None:
+        return False
+    facts = manifest.facts
+    _print_summary(arguments, facts["operators"], facts["namespaces"], (facts["files"], 0), started)
+    return True
+
+
+def _print_summary(
+    arguments: argparse.Namespace,
+    overloads: str | int,
+    namespaces: str | int,
+    files: tuple[str | int, int],
+    started: float,
+) -> None:
+    """Print what a run made; `files` are how many there are and how many were written."""
+    print(
+        f"{overloads:,} overloads of {namespaces}: {files[0]} files below {arguments.out}, "
+        f"{files[1]} written, {int(files[0]) - files[1]} unchanged, {time.perf_counter() - started:.2f} s"
+    )
+
+
+def _request(arguments: argparse.Namespace, inputs: Inputs) -> Request:
+    from opwright.emit.emitter import Options
+    from opwright.run.request import Request
+    from opwright.source.text import SourceFile
+
+    return Request(
+        inputs=inputs,
+        folders=build_folders(arguments.out, _FAMILIES),
+        families=_FAMILIES,
+        options=Options(stub_project=arguments.project),
+        release=arguments.release,
+        libraries=tuple(map(SourceFile.read, arguments.yaml)),
+        namespaces=None if arguments.namespace is None else tuple(arguments.namespace),
+    )
+
+
+def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
+    from opwright.release.inputs import open_inputs
+
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
     inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
-    folders = {"stubs": arguments.out}
-    generation = Generation(Request(inputs=inputs, folders=folders, families=(), release=arguments.release), sink)
-    own = generation.job
-    libraries = [SourceFile.read(path) for path in arguments.yaml]
-    catalog = load_libraries(own.catalog, libraries, TAGS.files(inputs)[0], sink, own.rules)
-    sink.raise_if_errors()
-    job = Job(_choose_namespaces(catalog, arguments.namespace, sink), own.rules, own.options)
-    engine = Engine(folders)
-    chosen: list[AnyEmitter] = [*emitters(job), *own_stub_emitters(_own_stubs(inputs, sink))]
-    if arguments.project is not None:
-        chosen.append(project_emitter(arguments.project, str(generation.version)))
-    tasks = Build(job, Templates(inputs.read_text)).tasks(chosen)
-    if arguments.dry_run:
-        sys.stdout.writelines(f"{planned.target}\n" for planned in engine.plan(tasks).outputs)
-        return console.SUCCESS
-    summary = engine.write(tasks, {})
-    shown = ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(job))
-    print(
-        f"{len(job.catalog):,} overloads of {shown}: {summary.files} files below {arguments.out}, "
-        f"{summary.written} written, {summary.unchanged} unchanged, {time.perf_counter() - started:.2f} s"
-    )
+    return session.load(inputs, lambda: _request(arguments, inputs), sink, arguments.yaml)
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Write the stubs, and print a summary."""
+    from opwright.cli import console
+    from opwright.cli.extras import list_or_check, write_outputs
+    from opwright.emit.stubs.namespaces import namespaces
+
+    started = time.perf_counter()
+    session = Session(_run(arguments))
+    generation = _load(session, arguments, sink)
+    if arguments.dry_run or arguments.check:
+        return console.SUCCESS if list_or_check(arguments, session, generation, sink) else console.FAULTS
+    names = ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(generation.job))
+    summary = write_outputs(arguments, session, generation, {"namespaces": names}).summary
+    _print_summary(arguments, len(generation.job.catalog), names, (summary.files, summary.written), started)
     return console.SUCCESS
-
-
-def _own_stubs(inputs: Inputs, sink: Diagnostics) -> dict[str, str]:
-    """The stubs that PyTorch brings, by path."""
-    paths = [path for path in inputs.member_names("torch/") if path.endswith(".pyi")]
-    if not paths:
-        sink.warning(NO_OWN_STUBS, f"no stubs of PyTorch's own at {inputs.origin}")
-    return {path: SourceFile.decode(path, data).text for path, data in inputs.read_members(paths).items()}
-
-
-def _choose_namespaces(catalog: Catalog, wanted: list[str] | None, sink: Diagnostics) -> Catalog:
-    """The catalog with the functions of the wanted namespaces; FaultsFound where one of these has none."""
-    if wanted is None:
-        return catalog
-    namespaces = dict.fromkeys([function.namespace for function in catalog.functions])
-    for name in wanted:
-        if name not in namespaces:
-            help = did_you_mean(name, namespaces) or f"there are: {', '.join(namespaces)}"
-            sink.error(UNKNOWN_NAMESPACE, f"no operator is in the namespace `{name}`", help=help)
-    sink.raise_if_errors()
-    functions = tuple([function for function in catalog.functions if function.namespace in wanted])
-    return Catalog(functions, (), (), catalog.keys, catalog.tags)

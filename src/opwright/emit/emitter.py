@@ -35,7 +35,8 @@ class Options(NamedTuple):
     `autograd_templates` is what the comments of autograd's files call the folder of their templates, as seen from the
     reference's package: the default is where a source tree has it. `autograd_program` is the program that these
     comments name as their maker: the default is the one that PyTorch's build runs. `disable_autograd` leaves out all
-    kernels of autograd, of views and of tracing.
+    kernels of autograd, of views and of tracing. `stub_project` is the name of the project that installs the stubs of
+    `torch.ops`, None where they are not installed with pip.
     """
 
     per_operator_headers: bool = True
@@ -49,6 +50,7 @@ class Options(NamedTuple):
     autograd_templates: str = "../tools/autograd/templates"
     autograd_program: str = "tools/setup_helpers/generate_code.py"
     disable_autograd: bool = False
+    stub_project: str | None = None
 
 
 class Later(Generic[Fact]):
@@ -148,7 +150,8 @@ class Job(FragmentContext):
     when they are first asked for, which then may raise FaultsFound.
     `native_aot` are the kernels compiled ahead of time. `static_backends` are the dispatch keys whose functions static
     calls name: those of the options, and `Undefined` in place of each that has no kernels. `registration_text` makes
-    the text of a unit in `Register{Key}.cpp`. `derived` is where `per_job`
+    the text of a unit in `Register{Key}.cpp`. `own_stubs` are the stubs that PyTorch brings, by path; they are there
+    where a family of the run needs them. `derived` is where `per_job`
     remembers what follows from the job alone.
     """
 
@@ -160,6 +163,7 @@ class Job(FragmentContext):
         "catalog",
         "derived",
         "native_aot",
+        "own_stubs",
         "registration_text",
         "static_backends",
     )
@@ -175,6 +179,7 @@ class Job(FragmentContext):
         native_aot: Sequence[NativeAotKernel] = (),
         shim_tables: ShimTables | None = None,
         registration_text: UnitText | None = None,
+        own_stubs: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -183,6 +188,7 @@ class Job(FragmentContext):
         self.native_aot: Final = native_aot
         self._shim_tables: Final = shim_tables
         self.registration_text: Final[UnitText] = registration_text or ListedSlots()
+        self.own_stubs: Final[Mapping[str, str]] = own_stubs or {}
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_FAMILIES",
     "FAMILIES",
+    "OWN_STUBS",
     "REGISTRATIONS",
     "Check",
     "Family",
@@ -44,6 +45,9 @@ __all__ = [
 
 #: The template of what `Register{Key}.cpp` has of each unit.
 REGISTRATIONS: Final = "templates/RegisterDispatchDefinitions.ini"
+
+#: The stubs that PyTorch brings itself, by their paths in its package.
+OWN_STUBS: Final = "torch/*.pyi"
 
 
 class Check:
@@ -77,8 +81,8 @@ class Family:
     are those that it reads besides files of dialects and its templates. `folders` are the output folders it writes to,
     with the place of each below the folder of a build. `companions` are made too when a user asks for this family. A
     run without a choice makes those that are `by_default`. Where one `selects_as_aten`, a selection may name operators
-    as if all were in the namespace `aten`. `programs` has the drop-in programs that make it, each with what its flag
-    calls the family; None where the program always makes it.
+    as if all were in the namespace `aten`. `programs` has the programs besides `opwright generate` that make it, each
+    with what its flag calls the family; None where the program always makes it.
     """
 
     __slots__ = (
@@ -246,6 +250,16 @@ _ROWS: Final = (
         selects_as_aten=True,
         programs={"gen_unboxing": None},
     ),
+    Family(
+        "stubs",
+        "type stubs of torch.ops",
+        emitters=(".stubs.files",),
+        folders={"stubs": ""},
+        inputs=(OWN_STUBS,),
+        imports=("opwright.dialects.native_functions.libraries",),
+        by_default=False,
+        programs={"stubs": None},
+    ),
 )
 
 #: Name -> family. Rows may be added.
@@ -268,7 +282,7 @@ def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def program_families(program: str, chosen: str | None = None) -> dict[str, str | None]:
-    """The families that a drop-in program makes, each with what its flag calls the family.
+    """The families that a program makes, each with what its flag calls the family.
 
     With `chosen`, only the family of that name for the flag, and those that the program always makes.
 

@@ -56,9 +56,9 @@ class AotFolder:
         """The paths of such files that begin with `prefix`."""
         return self._store.member_names(prefix)
 
-    def places(self) -> Places | None:
+    def places(self, members: Iterable[str] = ()) -> Places | None:
         """Where the inputs come from, with the folder."""
-        places = self._store.places()
+        places = self._store.places(members)
         if places is None or not self._folder:
             return places
         folder = os.path.abspath(self._folder)

@@ -189,8 +189,9 @@ class CachedStore:
         """The wheel's members whose path begins with `prefix`."""
         return self.wheel.names(prefix)
 
-    def places(self) -> Places:
-        """The files in the cache."""
+    def places(self, members: Iterable[str] = ()) -> Places:
+        """The files in the cache; other members of the wheel at the index never change."""
+        del members
         return Places(tuple(os.path.abspath(self.display_path(name)) for name in self.names()))
 
 

@@ -85,8 +85,8 @@ class Store(Protocol):
         """The paths of such files that begin with `prefix`."""
         ...
 
-    def places(self) -> Places | None:
-        """Where the inputs come from on this machine; None when that cannot be told."""
+    def places(self, members: Iterable[str] = ()) -> Places | None:
+        """Where the inputs, and other members, come from on this machine; None when that cannot be told."""
         ...
 
 
@@ -177,14 +177,17 @@ class FolderStore:
             names += [file_name if relative == "." else f"{relative}/{file_name}" for file_name in files]
         return tuple(sorted(path for path in names if path.startswith(prefix)))
 
-    def places(self) -> Places:
-        """All inputs, the folders that they are in, and the files that say the version."""
+    def places(self, members: Iterable[str] = ()) -> Places:
+        """All inputs and members, the folders that they are in, and the files that say the version."""
         files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES, FORMULA_HELPERS))]
         if self._root is not None:
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
         files += possible_aot_files(self._native_ops)
+        more = [os.path.join(self._root or self._aten, *path.split("/")) for path in members]
+        files += more
         folders = [os.path.join(self._aten, name) for name in ("native", "templates")]
         folders += [self._autograd, os.path.join(self._autograd, "templates"), self._native_ops]
+        folders += dict.fromkeys(map(os.path.dirname, more))
         return Places(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
 
 
@@ -239,8 +242,9 @@ class WheelStore:
         """The wheel's members whose path begins with `prefix`."""
         return self._wheel.names(prefix)
 
-    def places(self) -> Places | None:
+    def places(self, members: Iterable[str] = ()) -> Places | None:
         """The wheel, if it is a file."""
+        del members
         return Places((os.path.abspath(self._wheel.name),)) if os.path.isfile(self._wheel.name) else None
 
 

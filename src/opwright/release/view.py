@@ -30,11 +30,12 @@ class Inputs:
     the origin states, or None when it states none.
     """
 
-    __slots__ = ("_digest", "_store", "_texts", "origin", "version_text")
+    __slots__ = ("_digest", "_members", "_store", "_texts", "origin", "version_text")
 
     def __init__(self, store: Store, origin: str, version_text: str | None) -> None:
         self._store = store
         self._texts: dict[str, SourceFile] = {}
+        self._members: dict[str, tuple[str, ...]] = {}
         self._digest: str | None = None
         self.origin = origin
         self.version_text = version_text
@@ -72,9 +73,12 @@ class Inputs:
         """The path that diagnostics show for an input: on disk, or the wheel's name and the path inside it."""
         return self._store.display_path(relative_path)
 
-    def places(self) -> Places | None:
-        """Files and folders on this machine without whose change the inputs do not change; None if there are none."""
-        return self._store.places()
+    def places(self, members: Iterable[str] = ()) -> Places | None:
+        """Files and folders on this machine without whose change the inputs do not change; None if there are none.
+
+        `members` are other files of the same PyTorch that count as inputs, by their paths in the wheel.
+        """
+        return self._store.places(members)
 
     @property
     def digest(self) -> str:
@@ -103,7 +107,10 @@ class Inputs:
 
     def member_names(self, prefix: str) -> tuple[str, ...]:
         """The paths of such files that begin with `prefix`, sorted."""
-        return self._store.member_names(prefix)
+        names = self._members.get(prefix)
+        if names is None:
+            names = self._members[prefix] = self._store.member_names(prefix)
+        return names
 
     def with_native_aot(self, folder: str | None, sink: Diagnostics | None = None) -> Inputs:
         """The same inputs with the kernels compiled ahead of time that a folder declares; of none if it is empty.

@@ -16,7 +16,7 @@ from opwright.emit.registry import dialects_of, emitters, families_with, made_te
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
-from opwright.run.loading import check_job, load_job, load_late_dialects
+from opwright.run.loading import check_job, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.text import SourceFile
@@ -87,12 +87,12 @@ class Generation:
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
         job, loaded = load_job(request, Rules(self.version), self.sink)
-        self.job: Final = job
         #: What dialects that are not PyTorch's own loaded, by the name of the dialect.
         self.loaded: Final = loaded
-        check_job(self.job, request, self.sink)
-        load_late_dialects(self.job, request, self.sink, later=later)
+        check_job(job, request, self.sink)
+        load_late_dialects(job, request, self.sink, later=later)
         self.sink.raise_if_errors()
+        self.job: Final = with_libraries(job, request, self.sink)
         inputs = request.inputs
 
         def read_template(name: str) -> SourceFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,24 +17,26 @@ from opwright.dialects.table import (
     NATIVE_AOT,
     NATIVE_FUNCTIONS,
     SHIM_TABLES,
+    TAGS,
     more_dialects,
 )
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Later
-from opwright.emit.registry import FAMILIES, REGISTRATIONS, checks_of, dialects_of, family_inputs
+from opwright.emit.registry import FAMILIES, OWN_STUBS, REGISTRATIONS, checks_of, dialects_of, family_inputs
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
-from opwright.release.inputs import open_inputs
+from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
-from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
+from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.run.request import Request
 
-__all__ = ["check_job", "ignored_keys", "load", "load_job", "load_late_dialects"]
+__all__ = ["check_job", "ignored_keys", "load", "load_job", "load_late_dialects", "own_stub_paths", "with_libraries"]
 
 Loaded = TypeVar("Loaded")
 
@@ -112,8 +115,51 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Job, Ma
         native_aot=NATIVE_AOT.load_inputs(context) or (),
         shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
         registration_text=_load_registration_text(request, sink),
+        own_stubs=_load_own_stubs(request, sink),
     )
     return job, more
+
+
+def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
+    """The job with the operators of the request's libraries, and without those of namespaces it does not ask for.
+
+    Raises FaultsFound.
+    """
+    if not request.libraries and request.namespaces is None:
+        return job
+    from opwright.dialects.native_functions.libraries import load_libraries
+
+    tags = TAGS.files(request.inputs)[0]
+    catalog = load_libraries(job.catalog, request.libraries, tags, sink, job.rules)
+    sink.raise_if_errors()
+    if request.namespaces is not None:
+        catalog = _in_namespaces(catalog, request.namespaces, sink)
+    return Job(
+        catalog,
+        job.rules,
+        job.options,
+        job.selection,
+        derivatives=Later(lambda: job.derivatives),
+        deprecated=Later(lambda: job.deprecated),
+        native_aot=job.native_aot,
+        shim_tables=job.shim_tables,
+        registration_text=job.registration_text,
+        own_stubs=job.own_stubs,
+    )
+
+
+def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -> Catalog:
+    """The functions of some namespaces; FaultsFound where one of these has none."""
+    from opwright.emit.stubs.codes import UNKNOWN_NAMESPACE
+
+    namespaces = dict.fromkeys([function.namespace for function in catalog.functions])
+    for name in chosen:
+        if name not in namespaces:
+            help = did_you_mean(name, namespaces) or f"there are: {', '.join(namespaces)}"
+            sink.error(UNKNOWN_NAMESPACE, f"no operator is in the namespace `{name}`", help=help)
+    sink.raise_if_errors()
+    functions = tuple([function for function in catalog.functions if function.namespace in chosen])
+    return Catalog(functions, (), (), catalog.keys, catalog.tags)
 
 
 def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
@@ -205,3 +251,20 @@ def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
+
+
+def own_stub_paths(inputs: Inputs) -> list[str]:
+    """The paths of the stubs that PyTorch brings, in its package."""
+    return [path for path in inputs.member_names(OWN_STUBS.partition("*")[0]) if fnmatchcase(path, OWN_STUBS)]
+
+
+def _load_own_stubs(request: Request, sink: Diagnostics) -> dict[str, str]:
+    """The stubs that PyTorch brings, by path; none for runs that do not copy them."""
+    if OWN_STUBS not in family_inputs(request.families):
+        return {}
+    from opwright.emit.stubs.codes import NO_OWN_STUBS
+
+    paths = own_stub_paths(request.inputs)
+    if not paths:
+        sink.warning(NO_OWN_STUBS, f"no stubs of PyTorch's own at {request.inputs.origin}")
+    return {path: SourceFile.decode(path, data).text for path, data in request.inputs.read_members(paths).items()}

@@ -11,6 +11,7 @@ from opwright.emit.emitter import Options
 from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs
+from opwright.source.text import SourceFile
 
 __all__ = ["OutputShard", "Request"]
 
@@ -32,7 +33,9 @@ class Request(NamedTuple):
     `devices` are the flags of optional devices that the run has kernels for, such as `mps`.
     `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
     generator lets pass (operators that are selected but do not exist); `strict` makes errors of what it lets pass in
-    derivatives (names and functions that do not exist, what has no effect), where others are warned.
+    derivatives (names and functions that do not exist, what has no effect), where others are warned. `libraries` are
+    files of operators that join PyTorch's, and `namespaces` those whose operators the run is for, None for all; so far
+    stubs alone are made of libraries.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -50,3 +53,5 @@ class Request(NamedTuple):
     devices: frozenset[str] = frozenset()
     release: str | None = None
     shard: OutputShard | None = None
+    libraries: tuple[SourceFile, ...] = ()
+    namespaces: tuple[str, ...] | None = None

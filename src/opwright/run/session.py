@@ -63,7 +63,8 @@ def generate(
     if manifest is not None:
         return _unchanged_outcome(manifest, started)
     sink = sink if sink is not None else Diagnostics()
-    generation = session.load(request.inputs, lambda: request, sink, headers_to_compare(request))
+    besides = [*headers_to_compare(request), *[file.path for file in request.libraries]]
+    generation = session.load(request.inputs, lambda: request, sink, besides)
     generation.check_shims()
     return session.write(generation)
 
@@ -80,6 +81,8 @@ def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
 
 def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
     """The identity of the run of a library user."""
+    from hashlib import sha256
+
     options = {name: _text_of(value) for name, value in request.options._asdict().items()}
     asked = {
         "program": "library",
@@ -88,6 +91,8 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
         "options": options,
         "selection": repr(request.selection),
         "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
+        "libraries": [[file.path, sha256(file.text.encode()).hexdigest()] for file in request.libraries],
+        "namespaces": request.namespaces,
     }
     return Run(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
 
@@ -139,7 +144,14 @@ class Session:
 
     def take_stamps(self, inputs: Inputs, besides: Iterable[str] = ()) -> None:
         """Take the state of the inputs, and of other files that the run reads; call it before any of them is read."""
-        places = inputs.places()
+        from opwright.emit.registry import OWN_STUBS, family_inputs
+
+        members: list[str] = []
+        if OWN_STUBS in family_inputs(self.run.families):
+            from opwright.run.loading import own_stub_paths
+
+            members = own_stub_paths(inputs)
+        places = inputs.places(members)
         if places is not None:
             self.stamps = InputStamps.take([*places.files, *map(os.path.abspath, besides)], places.folders)
 

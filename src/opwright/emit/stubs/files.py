@@ -7,54 +7,28 @@ package any more once there is a stub package for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.emit.aten.units import whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Job
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.stubs.namespaces import PACKAGE, namespace_path, namespace_text, namespaces
 from opwright.emit.stubs.ops_module import ops_text
 
-__all__ = ["emitters", "own_stub_emitters", "project_emitter"]
+__all__ = ["emitters"]
 
 #: Tells type checkers to look in PyTorch itself for every module that is not here.
 _PARTIAL: Final = "partial\n"
 
 
-def _whole(name: str, path: str, text: str) -> AnyEmitter:
-    """A file whose text does not depend on operators."""
-    return whole_file(
-        path, name=name, family="stubs", template=None, folder="stubs", file_slots=lambda job: {"text": text}
-    )
+_FAMILY: Final = "stubs"
+
+#: The lines of a namespace that begin the class of an operator.
+_OPERATOR_LINE: Final = r"class (?P<operator>\w+)\(_Operator\)"
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the package."""
-    return [
-        _whole("py_typed_marker", "torch-stubs/py.typed", _PARTIAL),
-        _whole("package_stub", f"torch-stubs/{PACKAGE}/__init__.pyi", ""),
-        whole_file(
-            "torch-stubs/_ops.pyi", name="ops_stub", family="stubs", template=None, folder="stubs", file_slots=ops_text
-        ),
-        Emitter(
-            name="namespace_stubs",
-            family="stubs",
-            template=None,
-            folder="stubs",
-            units=namespaces,
-            fragment=namespace_text,
-            layout=FilePerUnit(namespace_path),
-        ),
-    ]
-
-
-def own_stub_emitters(stubs: Mapping[str, str]) -> list[AnyEmitter]:
-    """The emitters of the stubs that PyTorch brings: text by path, such as `torch/_C/__init__.pyi`."""
-    return [
-        _whole("pytorch_stubs", f"torch-stubs/{path.removeprefix('torch/')}", text)
-        for path, text in stubs.items()
-        if path != "torch/_ops.pyi"
-    ]
+def _whole_file(name: str, path: str, file_slots: Callable[[Job], Slots]) -> AnyEmitter:
+    return whole_file(path, name=name, family=_FAMILY, template=None, folder=_FAMILY, file_slots=file_slots)
 
 
 #: What pip needs to know of the package. Stubs have no code, so that any builder does.
@@ -73,6 +47,50 @@ packages = ["torch-stubs"]
 """
 
 
-def project_emitter(name: str, version: str) -> AnyEmitter:
-    """The emitter of a `pyproject.toml` beside the package, with the release's version."""
-    return _whole("project_file", "pyproject.toml", _PROJECT.format(name=name, version=version))
+def _project_text(job: Job) -> Slots:
+    """The project of the package, with the version of the release."""
+    return {"text": _PROJECT.format(name=job.options.stub_project, version=job.rules.version)}
+
+
+def _own_stub(stub: tuple[str, str], context: FragmentContext) -> Slots:
+    """The text of a stub that PyTorch brings."""
+    return {"text": stub[1]}
+
+
+def _own_stubs(job: Job) -> Sequence[tuple[str, str]]:
+    """Path and text of the stubs that PyTorch brings, without the one that the package replaces."""
+    return [stub for stub in job.own_stubs.items() if stub[0] != "torch/_ops.pyi"]
+
+
+def _own_stub_path(stub: tuple[str, str]) -> str:
+    return f"torch-stubs/{stub[0].removeprefix('torch/')}"
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the package, and of the project that installs it."""
+    package: list[AnyEmitter] = [
+        _whole_file("py_typed_marker", "torch-stubs/py.typed", lambda job: {"text": _PARTIAL}),
+        _whole_file("package_stub", f"torch-stubs/{PACKAGE}/__init__.pyi", lambda job: {"text": ""}),
+        _whole_file("ops_stub", "torch-stubs/_ops.pyi", ops_text),
+        Emitter(
+            name="namespace_stubs",
+            family=_FAMILY,
+            template=None,
+            folder=_FAMILY,
+            units=namespaces,
+            fragment=namespace_text,
+            line_names=_OPERATOR_LINE,
+            layout=FilePerUnit(namespace_path),
+        ),
+        Emitter(
+            name="pytorch_stubs",
+            family=_FAMILY,
+            template=None,
+            folder=_FAMILY,
+            units=_own_stubs,
+            fragment=_own_stub,
+            layout=FilePerUnit(_own_stub_path),
+        ),
+    ]
+    project = [_whole_file("stub_project_file", "pyproject.toml", _project_text)]
+    return package if job.options.stub_project is None else package + project
