@@ -1,7 +1,7 @@
-"""Calling conventions: from a schema to a C++ signature, one module per convention.
+"""Calling conventions: the rules that turn a schema into a C++ signature, one module per convention.
 
-Each module has the same few functions where they apply: `name`, `argument_type`, `arguments` and `signature`. A module
-is imported when it is first asked for.
+Each module defines those of `name`, `argument_type`, `arguments` and `signature` that apply. Modules are imported on
+first use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The convention of C shims: operators as C functions, for code that AOTInductor compiled ahead of time.
+"""The convention of C shims: operators as C functions, for code that AOTInductor compiles ahead of time.
 
-Tensors are handles, optional values are pointers that may be null, lists are a pointer with a length, a device is
-its type with an index, enumerations and truth values are `int32_t`. Results are written through pointers, for the
-function itself returns an error code.
+Tensors are handles, optional values are nullable pointers, lists are a pointer and a length, a device is a type and an
+index, and enumerations and booleans are `int32_t`. A shim returns an error code and writes its results through
+pointers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 
 class NoCForm(Exception):
-    """An argument, or a return, of a type that has no form in C: `what` it is, and the `type`."""
+    """An argument or return (`what`) has a `type` without a C form."""
 
     def __init__(self, what: str, type: Type) -> None:
         super().__init__(what, type)
@@ -26,9 +26,9 @@ class NoCForm(Exception):
 
 
 class CParameters(NamedTuple):
-    """The C parameters that stand for one argument, and what is passed on for them.
+    """The C parameters of one argument, and the C++ expression made from them.
 
-    `declarations` are one or two parameters; `value` is the C++ type of the `expression`.
+    There are one or two parameters; `value` is the C++ type of the `expression`.
     """
 
     types: tuple[str, ...]
@@ -65,7 +65,7 @@ _OPTIONAL_TENSOR: Final = "::std::optional<at::Tensor>"
 
 @cache
 def parameters(argument: Argument) -> CParameters:
-    """The C parameters of an argument; NoCForm where its type has none.
+    """The C parameters of an argument. Raises NoCForm if its type has no C form.
 
     >>> from opwright.schema import parse_schema
     >>> schema = parse_schema("f(Tensor self, SymInt[] size, Device? device=None) -> Tensor")
@@ -95,7 +95,7 @@ def _parameters(type: Type, name: str, writes: bool) -> CParameters | None:
         return None
     c_type, value, expression = _BASES[type.name]
     if writes and value == _TENSOR:
-        # What is written to must be the caller's tensor itself, not one with its dispatch flags resolved.
+        # A kernel must write to the caller's tensor, not to a copy with resolved dispatch flags.
         expression = "*tensor_handle_to_tensor_pointer({})"
     return CParameters((c_type,), (name,), value, expression.format(name))
 
@@ -123,7 +123,7 @@ def _list(type: ListType, elem: CParameters | None, writes: bool) -> CParameters
     name, value = elem.names[0], elem.value
     length = f"{name}_len_"
     if value == "bool":
-        # A vector of bool is no array, so it has to become one whose size is known.
+        # `std::vector<bool>` has no array of bool inside, so the list needs a fixed size.
         if type.size is None:
             return None
         expression = f"pointer_to_list<{type.size}>({name})"
@@ -139,27 +139,27 @@ def _list(type: ListType, elem: CParameters | None, writes: bool) -> CParameters
 
 
 def left_out(argument: Argument) -> str:
-    """What is passed on for an argument that an earlier version of a shim does not have."""
+    """The value passed for an argument that an older version of a shim lacks."""
     if argument.default is None:
         return "std::nullopt"
     return default_expression(argument.default, argument.type, symint=False)
 
 
-#: Base type -> how a C++ result is written as a C value, where it is not one already.
+#: Base type -> the C value of a C++ result, for results that are not C values already.
 _RESULTS: Final = {"Tensor": "new_tensor_handle(std::move({}))", "SymInt": "{}.expect_int()", "Scalar": "{}.toDouble()"}
 
 
 class CResult(NamedTuple):
-    """The C parameter through which one return leaves, and the statement that writes it."""
+    """The C parameter for one return, and the statement that writes it."""
 
     declaration: str
     statement: str
 
 
 def results(schema: FunctionSchema) -> list[CResult]:
-    """The ways of the returns; NoCForm where one is of a type without C form.
+    """The C parameters of the returns. Raises NoCForm if a type has no C form.
 
-    What is written to is passed by the caller, so operators in place and with outs return nothing more.
+    In-place and out operators have none: the caller passes the tensors that they return.
     """
     if schema.arguments.out or schema.name.inplace:
         return []

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
-#: Words of the schema language and what they are called in C++.
+#: Constants of the schema language and their C++ spelling.
 _WORDS: Final = {
     "True": "true",
     "False": "false",
@@ -50,7 +50,7 @@ def _expression(text: str, type: Type, symint: bool) -> str:
 
 
 def _string(text: str) -> str:
-    """A string in C++ spelling; schemas quote with either mark, C++ with the double one only."""
+    """A C++ string literal. Schemas use single or double quotes, C++ only double quotes."""
     if not text.startswith("'"):
         return text
     literal = []

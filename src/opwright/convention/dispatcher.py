@@ -1,6 +1,6 @@
-"""The dispatcher's convention: the order of the schema, options apart, symbolic integers, no defaults.
+"""The dispatcher's convention: schema order, separate tensor options, symbolic integers, no defaults.
 
-It is what a kernel registered for a dispatch key looks like, and what `at::_ops::NAME::call` takes.
+Kernels registered for a dispatch key and `at::_ops::NAME::call` have these signatures.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def is_symint_like(parameter: Binding) -> bool:
 
 
 def returned_arguments(schema: FunctionSchema) -> list[str | None]:
-    """For each return the name of the argument that it is, None for a fresh value.
+    """For each return, the name of the argument that it aliases, or None for a new value.
 
     >>> from opwright.schema import parse_schema
     >>> returned_arguments(parse_schema("f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"))
@@ -99,7 +99,7 @@ def returned_arguments(schema: FunctionSchema) -> list[str | None]:
 
 
 def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:
-    """The expressions of the returns that are no arguments, where `result` holds what a call returned.
+    """The expressions of the returns that are new values; `result` is the variable with a call's result.
 
     >>> fresh_results([None, "count"], "result")
     ['std::get<0>(result)']
@@ -110,7 +110,7 @@ def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:
 
 
 def return_statement(returns: tuple[Return, ...], values: Sequence[str], style: TypeStyle = TypeStyle.PLAIN) -> str:
-    """The statement that returns the values, empty where there is nothing to return."""
+    """The statement that returns the values; empty if there are none."""
     if not returns:
         return ""
     if len(returns) == 1:

@@ -1,8 +1,8 @@
-"""The convention of functionalization: how views are replayed, forward from their base and back into it.
+"""The convention of functionalization: how views are replayed on their base, and written back into it.
 
-A view is remembered as an object of a `ViewMeta` class of its own, which holds the view's arguments by value. Its
-`forward` calls the view (or the copying form of it) on a base; its `reverse` calls the hand-written inverse, which
-puts a changed view back into the base. Both take the arguments of the dispatcher, with `base` for the first one.
+Each view operator has a `ViewMeta` class, whose objects hold the arguments of a view by value. `forward` calls the view
+(or its copying form) on a base; `reverse` calls the hand-written inverse, which writes a changed view back into the
+base. Both take the dispatcher's arguments, with `base` as the first one.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def class_name(schema: FunctionSchema) -> str:
 
 
 def inverse_name(schema: FunctionSchema) -> str:
-    """The name of the hand-written function that puts a changed view back into its base."""
+    """The name of the hand-written function that writes a changed view back into its base."""
     return f"{schema.name.unambiguous}_inverse"
 
 
 def has_many_outputs(schema: FunctionSchema) -> bool:
-    """Whether a view gives several tensors, each of which is remembered as a view by its index."""
+    """Whether a view returns several tensors; the index of each is part of its `ViewMeta`."""
     returns = schema.returns
     return len(returns) > 1 or (len(returns) == 1 and returns[0].type.list_like is not None)
 
@@ -59,10 +59,9 @@ def _owning_binding(argument: Argument, style: TypeStyle, owns_tensors: bool) ->
 
 
 class ViewMetaMembers(NamedTuple):
-    """What an object of a `ViewMeta` class is made of.
+    """The parameters and fields of a `ViewMeta` class.
 
-    `base_parameters` go to the base class, `parameters` are the constructor's other parameters, and `fields` the same
-    as the object holds them.
+    The constructor passes `base_parameters` to the base class and stores its other `parameters` in `fields`.
     """
 
     base_parameters: tuple[Binding, ...]
@@ -71,7 +70,7 @@ class ViewMetaMembers(NamedTuple):
 
 
 def view_meta_members(function: NativeFunction, *, owns_tensors: bool) -> ViewMetaMembers:
-    """The members of a view's class; `owns_tensors` tells that tensors are held by value too."""
+    """The members of a view's class; `owns_tensors` says that tensors are held by value too."""
     schema, style = function.schema, function.style
     arguments = schema.arguments.all[1:]
     many = has_many_outputs(schema)
@@ -84,19 +83,19 @@ def view_meta_members(function: NativeFunction, *, owns_tensors: bool) -> ViewMe
 
 
 def forward_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
-    """The arguments of the view that is applied to a base."""
+    """The arguments with which `forward` calls the view."""
     return (BASE, *[dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]])
 
 
 def reverse_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
-    """The arguments of the inverse that puts a changed view back into a base."""
+    """The arguments with which `reverse` calls the inverse."""
     index = (OUT_INDEX,) if has_many_outputs(schema) else ()
     rest = [dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]]
     return (BASE, MUTATED_VIEW, RETURN_MODE, *index, *rest)
 
 
 def inverse_declaration(group: ViewGroup) -> str:
-    """The declaration of the inverse of a group's view."""
+    """The declaration of the inverse of a view."""
     schema = group.view.schema
     parameters = ", ".join([argument.definition for argument in reverse_arguments(schema, group.view.style)])
     return f"static at::Tensor {inverse_name(schema)}({parameters});"

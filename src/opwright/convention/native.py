@@ -1,6 +1,6 @@
-"""The native convention: how kernels in `at::native` are declared.
+"""The native convention: the signatures of kernels in `at::native`.
 
-Schema order; options apart and always optional; defaults kept, save in out functions.
+Schema order; separate tensor options, which are always optional; defaults, except in out functions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opwright.schema.function import Argument, FunctionSchema
 
 
 def name(schema: FunctionSchema) -> str:
-    """The C++ name of an overload's kernel where its entry gives none."""
+    """The C++ name of an overload's kernel if its entry names none."""
     text = schema.name.name
     if schema.arguments.out:
         text += "_out"
@@ -28,7 +28,7 @@ def name(schema: FunctionSchema) -> str:
 
 
 def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
-    """The C++ type of one argument; a written optional tensor stays optional, other than in the public API."""
+    """The C++ type of one argument. An optional tensor that is written stays optional, unlike in the public API."""
     if argument.is_write and argument.type.text == "Tensor?":
         inner = c_types.optional(c_types.TENSOR)
         return c_types.const_ref(inner) if style & TypeStyle.CONST_REF_MUTABLES else c_types.mut_ref(inner)
@@ -54,7 +54,7 @@ def _bindings(symint: bool, style: TypeStyle, keeps_default: bool) -> Bindings:
     return Bindings(make)
 
 
-#: The four tensor options as parameters, whatever their types and defaults in the schema.
+#: The four tensor options as parameters; their types and defaults in the schema do not matter.
 _OPTION_TYPES: Final = (
     ("dtype", c_types.optional(c_types.SCALAR_TYPE)),
     ("layout", c_types.optional(c_types.LAYOUT)),
@@ -98,5 +98,5 @@ def signature(function: NativeFunction) -> Signature:
 
 @per_function
 def symint_signature(function: NativeFunction) -> Signature:
-    """The signature with symbolic integers, for kernels whose name says `_symint`."""
+    """The signature with symbolic integers, for kernels with `_symint` in their name."""
     return _signature(function, True)

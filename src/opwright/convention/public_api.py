@@ -1,8 +1,8 @@
 """The public C++ API: functions in `at::` and methods of `Tensor`.
 
-An overload has up to four signatures: the friendly one (outs first, tensor options packed, defaults kept), the
-faithful one (schema order, options apart, no defaults, `_outf`), which exists where the two differ, and both once
-more with symbolic integers where the schema has any.
+An overload has up to four signatures: the friendly one (outs first, packed tensor options, defaults), the faithful one
+(schema order, separate options, no defaults, `_outf`) if it differs, and both again with symbolic integers if the
+schema has any.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opwright.cpp.signature import Signature
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema, TensorOptions
 
-#: What the names of functions begin with whose public form is written by hand.
+#: The prefix of generated functions whose public form is written by hand.
 MANUAL_PREFIX: Final = "__dispatch_"
 
 
@@ -60,12 +60,12 @@ def _bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, b
 def binding(
     argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool
 ) -> Binding:
-    """The parameter for one argument; `beside_options` tells that the schema has tensor options too."""
+    """The parameter for one argument; `beside_options` says that the schema has tensor options too."""
     return _bindings_by_argument(symint, style, keeps_default, beside_options)[argument]
 
 
 def options_binding(options: TensorOptions) -> Binding:
-    """The single parameter `options` for the four tensor options."""
+    """The one parameter `options` for the four tensor options."""
     return _options_binding(*options.all)
 
 
@@ -83,7 +83,7 @@ def _options_binding(dtype: Argument, layout: Argument, device: Argument, pin_me
 def bindings(
     function: NativeFunction, *, faithful: bool, method: bool, symint: bool, keeps_defaults: bool | None = None
 ) -> tuple[Binding, ...]:
-    """The parameters of one signature; by default the friendly one keeps defaults and the faithful one does not."""
+    """The parameters of one signature. By default, only the friendly signature keeps defaults."""
     arguments = function.arguments
     keep = not faithful if keeps_defaults is None else keeps_defaults
     options = arguments.options
@@ -105,7 +105,7 @@ def bindings(
 
 
 class CppSignature(Signature):
-    """A signature of the public API; knows which of the four it is, and for what."""
+    """One of the four signatures of a function or method of the public API."""
 
     __slots__ = ("faithful", "function", "method", "plain_name", "symint")
 
@@ -125,7 +125,7 @@ class CppSignature(Signature):
 
 
 class CppSignatures(NamedTuple):
-    """The signatures of one overload as a function, or as a method."""
+    """The signatures of one overload, as functions or as methods."""
 
     friendly: CppSignature
     faithful: CppSignature | None
@@ -133,13 +133,13 @@ class CppSignatures(NamedTuple):
     faithful_symint: CppSignature | None
 
     def all(self, *, symint: bool = True) -> list[CppSignature]:
-        """Those that exist, in the order in which they are declared; `symint=False` leaves the symbolic ones out."""
+        """All signatures in the order of their declarations; `symint=False` omits those with symbolic integers."""
         chosen = self if symint else self[:2]
         return [signature for signature in chosen if signature is not None]
 
     @property
     def most_faithful(self) -> CppSignature:
-        """The faithful signature where it exists, else the friendly one."""
+        """The faithful signature if there is one, else the friendly one."""
         return self.faithful or self.friendly
 
 
@@ -171,12 +171,12 @@ def method_signatures(function: NativeFunction) -> CppSignatures:
 
 @per_function
 def return_names(function: NativeFunction) -> tuple[str, ...]:
-    """The names of the returns, for text that is read by people and by binding generators."""
+    """The names of the returns in generated code and in `Declarations.yaml`."""
     return tuple(return_name(function, index) for index in range(len(function.schema.returns)))
 
 
 def return_name(function: NativeFunction, index: int, *, fallback: str = "result") -> str:
-    """The name of one return: `self` for in-place, the out argument's, the declared one, else a numbered fallback."""
+    """The name of a return: `self` if in-place, the out argument's or the schema's name, or a numbered fallback."""
     schema = function.schema
     result = schema.returns[index]
     if schema.name.inplace:

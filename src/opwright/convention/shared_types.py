@@ -1,7 +1,6 @@
-"""The C++ types that all conventions share, worked out once per schema type.
+"""C++ types of schema types, as far as conventions agree on them.
 
-Every table here is keyed by interned values, so that the 14,000 arguments of PyTorch's operators cost as much as
-the 50 types that occur in them.
+The caches are keyed by interned types: PyTorch's operators have 12,000 arguments, but only 50 argument types.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from opwright.schema.types import BaseType, ClassType, ListType, OptionalType, T
 
 
 class NoCppType(Exception):
-    """A schema type that has no form in C++; loading reports such types, so that emitters never meet one."""
+    """A schema type has no C++ type. Loading reports such types, so emitters never see them."""
 
 
 def value_type(type: Type, *, symint: bool) -> CType | None:
-    """The C++ type of a value that is passed alike whatever is done with it; None for tensors and such.
+    """The C++ type of a value that all conventions pass by value; None for tensors, scalars and most lists.
 
-    With `symint` symbolic integers keep their type, else they become `int64_t`.
+    With `symint`, symbolic integers keep their type; otherwise they become `int64_t`.
     """
     return _value_type(type, symint)
 
@@ -64,7 +63,7 @@ def integer_list(type: ListType, *, symint: bool, owning: bool = False) -> CType
 def argument_type(type: Type, *, mutable: bool, symint: bool, style: TypeStyle, owning: bool = False) -> CType:
     """The C++ type of an argument in the public API, the dispatcher and autograd.
 
-    With `owning` a list of integers is a vector, not a reference to memory of the caller.
+    With `owning`, a list of integers is a vector, not a reference to the caller's memory.
     """
     return _argument_type(type, mutable, symint, style, owning)
 
@@ -118,7 +117,7 @@ def _list_argument(type: ListType, mutable: bool, symint: bool, style: TypeStyle
 
 
 def return_type(result: Return, style: TypeStyle) -> CType:
-    """The C++ type of one return; tensors are returned by value unless they are written arguments."""
+    """The C++ type of one return. Tensors are returned by value, unless they are written arguments."""
     return _return_type(result.type, result.is_write, style)
 
 

@@ -1,6 +1,6 @@
 """The conventions of structured kernels: the shape function `meta` and the compute function `impl`.
 
-References wherever a value may be looked at without owning it, never symbolic integers, and no returns.
+They take references where a value need not be owned, no symbolic integers, and return nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 
 def argument_type(type: Type) -> CType:
-    """The C++ type of an argument of that type, written to or not."""
+    """The C++ type of an argument of a schema type, written or not."""
     return _argument_type(type)
 
 
-#: Types by their spelling that have a reference type of their own.
+#: Schema types with a C++ reference type of their own.
 _REFERENCES: Final = {
     "Tensor": c_types.const_ref(c_types.TENSOR),
     "Scalar": c_types.const_ref(c_types.SCALAR),
@@ -68,22 +68,22 @@ def binding(argument: Argument) -> Binding:
 
 
 def meta_name(group: NativeFunctionsGroup) -> str:
-    """The name of the structure that `meta` is a method of, and of the kernel's structure without its own name."""
+    """The name of the class whose method `meta` is; also the kernel's class, if its entry names no other."""
     return group.functional.name.unambiguous
 
 
 def meta_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
-    """The parameters of `meta`: the functional overload's arguments."""
+    """The parameters of `meta`: the arguments of the functional overload."""
     return tuple([binding(argument) for argument in group.functional.arguments.non_out])
 
 
 def out_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
-    """The parameters for the outs."""
+    """The parameters for the out tensors."""
     return tuple([binding(argument) for argument in group.out.arguments.out])
 
 
 def impl_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
-    """The parameters of `impl`: `meta`'s, precomputed values in their places, additions, then the outs."""
+    """The parameters of `impl`: those of `meta` or precomputed replacements, more precomputed values, and outs."""
     precomputed = group.out.precomputed
     plain = group.functional.arguments.non_out
     if precomputed is None:

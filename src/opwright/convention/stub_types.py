@@ -1,7 +1,7 @@
-"""The Python types of values that operators take and return when they are called as `torch.ops.NAMESPACE.OPERATOR`.
+"""Type annotations of operators in stubs, for calls as `torch.ops.NAMESPACE.OPERATOR`.
 
-The words of types here are those that each module of stubs defines in its head (`_Tensor`, `_int`, ...): an operator
-or an overload may be called `int` or `Tensor`, and must not change what the word means in the signatures beside it.
+The annotations use aliases that each stub module defines (`_Tensor`, `_int`, ...), because an operator or overload may
+be called `int` or `Tensor`, which would shadow the type.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["argument_type", "default_text", "return_type"]
 
 
 class Form(NamedTuple):
-    """What a base type takes as an argument, and what it gives as a return."""
+    """The annotations of a base type as an argument and as a result."""
 
     argument: str
     result: str
 
 
-#: Base type -> its form. Enumerations (dtypes, layouts, ...) are returned as the numbers of their members.
+#: Base type -> its annotations. Enumerations (dtypes, layouts, ...) are returned as integers.
 _FORMS: Final[dict[str, Form]] = {
     "Tensor": Form("_Tensor", "_Tensor"),
     "Scalar": Form("_Number", "_Number"),
@@ -48,16 +48,16 @@ _FORMS: Final[dict[str, Form]] = {
     "GraphModule": Form("_Any", "_Any"),
 }
 
-#: A TorchScript class comes and goes as an object whose class Python does not know.
+#: Objects of TorchScript classes have no class in Python.
 _CLASS: Final = Form("_ScriptObject", "_ScriptObject")
 
-#: The item types of which one value may stand for all items of a list with a size: `int[2] stride=1`.
+#: Item types for which one value may stand for the whole list, if the list has a size: `int[2] stride=1`.
 _REPEATED: Final = frozenset(("int", "SymInt", "float"))
 
 
 @cache
 def argument_type(type: Type) -> str:
-    """What may be passed for a type.
+    """The annotation of an argument.
 
     >>> from opwright.schema import parse_type
     >>> argument_type(parse_type("int[2]?")), argument_type(parse_type("Tensor?[]"))
@@ -78,7 +78,7 @@ def _form(type: Type) -> Form:
 
 @cache
 def return_type(returns: tuple[Return, ...]) -> str:
-    """What a call gives: nothing, one value, or a tuple of several.
+    """The annotation of what a call returns: None, one value, or a tuple.
 
     >>> from opwright.schema import parse_schema
     >>> return_type(parse_schema("max.dim(Tensor self, int dim) -> (Tensor values, Tensor indices)").returns)
@@ -100,7 +100,7 @@ def _result_hint(type: Type) -> str:
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?")
 
-#: Defaults that are words. Reductions are numbers in Python.
+#: Constants as defaults. Reductions are integers in Python.
 _DEFAULTS: Final = {
     **{name: str(number) for name, number in REDUCTIONS.items()},
     "None": "None",
@@ -110,7 +110,7 @@ _DEFAULTS: Final = {
 
 
 def default_text(argument: Argument) -> str:
-    """How Python spells the default of an argument that has one; `...` where that takes more than a literal.
+    """The Python literal of an argument's default; `...` if there is none.
 
     >>> from opwright.schema import parse_schema
     >>> schema = parse_schema("f(Tensor x, int[2] a=1, int b=Mean, ScalarType c=long, str d='mean') -> Tensor")
@@ -119,7 +119,7 @@ def default_text(argument: Argument) -> str:
     """
     text = argument.default or "..."
     if text == "None":
-        # A reduction may be `None` too.
+        # `None` is also the name of a reduction.
         return "None" if argument.type.is_nullable else _DEFAULTS[text]
     if text[0] in "'\"":
         return text if "\\" not in text else "..."

@@ -1,6 +1,6 @@
 """The convention of unboxing: from boxed values on a stack to arguments of the public C++ API.
 
-Boxed values have no symbolic integers. A list is copied into a vector that lives as long as the call.
+Boxed values have no symbolic integers. Lists are copied into vectors that live as long as the call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 
 class Unboxed(NamedTuple):
-    """An unboxed value: its C++ name and type, and the statements that make it, after those that declare vectors."""
+    """An unboxed value: its C++ name and type, the vectors that it needs, and the statements that make it."""
 
     name: str
     type: CType
@@ -26,7 +26,7 @@ class Unboxed(NamedTuple):
 
 @cache
 def unbox(argument: Argument, style: TypeStyle) -> Unboxed:
-    """The value of an argument, made from a boxed value of the argument's name.
+    """Unboxes the value of an argument from the variable with the argument's name.
 
     >>> from opwright.schema import parse_schema
     >>> argument = parse_schema("f(int dim) -> Tensor").arguments.all[0]
@@ -49,7 +49,7 @@ def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
 
 
 def _inside(statements: tuple[str, ...]) -> list[str]:
-    """The statements as they stand in a block."""
+    """The statements with the indentation of a block."""
     first, *more = statements
     return [f"    {first}", *[f"\t{statement}" for statement in more]]
 
@@ -88,6 +88,6 @@ def _list(type: ListType, ctype: CType, name: str, elem: Unboxed) -> Unboxed:
     )
     if is_owned:
         return Unboxed(out, ctype, elem.vectors, (taken, "", f"{ctype.bare} {out};", *loop, ""))
-    # The list only refers to its items, so the vector that holds them is declared outside of any block.
+    # The list only refers to its items, so the vector that owns them is declared outside of all blocks.
     vectors = (*elem.vectors, f"std::vector<{elem.type.bare}> {vector};")
     return Unboxed(out, ctype, vectors, (taken, "", *loop, f"{ctype.bare} {out}({vector});", ""))

@@ -1,4 +1,4 @@
-"""The C++ model: types as interned values, bindings, signatures, translation. A module is imported when asked for."""
+"""The C++ model: interned types, bindings, signatures and translation. Modules are imported on first use."""
 
 from __future__ import annotations
 

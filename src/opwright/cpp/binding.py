@@ -1,4 +1,4 @@
-"""Bindings: named C++ values in scope; wants: what a call needs."""
+"""Named C++ values: parameters, values that a call wants, and expressions that are in scope."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Final, NamedTuple
 from opwright.cpp.c_types import CType
 from opwright.schema.function import Argument, TensorOptions
 
-#: A role that is no argument: the memory format that may also stand inside the options.
+#: The role of a memory format that the tensor options may contain too; no argument has this name.
 POSSIBLY_REDUNDANT_MEMORY_FORMAT: Final = "possibly_redundant_memory_format"
 
 
 class WantedBinding(NamedTuple):
-    """A value that is wanted: the role it plays (mostly the argument's name) and its C++ type."""
+    """A value that a call wants: its role (usually the argument's name) and its C++ type."""
 
     role: str
     type: CType
 
 
 class Binding:
-    """A C++ parameter: its spelling `name`, the `role` it plays, type and default.
+    """A C++ parameter: its `name` in the text, its `role`, type and default.
 
-    `argument` is the schema's argument (or group of tensor options) behind it, or None. Conventions make each binding
-    once per argument, so that a tuple of bindings is quick to hash and to compare.
+    `argument` is the schema's argument (or group of tensor options) of the parameter, or None. Conventions make each
+    binding once per argument, so hashing and comparing tuples of bindings is quick.
     """
 
     __slots__ = ("argument", "declaration", "default", "definition", "is_self", "name", "role", "type", "wanted")
@@ -50,7 +50,7 @@ class Binding:
 
 
 class Expression(NamedTuple):
-    """A C++ expression that is at hand, with its role and type."""
+    """A C++ expression in scope, with its role and type."""
 
     text: str
     role: str

@@ -16,9 +16,9 @@ from typing import Final
 class CType:
     """A C++ type.
 
-    `text` is its spelling and `bare` the spelling without an outermost reference. `kind` names the constructor that
-    made it (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`,
-    `vectorized`), `elems` what it was applied to.
+    `text` is the type as C++ spells it, and `bare` the same without the outermost reference. `kind` is the constructor
+    (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`, `vectorized`), and
+    `elems` are its arguments.
     """
 
     __slots__ = ("bare", "elems", "kind", "text", "value")
@@ -43,7 +43,7 @@ class CType:
 
 
 def _value_type(type: CType) -> CType:
-    """The type with every `&` taken off, inside too: what can be stored by value."""
+    """The type without any `&`, also inside: a type that can be stored by value."""
     if type.kind == "base":
         return type
     if type.kind in ("const_ref", "mut_ref"):
@@ -134,7 +134,7 @@ SYMINT_ARRAY_REF: Final = base("c10::SymIntArrayRef")
 SCALAR_T: Final = base("scalar_t")
 OPMATH_T: Final = base("opmath_t")
 
-#: The C++ type by value of each base type of the schema language; GraphModule has none.
+#: The C++ value type of each base type of the schema language. GraphModule has none.
 BASE_TYPES: Final = {
     "Tensor": TENSOR,
     "Scalar": SCALAR,

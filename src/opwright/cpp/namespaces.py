@@ -15,7 +15,7 @@ def opening(namespace: str) -> str:
 
 
 def closing(namespace: str) -> str:
-    """The lines that close it.
+    """The lines that close a namespace, each level on its own line.
 
     >>> closing("at::native")
     '} // namespace native\\n} // namespace at'
@@ -29,7 +29,7 @@ def enclose(namespace: str, text: str) -> str:
 
 
 def blocks(texts: Mapping[str, Iterable[str]]) -> str:
-    """The lines of each namespace inside of it, with an empty line between one namespace and the next.
+    """Each namespace with its lines inside, separated by empty lines.
 
     >>> print(blocks({"at": ["int f();"], "at::cpu": ["int g();", "int h();"]}))
     namespace at {

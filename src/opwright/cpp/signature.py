@@ -1,4 +1,4 @@
-"""Signatures of C++ functions: one value prints the declaration, the definition and the pointer type."""
+"""Signatures of C++ functions. One signature prints the declaration, the definition and the pointer type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opwright.cpp.c_types import CType
 class Signature:
     """A C++ function's name, return type and parameters under one convention.
 
-    `parameters` are the parameters for declarations (with defaults), `definition_parameters` the same without.
+    `parameters` have defaults, for declarations; `definition_parameters` do not.
     """
 
     __slots__ = ("bindings", "name", "returns")
@@ -33,15 +33,15 @@ class Signature:
 
     @property
     def arguments(self) -> str:
-        """The parameters' names, to pass them on."""
+        """The names of the parameters, for a call that passes them on."""
         return ", ".join([binding.name for binding in self.bindings])
 
     def declaration(self, name: str | None = None, *, first: str = "") -> str:
-        """`R name(T a=d, ...)`, under another name if given, with `first` as an additional first parameter."""
+        """`R name(T a=d, ...)`, with another name if given, and with `first` as an additional first parameter."""
         return f"{self.returns.text} {self.name if name is None else name}({_join(first, self.parameters)})"
 
     def definition(self, name: str | None = None, *, first: str = "") -> str:
-        """`R name(T a, ...)`: the head of the function's body."""
+        """`R name(T a, ...)`, which a body follows."""
         return f"{self.returns.text} {self.name if name is None else name}({_join(first, self.definition_parameters)})"
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-#: The characters that the literals of generated files spell with an escape.
+#: Characters that need an escape in a C++ literal.
 _ESCAPES: Final = str.maketrans(
     {
         "\\": "\\\\",
@@ -20,12 +20,12 @@ _ESCAPES: Final = str.maketrans(
 
 
 def string_literal(text: str) -> str:
-    """The C++ literal of a text.
+    """The C++ string literal with this text.
 
     >>> print(string_literal('str UPLO="L"'))
     "str UPLO=\\"L\\""
     """
-    # Translating is slow, and few texts need it.
+    # `str.translate` is slow, and few texts need it.
     if '"' in text or "\\" in text or not text.isprintable():
         text = text.translate(_ESCAPES)
     return f'"{text}"'

@@ -1,8 +1,8 @@
-"""Translation: from the C++ values at hand to those that a call wants.
+"""Translation: expressions for the C++ values that a call wants, made from the values in scope.
 
-A wanted value is found by its role and type: as it stands, by a conversion that C++ makes by itself, or by one
-conversion of the tables below. The facts (which conversions, in which order of preference, in which words) are
-PyTorch's; a problem is stated in interned values alone, so that its solution is remembered.
+A wanted value is found by its role and type: a value in scope of that type, an implicit C++ conversion of it, or one
+conversion of the tables below. Which conversions exist, their order and their text are PyTorch's. Inputs are interned
+values, so results are cached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AvailableExpressions = dict[tuple[str, CType], str]
 
 
 class Untranslatable(Exception):
-    """No rule leads from the values at hand to a wanted one; it is a fault of the caller."""
+    """No conversion makes a wanted value from the values in scope. This is a bug of the caller."""
 
 
 _CONST_TENSOR: Final = c_types.const_ref(c_types.TENSOR)
@@ -31,8 +31,8 @@ _LONG_ARRAY: Final = c_types.array_ref(c_types.LONG)
 _OPTIONS: Final = ("options", c_types.TENSOR_OPTIONS)
 _OUT: Final = ("out", _CONST_TENSOR)
 
-#: Values that come for free beside a given one: its type -> (the other type, how it is written).
-_BESIDE: Final[dict[CType, tuple[CType, str]]] = {
+#: Type of a value -> another type that the value is available as, and its expression. `{0}` is the value.
+_ALSO_AVAILABLE: Final[dict[CType, tuple[CType, str]]] = {
     c_types.const_ref(c_types.optional(c_types.TENSOR)): (
         c_types.OPTIONAL_TENSOR_REF,
         "(({0}.has_value() && (*{0}).defined()) ? at::OptionalTensorRef(*{0}) : at::OptionalTensorRef())",
@@ -54,7 +54,7 @@ _INTS_TO_SYMINTS: Final = "{0}.has_value() ? ::std::make_optional(c10::fromIntAr
 _SYMINT_TO_INT: Final = "{0}.has_value() ? ::std::make_optional({0}->guard_int(__FILE__, __LINE__)) : ::std::nullopt"
 _TO_OPTIONAL: Final = "{0}.has_value() ? ::std::make_optional({0}) : ::std::nullopt"
 
-#: Wanted type -> the types it is made from, the best first, and how. `{0}` stands for the value.
+#: Wanted type -> the types it can be made from, in order of preference, and the expression. `{0}` is the value.
 _CONVERSIONS: Final[dict[CType, tuple[tuple[CType, str], ...]]] = {
     c_types.INT_ARRAY_REF: (
         (c_types.vector(c_types.LONG), "{0}"),
@@ -81,7 +81,7 @@ _CONVERSIONS: Final[dict[CType, tuple[tuple[CType, str], ...]]] = {
     c_types.OPTIONAL_TENSOR_REF: ((c_types.optional(c_types.TENSOR), "{0}"),),
 }  # fmt: skip
 
-#: The same for conversions that copy, which the caller has to allow.
+#: The same for conversions that copy, which callers must allow.
 _COPIES: Final[dict[CType, tuple[CType, str]]] = {
     c_types.vector(c_types.LONG): (c_types.INT_ARRAY_REF, "{0}.vec()"),
     c_types.vector(c_types.SYMINT): (c_types.SYMINT_ARRAY_REF, "{0}.vec()"),
@@ -93,7 +93,7 @@ _COPIES: Final[dict[CType, tuple[CType, str]]] = {
     c_types.optional(c_types.TENSOR): (c_types.OPTIONAL_TENSOR_REF, _TO_OPTIONAL),
 }
 
-#: The parts of the tensor options: (role, type) -> how to take it from the options, and from an out tensor.
+#: Role and type of each tensor option -> the expressions that read it from the options and from an out tensor.
 _OPTION_PARTS: Final[dict[tuple[str, CType], tuple[str, str]]] = {
     ("dtype", c_types.optional(c_types.SCALAR_TYPE)): (
         "c10::optTypeMetaToScalarType({0}.dtype_opt())",
@@ -116,10 +116,10 @@ def translate(
     method: bool = False,
     copies: bool = False,
 ) -> tuple[str, ...]:
-    """The C++ expressions of the wanted values, in order, made from the given ones.
+    """The C++ expressions of the wanted values, in order, made from the given values.
 
-    `method` tells that the text stands in a method of Tensor, where `self` is `*this`; `copies` allows conversions
-    that copy. Raises Untranslatable where no rule leads to a wanted value.
+    `method` says that the expressions are for a method of Tensor, where `self` is `*this`. `copies` allows conversions
+    that copy. Raises Untranslatable if a wanted value cannot be made.
 
     >>> sizes = Expression("size", "size", c_types.SYMINT_ARRAY_REF)
     >>> translate((sizes,), (WantedBinding("size", c_types.INT_ARRAY_REF),))
@@ -141,7 +141,7 @@ def _translate(
 def translated_call(
     function: str, given: tuple[AvailableValue, ...], wanted: tuple[Binding | WantedBinding, ...]
 ) -> str:
-    """The C++ text of a call of `function` with the wanted values."""
+    """A C++ call of `function` with the wanted values."""
     return f"{function}({', '.join(translate(given, wanted))})"
 
 
@@ -150,16 +150,16 @@ def _available_expressions(given: Sequence[AvailableValue], method: bool) -> Ava
     for binding in given:
         text = binding.name if isinstance(binding, Binding) else binding.text
         scope[binding.role, binding.type] = text
-        beside = _BESIDE.get(binding.type)
-        if beside is not None:
-            scope[binding.role, beside[0]] = beside[1].format(text)
+        also = _ALSO_AVAILABLE.get(binding.type)
+        if also is not None:
+            scope[binding.role, also[0]] = also[1].format(text)
     if method:
         scope["self", _MUT_TENSOR] = scope["self", _CONST_TENSOR] = "const_cast<Tensor&>(*this)"
     return scope
 
 
 class _Solver:
-    """Finds expressions in one scope. A look-up gives None where there is no way."""
+    """Finds expressions in one scope. Its look-ups return None if there is no expression."""
 
     __slots__ = ("_copies", "_scope", "_takes_options")
 
@@ -169,22 +169,22 @@ class _Solver:
         self._copies = copies
 
     def expression(self, role: str, type: CType) -> str:
-        """The expression of a wanted value; Untranslatable where there is none."""
+        """The expression of a wanted value. Raises Untranslatable if there is none."""
         text = self._any(role, type)
         if text is None:
-            at_hand = ", ".join(f"{ctype.text} {named}" for named, ctype in self._scope)
-            raise Untranslatable(f"no way to `{type.text} {role}` from: {at_hand}")
+            in_scope = ", ".join(f"{ctype.text} {named}" for named, ctype in self._scope)
+            raise Untranslatable(f"no way to `{type.text} {role}` from: {in_scope}")
         return text
 
     def _direct(self, role: str, type: CType) -> str | None:
-        """The value as it stands, or as C++ converts it by itself."""
+        """A value of this type in scope, or one that C++ converts implicitly."""
         return self._reference(role, type, lambda _role, _type: None)
 
     def _any(self, role: str, type: CType) -> str | None:
         return self._reference(role, type, self._conversion)
 
     def _reference(self, role: str, type: CType, otherwise: Callable[[str, CType], str | None]) -> str | None:
-        """The value at hand; else what it can refer to: a const reference binds to a reference, that to a value."""
+        """A value of this type in scope, else one that a reference can bind to."""
         text = self._scope.get((role, type))
         if text is None and type.kind == "const_ref":
             text = self._reference(role, c_types.mut_ref(type.elem), otherwise)
@@ -220,7 +220,7 @@ class _Solver:
         return None
 
     def _memory_format(self) -> str | None:
-        """The memory format may also stand in the options; where both are at hand they must agree."""
+        """The memory format, which the options may contain too. If both are in scope they must agree."""
         text = self._direct(*_REDUNDANT_MEMORY_FORMAT)
         options = None if self._takes_options else self._direct(*_OPTIONS)
         if text is None or options is None:

@@ -1,4 +1,4 @@
-"""Which overloads Python gets from the generator, and in which module."""
+"""Which overloads get a generated Python binding, and in which module."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def is_bound_name(name: str) -> bool:
 def is_bound(function: NativeFunction) -> bool:
     """Whether an overload gets a Python binding.
 
-    Synthesized overloads do not, since they are slower than what they stand for; copying forms of views had one before
-    they were synthesized.
+    Synthesized overloads do not, since they are slower than what they replace. Copying forms of views do, since they
+    had one before they were synthesized.
     """
     if "generated" in function.tags and "view_copy" not in function.tags:
         return False
@@ -40,10 +40,10 @@ def is_bound(function: NativeFunction) -> bool:
 
 
 class PythonModule(NamedTuple):
-    """A module with generated functions.
+    """A Python module with generated functions.
 
-    `name` is its name for users, `key` what entries call it (`python_module`, None for the main one), `variable` the
-    C++ variable of its object.
+    `name` is the module's Python name, `key` its `python_module` in entries (None for `torch`), `variable` the C++
+    variable with the module object.
     """
 
     name: str
@@ -59,15 +59,15 @@ NESTED: Final = PythonModule("torch.nested", "nested", "THPNestedVariableFunctio
 SPARSE: Final = PythonModule("torch.sparse", "sparse", "THPSparseVariableFunctionsModule")
 SPECIAL: Final = PythonModule("torch.special", "special", "THPSpecialVariableFunctionsModule")
 
-#: Stands for the methods of tensors, which are no module.
+#: Stands for the methods of `torch.Tensor`.
 TENSOR_METHODS: Final = PythonModule("torch.Tensor", None, "THPVariableClass")
 
-#: All of them, the methods first.
+#: All modules, the methods first.
 MODULES: Final = (TENSOR_METHODS, TORCH, NN, FFT, LINALG, NESTED, SPARSE, SPECIAL)
 
 
 def is_in_module(function: NativeFunction, module: PythonModule) -> bool:
-    """Whether an overload belongs to a module, or is a method of tensors."""
+    """Whether an overload belongs to a module, or is a method of `torch.Tensor`."""
     if function.python_module != module.key:
         return False
     if module is TENSOR_METHODS:

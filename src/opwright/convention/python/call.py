@@ -1,4 +1,4 @@
-"""From parsed values to the call: a lambda that calls the C++ function, and the expressions of its arguments."""
+"""Calls of the C++ API with parsed values: a lambda that calls the C++ function, and its arguments."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from opwright.schema.function import Argument
 from opwright.schema.types import base, list_of, optional
 
 
-class _Taken(dict[Argument, str]):
-    """The lambda's parameters for arguments: `const at::Tensor & self`.
+class _LambdaParameters(dict[Argument, str]):
+    """The lambda's parameter for each argument: `const at::Tensor & self`.
 
-    The values that the parser reads are temporaries, to which no plain reference binds; so written tensors are taken
-    by value, unless they come from a list of outs.
+    Parsed values are temporaries, which do not bind to a non-const reference. So the lambda takes written tensors by
+    value, unless they come from a list of outs.
     """
 
     def __init__(self, style: TypeStyle, keeps_reference: bool, symint: bool) -> None:
@@ -35,12 +35,12 @@ class _Taken(dict[Argument, str]):
 
 
 @cache
-def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) -> _Taken:
-    return _Taken(style, keeps_reference, symint)
+def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) -> _LambdaParameters:
+    return _LambdaParameters(style, keeps_reference, symint)
 
 
 class DispatchLambda(NamedTuple):
-    """The lambda of one overload: its parameters as text and by name, and what it calls with what."""
+    """The lambda of one overload: its parameters, their names, the C++ function that it calls, and the arguments."""
 
     parameters: str
     names: tuple[str, ...]
@@ -51,8 +51,8 @@ class DispatchLambda(NamedTuple):
 def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, symint: bool = True) -> DispatchLambda:
     """The lambda that calls an overload for a Python signature.
 
-    Its parameters are those of the public C++ function, or what that would be for a deprecated signature; without
-    `symint` they take plain integers for symbolic ones.
+    It has the parameters of the public C++ function, or for a deprecated signature those that such a function would
+    have. Without `symint`, symbolic integers are plain integers.
     """
     arguments = signature.schema.arguments if signature.deprecated else function.arguments
     by_value = _lambda_parameters(function.style, False, symint)
@@ -76,28 +76,28 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
 
 
 def _deprecated_values(passed: tuple[str, ...], function: NativeFunction) -> list[str]:
-    """What a deprecated signature passes on; a functional overload has no `out`."""
+    """The arguments that a deprecated signature passes on; a functional overload has no `out`."""
     return [value for value in passed if value != "out" or function.arguments.out]
 
 
 def _target(function: NativeFunction) -> str:
-    """The C++ function that the lambda calls: the method where there is one."""
+    """The C++ function that the lambda calls: the method if there is one."""
     name = public_api.name(function.schema, symint=function.schema.has_symint)
     if function.method:
         return f"self.{name}"
-    # The factories of `torch::` know of gradients.
+    # The factories in `torch::` set `requires_grad`.
     makes_tensor = function.arguments.options is not None or function.root_name.endswith("_like")
     return f"torch::{name}" if makes_tensor else f"at::{name}"
 
 
 class NoTensorOptions(Exception):
-    """An overload whose Python signature has tensor options has nothing to do with them; the message names it."""
+    """The Python signature of an overload has tensor options that the overload cannot use; the message names it."""
 
 
 class CallArguments(NamedTuple):
-    """What stands before the lambda, line by line, and the expressions of its arguments.
+    """The lines before the lambda, and the expressions of its arguments.
 
-    `requires_grad` is the expression of what the result's flag is set to, None where the call sees to that.
+    `requires_grad` is the expression that the result's flag is set to, or None if the call sets it.
     """
 
     prepared: tuple[str, ...]
@@ -108,10 +108,10 @@ class CallArguments(NamedTuple):
 def call_arguments(
     signature: PythonSignature, function: NativeFunction, names: tuple[str, ...], *, guards_device: bool
 ) -> CallArguments:
-    """How the parsed values become the lambda's arguments.
+    """The lambda's arguments, made from the parsed values.
 
-    `names` are those of its parameters. `guards_device` tells that a method initializes the device only if the tensor
-    does not dispatch to Python. Raises NoTensorOptions.
+    `names` are the names of the lambda's parameters. With `guards_device`, a method initializes the device only if the
+    tensor does not dispatch to Python. Raises NoTensorOptions.
     """
     read = {parameter.name: parameter.read(index) for index, parameter in enumerate(signature.parameters)}
     prepared: list[str] = []
@@ -138,7 +138,7 @@ def call_arguments(
     elif signature.options:
         prepared += _checked_out(signature, read, function)
     if signature.options and (signature.method or not has_options):
-        # The tensor comes from something that knows nothing of gradients.
+        # `torch::` factories set the flag; here the tensor comes from another function.
         requires_grad = read["requires_grad"]
     return CallArguments(tuple(prepared), ", ".join([expressions[name] for name in names]), requires_grad)
 
@@ -147,7 +147,7 @@ _OPTIONAL_NAMES: Final = optional(list_of(base("Dimname"), None))
 
 
 def _unwrap(name: str, value: str) -> list[str]:
-    """An optional list of dimension names: what the parser gives owns its items, what the call takes does not."""
+    """Converts an optional list of dimension names: the parser's list owns its items, the call's does not."""
     names = f"DimnameList(__{name}.value())"
     return [
         f"auto __{name} = {value};",
@@ -158,7 +158,7 @@ def _unwrap(name: str, value: str) -> list[str]:
 def _packed_options(
     signature: PythonSignature, read: Mapping[str, str], function: NativeFunction, guards_device: bool
 ) -> list[str]:
-    """The tensor options in one object, and the device they name made ready."""
+    """Packs the tensor options into one object, and initializes the device that they name."""
     if not signature.options:
         raise NoTensorOptions(function.name.text)
     initialized = ["torch::utils::maybe_initialize_device(options);"]
@@ -177,7 +177,7 @@ def _packed_options(
 
 
 def _checked_out(signature: PythonSignature, read: Mapping[str, str], function: NativeFunction) -> list[str]:
-    """The check that `out` is what the tensor options ask for: it is not made anew."""
+    """Checks that `out` has the tensor options that the caller asks for."""
     if signature.out is None or not function.arguments.out:
         raise NoTensorOptions(function.name.text)
     absent = {parameter.name: f"_r.isNone({index})" for index, parameter in enumerate(signature.parameters)}

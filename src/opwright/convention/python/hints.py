@@ -1,6 +1,6 @@
-"""Python signatures as type checkers read them: the declarations of PyTorch's own stub files.
+"""Python signatures for type checkers: the declarations in PyTorch's own stub files.
 
-The words of types are those that PyTorch's stubs import: `_int`, `_size`, `Number` and their like.
+Type annotations use the names that PyTorch's stubs import, such as `_int`, `_size` and `Number`.
 
 >>> from opwright.convention.python.signature import python_signature
 >>> from opwright.schema import parse_schema
@@ -23,7 +23,7 @@ from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 __all__ = ["argument_hint", "declaration", "result_class", "result_hint", "spread_declaration"]
 
-#: Base types as arguments.
+#: Base type -> its annotation as an argument.
 _ARGUMENTS: Final = {
     "int": "_int",
     "DeviceIndex": "_int",
@@ -44,7 +44,7 @@ _ARGUMENTS: Final = {
     "Stream": "Stream",
 }
 
-#: Defaults that are not the same in Python as in C++.
+#: C++ default -> Python default, where they differ.
 _DEFAULTS: Final = {
     "::std::nullopt": "None",
     "{}": "None",
@@ -52,7 +52,7 @@ _DEFAULTS: Final = {
     "at::Reduction::Mean": "1",
 }
 
-#: The longest line that is not broken.
+#: Longer declarations are broken into lines.
 _WIDTH: Final = 80
 
 
@@ -62,7 +62,7 @@ def _or_none(text: str) -> str:
 
 @cache
 def argument_hint(type: Type) -> str:
-    """The type of an argument; NoPythonType where Python has none.
+    """The annotation of an argument. Raises NoPythonType if its type has none.
 
     >>> from opwright.schema import parse_type
     >>> argument_hint(parse_type("int[2]")), argument_hint(parse_type("SymInt?"))
@@ -93,7 +93,7 @@ def _tensor_list(type: ListType, sized: bool) -> str:
 
 @cache
 def result_hint(type: Type) -> str:
-    """The type of a result, which is as narrow as the one of an argument is wide."""
+    """The annotation of a result, which is narrower than that of an argument."""
     if isinstance(type, OptionalType):
         return _or_none(result_hint(type.elem))
     if isinstance(type, ListType):
@@ -102,7 +102,7 @@ def result_hint(type: Type) -> str:
 
 
 def results_hint(signature: PythonSignature) -> str:
-    """The type of what a call gives: none, one, a tuple, or a type of named results."""
+    """The annotation of what a call returns: None, one value, a tuple, or a class of named results."""
     returns = signature.schema.returns
     if names_of(returns):
         return f"torch.return_types.{signature.name}"
@@ -116,7 +116,7 @@ def _tuple(returns: tuple[Return, ...]) -> str:
 
 
 def parameter_hint(parameter: Parameter, signature: PythonSignature) -> str:
-    """A parameter with its type and its default."""
+    """A parameter with its annotation and default."""
     deprecated = signature.deprecated
     name, spelled, default = parameter.name, argument_hint(parameter.type), parameter.default
     if name == "self" and spelled == "Tensor" and not signature.method and not deprecated:
@@ -124,7 +124,7 @@ def parameter_hint(parameter: Parameter, signature: PythonSignature) -> str:
     elif name == "from":
         name = "from_"
     elif deprecated and parameter is signature.out:
-        # There is a declaration without `out` beside it.
+        # Another declaration has no `out`, so here it needs no default.
         default = None
     elif not deprecated and (name == "out" or parameter is signature.out):
         spelled = _or_none(spelled)
@@ -153,12 +153,12 @@ def _declaration(name: str, parameters: Sequence[str], result: str) -> str:
     lines = [f"def {name}(", *[f"    {parameter}," for parameter in parameters], f") -> {result}: ..."]
     if max(map(len, lines)) <= _WIDTH:
         return "\n".join(lines)
-    # The formatter of PyTorch's sources would break such a declaration in a place that it should not.
+    # The formatter of PyTorch's sources would break such a declaration at the wrong place.
     return "\n".join([*lines[:-1], f") -> {result}:  # fmt: skip", "    ..."])
 
 
 def declaration(signature: PythonSignature, *, with_out: bool = True) -> str:
-    """The declaration of a function or a method, without `out` where asked."""
+    """The declaration of a function or a method, optionally without `out`."""
     chosen = signature.parameters if with_out else signature.without_out
     parameters = _parameters(signature, chosen)
     if signature.method and not signature.deprecated:
@@ -167,9 +167,9 @@ def declaration(signature: PythonSignature, *, with_out: bool = True) -> str:
 
 
 def spread_declaration(signature: PythonSignature, *, with_out: bool = True) -> str | None:
-    """The declaration for a call that spreads the only positional list of integers: `ones(2, 3)`.
+    """The declaration for calls that pass the only positional list of integers as several arguments: `ones(2, 3)`.
 
-    None where there is no such list, and for deprecated signatures.
+    None if there is no such list, and for deprecated signatures.
     """
     chosen = signature.parameters if with_out else signature.without_out
     if signature.deprecated or len(signature.inputs) != 1:
@@ -184,7 +184,7 @@ def spread_declaration(signature: PythonSignature, *, with_out: bool = True) -> 
 
 
 def result_class(signature: PythonSignature) -> str | None:
-    """The class of named results, None where there are none."""
+    """The class of named results, or None if the results have no names."""
     returns = signature.schema.returns
     names = names_of(returns)
     if not names:

@@ -1,4 +1,4 @@
-"""The overloads of one Python function: which share a signature, and in which order the parser tries them."""
+"""The overloads of one Python function: which share a signature, and the order in which the parser tries them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from opwright.schema.types import Type
 
 
 class Overload(NamedTuple):
-    """A native function as Python sees it; a function may have deprecated signatures too."""
+    """A native function with one of its Python signatures; deprecated signatures are further overloads."""
 
     signature: PythonSignature
     function: NativeFunction
 
 
 class Pair(NamedTuple):
-    """What one signature of the parser calls: a function, and where `out` is given, another one."""
+    """The overloads that one signature of the parser calls: one without `out`, and one with it."""
 
     signature: PythonSignature
     base: NativeFunction
@@ -37,7 +37,7 @@ class Repeated(Exception):
 
 
 class OutAlone(Exception):
-    """An overload with `out` has no counterpart without; `candidates` are those that it might have been."""
+    """An overload with `out` has no counterpart without it; `candidates` are overloads that are similar."""
 
     def __init__(self, out: Overload, candidates: Sequence[Overload]) -> None:
         super().__init__(out.signature.text)
@@ -46,7 +46,7 @@ class OutAlone(Exception):
 
 
 def pair_overloads(overloads: Sequence[Overload]) -> list[Pair]:
-    """The overloads with each out form joined to its base, in the order of their bases.
+    """Pairs each overload with its out form, in the order of the overloads without `out`.
 
     Raises Repeated and OutAlone.
     """
@@ -67,7 +67,7 @@ def pair_overloads(overloads: Sequence[Overload]) -> list[Pair]:
 
 
 def _takes_same(out: Overload, base: Overload) -> bool:
-    # The parser knows a function's `self` as `input`, so one text may stand for two names.
+    # The parser calls a function's `self` `input`, so one text may stand for two names.
     names = [parameter.name for parameter in base.signature.without_out]
     return [parameter.name for parameter in out.signature.without_out] == names
 
@@ -75,16 +75,16 @@ def _takes_same(out: Overload, base: Overload) -> bool:
 def _pair(base: Overload, out: Overload | None) -> Pair:
     if out is None:
         return Pair(base.signature, base.function, None)
-    # The signature with `out` takes all that the other one takes, but the tensor options are the other one's.
+    # The signature with `out` has all parameters of the other one, which has the tensor options.
     return Pair(out.signature.with_options(base.signature.options), base.function, out.function)
 
 
-#: Types whose values another type's parameter takes as well; the parser has to try the other one first.
+#: Pairs of types: the parser must try the second type first, because the first one takes its values too.
 _YIELDS_TO: Final = frozenset(
     (
-        # A number can become a tensor, and a tensor without dimensions a number.
+        # The parser converts numbers to tensors, and tensors without dimensions to numbers.
         ("Scalar", "Tensor"), ("Scalar?", "Tensor?"), ("SymInt", "Tensor"), ("int", "Tensor"),
-        # A lone integer is a list of one, too.
+        # The parser takes one integer as a list.
         ("int[]", "int"), ("int[]", "int?"),
         ("SymInt[]", "int[]"),
     )
@@ -94,16 +94,16 @@ _YIELDS_TO: Final = frozenset(
 @cache
 def _yields(type: Type, other: Type) -> bool:
     if "Dimname" in type.text:
-        # Names of dimensions are strings, which other types are not made from; they come last.
+        # Dimension names are strings, which no other type takes, so they come last.
         return "Dimname" not in other.text
-    # The parser fails at a list that holds something else than tensors, so lists of tensors come last.
+    # The parser fails on a list with items other than tensors, so lists of tensors come last.
     return (type.text, other.text) in _YIELDS_TO or (type.text == "Tensor[]" and "[]" in other.text)
 
 
 def comes_after(signature: PythonSignature, other: PythonSignature) -> bool:
-    """Whether the parser has to try the other signature first, which else would never have its turn.
+    """Whether the parser must try the other signature first, since it would never reach it otherwise.
 
-    They take equally many values, and each is of the same type or of one that yields to the other's.
+    That is so if both have as many parameters, each of the same type or of one that takes the other's values too.
     """
     own, others = signature.without_out, other.without_out
     if len(own) != len(others):
@@ -118,7 +118,7 @@ def comes_after(signature: PythonSignature, other: PythonSignature) -> bool:
 
 
 def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs in the order in which the parser tries them: by text, but after those that they yield to."""
+    """The pairs in the order in which the parser tries them: by text, but after the pairs that must come first."""
     if len(pairs) == 1:
         return list(pairs)
     by_text = sorted(pairs, key=lambda pair: pair.signature.text)
@@ -126,13 +126,13 @@ def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     if not waiting:
         return by_text
     pairs_in_order: list[Pair] = []
-    ready = deque(place for place in range(len(by_text)) if place not in waiting)
+    ready = deque(index for index in range(len(by_text)) if index not in waiting)
     while ready:
-        place = ready.popleft()
-        pairs_in_order.append(by_text[place])
-        # Whoever waits for this one alone follows, in the order of the texts.
-        for number in [number for number, first in waiting.items() if place in first]:
-            waiting[number].discard(place)
+        index = ready.popleft()
+        pairs_in_order.append(by_text[index])
+        # Pairs that wait only for this one follow, in the order of their texts.
+        for number in [number for number, first in waiting.items() if index in first]:
+            waiting[number].discard(index)
             if not waiting[number]:
                 del waiting[number]
                 ready.append(number)
@@ -140,15 +140,15 @@ def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _waiting(by_text: Sequence[Pair]) -> dict[int, set[int]]:
-    """The places of the pairs that come after others, each with the places of those."""
+    """The index of each pair that must come after others, with the indices of these."""
     by_length: dict[int, list[int]] = {}
-    for place, pair in enumerate(by_text):
-        by_length.setdefault(len(pair.signature.without_out), []).append(place)
+    for index, pair in enumerate(by_text):
+        by_length.setdefault(len(pair.signature.without_out), []).append(index)
     waiting: dict[int, set[int]] = {}
-    for place, pair in enumerate(by_text):
+    for index, pair in enumerate(by_text):
         signature = pair.signature
         comparable = by_length[len(signature.without_out)]
         first = {other for other in comparable if comes_after(signature, by_text[other].signature)}
         if first:
-            waiting[place] = first
+            waiting[index] = first
     return waiting

@@ -1,4 +1,4 @@
-"""Parameters of Python signatures: each is made once per argument of a schema, with the texts that follow from it."""
+"""Parameters of Python signatures, made once per argument."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from opwright.convention.python.parser import reader, type_name
 from opwright.schema.function import Argument, TensorOptions
 from opwright.schema.types import BOOL, TENSOR, Type, base, list_of, optional
 
-#: Defaults in C++ that are None in Python.
+#: C++ defaults that are None in Python.
 _NONE: Final = frozenset(("::std::nullopt", "{}"))
 
 
 class Parameter:
     """A parameter of a Python function.
 
-    `default` is the default's text, or None. `text` is the parameter in the language of the argument parser, as a
-    function has it; as a method has it, it is `method_text`: there, no tensor takes the name `input`. `outs` are the
-    names of the out arguments that the parameter stands for, empty for all others.
+    `default` is the default's text, or None. `text` is the parameter of a function in the language of the argument
+    parser, and `method_text` that of a method, where no tensor is renamed to `input`. `outs` are the names of the out
+    arguments that the parameter stands for; empty for other parameters.
     """
 
     __slots__ = ("_ending", "_reader", "default", "initial", "method_text", "name", "outs", "text", "type")
@@ -43,24 +43,24 @@ class Parameter:
         return f"<parameter {self.text}{self._ending}>"
 
     def check_readable(self) -> None:
-        """Raises NoPythonType where the parser reads no values of the type."""
+        """Raises NoPythonType if the parser cannot read values of the type."""
         if self._reader is None:
             absent = self.default in (None, "None", "::std::nullopt")
             self._reader = reader(self.type, absent=absent, has_default=self.initial is not None)
 
     def read(self, index: int) -> str:
-        """The C++ expression of the parsed value, where this is the parameter at `index`."""
+        """The C++ expression of the parsed value of the parameter at `index`."""
         if self._reader is None:
             self.check_readable()
         return f"_r.{self._reader}({index}{self._ending})"
 
     def read_concrete(self, index: int) -> str:
-        """The same with plain integers for symbolic ones."""
+        """The same with plain integers instead of symbolic ones."""
         return self.read(index).replace("toSymInt", "toInt64").replace("symintlist", "intlist")
 
 
 def python_default(text: str, type: Type) -> str:
-    """The default of a schema in the language of the argument parser: C++, but for truth values and numbers.
+    """A schema's default in the language of the argument parser: C++, except for booleans and numbers.
 
     >>> from opwright.schema import parse_type
     >>> python_default("False", parse_type("bool")), python_default("1e-5", parse_type("float"))
@@ -86,7 +86,7 @@ def parameter(argument: Argument) -> Parameter:
 
 @cache
 def out_parameter(outs: tuple[Argument, ...]) -> Parameter:
-    """The parameter for out arguments: the only one, or a list of as many tensors, which may always be left out."""
+    """The parameter for out arguments: a tensor or a list of tensors, and always optional."""
     names = tuple(out.name for out in outs)
     if len(outs) == 1:
         return Parameter(outs[0].name, outs[0].type, "None", outs=names)
@@ -106,14 +106,14 @@ def _option(name: str, type: Type, initial: str | None = None) -> Parameter:
 _PIN_MEMORY: Final = _option("pin_memory", _OPTIONAL_BOOL)
 _REQUIRES_GRAD: Final = _option("requires_grad", _OPTIONAL_BOOL)
 
-#: The options of operators that take what is not given from another tensor.
+#: The options of operators that take missing options from a tensor argument.
 OPTIONS_OF_INPUT: Final = (
     _option("dtype", _DTYPE), _option("layout", _LAYOUT), _option("device", _DEVICE), _PIN_MEMORY, _REQUIRES_GRAD,
 )  # fmt: skip
 
 
 def factory_options(options: TensorOptions | None) -> tuple[Parameter, ...]:
-    """The options of a factory: what is not given is what the schema says, and the device the one that is set."""
+    """The options of a factory. Missing options have the schema's default; a missing device is the current one."""
     if options is None:
         return _factory_options(None, None, None)
     return _factory_options(_initial(options.dtype), _initial(options.layout), _initial(options.device))
@@ -132,7 +132,7 @@ def _factory_options(dtype: str | None, layout: str | None, device: str | None) 
 
 
 def _initial(argument: Argument) -> str | None:
-    """The value in C++ that an option has by default, None where it has none."""
+    """The default of an option in C++, or None."""
     if argument.default is None or argument.default == "None":
         return None
     return default_expression(argument.default, argument.type, symint=False)

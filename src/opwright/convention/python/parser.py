@@ -1,4 +1,4 @@
-"""Types in the language of PyTorch's Python argument parser, and the parser's methods that read values of them."""
+"""Types in the language of PyTorch's Python argument parser, and the parser's methods that read their values."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 
 class NoPythonType(Exception):
-    """A type that Python bindings have no form of; the message names it."""
+    """A type has no form in Python bindings; the message names it."""
 
 
-#: Base types whose name in the parser's language is not their own.
+#: Base types with another name in the parser's language.
 _RENAMED: Final = {"int": "int64_t", "float": "double", "str": "c10::string_view"}
 
-#: Base types that are named alike in both languages.
+#: Base types with the same name in both languages.
 _SAME: Final = frozenset(
     (
         "Tensor", "bool", "QScheme", "Scalar", "ScalarType", "Generator", "Storage", "Layout", "Device", "DeviceIndex",
@@ -23,7 +23,7 @@ _SAME: Final = frozenset(
     )
 )  # fmt: skip
 
-#: Types of list items, and the name of a list of them.
+#: Item type -> the name of the list.
 _LISTS: Final = {
     "int": "IntArrayRef",
     "SymInt": "SymIntArrayRef",
@@ -35,9 +35,9 @@ _LISTS: Final = {
 
 @cache
 def type_name(type: Type, *, sized: bool = True) -> str:
-    """The name of a type in the parser's language; NoPythonType where it has none.
+    """The name of a type in the parser's language. Raises NoPythonType if it has none.
 
-    `sized` keeps the wished length of lists.
+    With `sized`, lists keep their length.
 
     >>> from opwright.schema import parse_type
     >>> type_name(parse_type("int[2]?")), type_name(parse_type("int[2]?"), sized=False)
@@ -59,7 +59,7 @@ def type_name(type: Type, *, sized: bool = True) -> str:
     return f"{_LISTS[items]}[{type.size}]" if sized and type.size is not None else _LISTS[items]
 
 
-#: Base types and the method that reads a value of them.
+#: Base type -> the method that reads a value.
 _READERS: Final = {
     "Tensor": "tensor",
     "Stream": "stream",
@@ -78,10 +78,10 @@ _READERS: Final = {
     "MemoryFormat": "memoryformat",
 }
 
-#: Those whose method can be given a default that only C++ knows.
+#: Types whose method takes a C++ expression as default.
 _WITH_DEFAULT: Final = frozenset(("ScalarType", "Device", "bool", "Layout"))
 
-#: Types of list items and the method that reads a list of them; a list of tensors may have a fixed length.
+#: Item type -> the method that reads a list.
 _LIST_READERS: Final = {
     "Tensor": "tensorlist",
     "Tensor?": "list_of_optional_tensors",
@@ -92,7 +92,7 @@ _LIST_READERS: Final = {
     "Dimname": "dimnamelist",
 }
 
-#: Optional types with a method of their own.
+#: Optional type -> its own method.
 _OPTIONAL_READERS: Final = {
     "Tensor": "optionalTensor",
     "Generator": "generator",
@@ -101,10 +101,10 @@ _OPTIONAL_READERS: Final = {
 
 
 def reader(type: Type, *, absent: bool, has_default: bool) -> str:
-    """The parser's method that reads a value of a type; NoPythonType where it has none.
+    """The parser's method that reads a value of a type. Raises NoPythonType if there is none.
 
-    `absent` tells that a value may be missing (None is the default, or there is no default); `has_default` that the
-    method is given a default.
+    `absent` says that the value may be missing (the default is None, or there is no default), `has_default` that the
+    method takes a default.
 
     >>> from opwright.schema import parse_type
     >>> reader(parse_type("int?"), absent=True, has_default=False)

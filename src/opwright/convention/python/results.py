@@ -1,4 +1,4 @@
-"""What Python callers get: named results, and the C++ types that can be turned into Python objects."""
+"""Results of Python calls: named results, and the C++ types that have a conversion to Python objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opwright.convention.caching import per_function
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Return, make_return
 
-#: Types of results that there is a conversion to Python objects for, with `at::` for each tensor.
+#: C++ types with a conversion to Python objects.
 WRAPPED: Final = frozenset(
     {
         "void", "void*", "bool", "int64_t", "double", "at::Scalar", "at::QScheme", "at::IntArrayRef", "at::ScalarType",
@@ -33,16 +33,16 @@ WRAPPED: Final = frozenset(
 
 
 class NotWrapped(Exception):
-    """There is no conversion of a result to a Python object; the message is its C++ type."""
+    """A result has no conversion to a Python object; the message is its C++ type."""
 
 
 class NoFieldName(Exception):
-    """Some of several results have names and some have not; the message names the operator."""
+    """Only some results have names; the message names the operator."""
 
 
 @per_function
 def field_names(function: NativeFunction) -> tuple[str, ...]:
-    """The names under which several results can be taken from the tuple; empty where they have none."""
+    """The names of an overload's results, as attributes of the returned tuple; empty if they have none."""
     try:
         return names_of(function.schema.returns)
     except NoFieldName:
@@ -50,7 +50,7 @@ def field_names(function: NativeFunction) -> tuple[str, ...]:
 
 
 def names_of(returns: tuple[Return, ...]) -> tuple[str, ...]:
-    """The names of several results, empty where there are none; NoFieldName where only some have one."""
+    """The names of several results; empty if they have none. Raises NoFieldName if only some have one."""
     names = tuple([result.name for result in returns if result.name is not None])
     if len(returns) < 2 or not names:
         return ()
@@ -61,14 +61,14 @@ def names_of(returns: tuple[Return, ...]) -> tuple[str, ...]:
 
 @per_function
 def struct_key(function: NativeFunction) -> str:
-    """What overloads have in common whose results have the same Python type."""
+    """A key that is equal for overloads whose results have the same Python class."""
     return "_".join((public_api.name(function.schema), *field_names(function)))
 
 
 def result_type(function: NativeFunction) -> str:
-    """The C++ type that the lambda of the overload returns: written arguments are returned by value.
+    """The C++ type that the lambda of the overload returns.
 
-    A reference would dangle, since the lambda takes its arguments by value.
+    Written arguments are returned by value: a reference would dangle, since the lambda takes them by value.
     """
     return _result_type(function.schema.returns)
 

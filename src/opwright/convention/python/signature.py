@@ -19,14 +19,14 @@ from opwright.source.span import Span
 
 
 class PythonSignature:
-    """What a Python caller passes to a function or a method.
+    """The parameters of a Python function or method.
 
-    `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is what the
-    signature was made from. For a deprecated signature, `passed` are the values that the C++ function is called with,
-    in its order: names of arguments, and constants, and `place` is where it is spelt; else they are None.
+    `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is the schema
+    that the signature is made from. A deprecated signature also has the arguments that it passes to the C++ function
+    (`passed`: names of arguments, and constants) and its `span` in `deprecated.yaml`; otherwise both are None.
     """
 
-    __slots__ = ("inputs", "keywords", "method", "name", "options", "out", "parameters", "passed", "place", "schema")
+    __slots__ = ("inputs", "keywords", "method", "name", "options", "out", "parameters", "passed", "schema", "span")
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class PythonSignature:
         options: tuple[Parameter, ...],
         method: bool,
         passed: tuple[str, ...] | None,
-        place: Span | None,
+        span: Span | None,
     ) -> None:
         self.name: Final = schema.name.name
         self.schema: Final = schema
@@ -47,7 +47,7 @@ class PythonSignature:
         self.options: Final = options
         self.method: Final = method
         self.passed: Final = passed
-        self.place: Final = place
+        self.span: Final = span
         given = inputs + keywords
         self.parameters: Final = given + options if out is None else (*given, out, *options)
 
@@ -71,17 +71,17 @@ class PythonSignature:
 
     @property
     def concrete_text(self) -> str:
-        """The same for a parser that gives plain integers for symbolic ones in lists."""
+        """The same with plain integers instead of symbolic ones in lists."""
         return self.text.replace("SymIntArrayRef", "IntArrayRef")
 
     @property
     def text_without_out(self) -> str:
-        """The same as if there were no `out`."""
+        """The same without `out`."""
         return self._text(self.without_out)
 
     @property
     def without_out(self) -> tuple[Parameter, ...]:
-        """The parameters but for `out`."""
+        """All parameters except `out`."""
         return self.parameters if self.out is None else self.inputs + self.keywords + self.options
 
     def _text(self, parameters: Sequence[Parameter]) -> str:
@@ -96,11 +96,11 @@ class PythonSignature:
         return f"{self.name}({', '.join(texts)}){'' if self.passed is None else '|deprecated'}"
 
     def with_options(self, options: tuple[Parameter, ...]) -> PythonSignature:
-        """The same with other tensor options."""
+        """The same signature with other tensor options."""
         if options is self.options:
             return self
         return PythonSignature(
-            self.schema, self.inputs, self.keywords, self.out, options, self.method, self.passed, self.place
+            self.schema, self.inputs, self.keywords, self.out, options, self.method, self.passed, self.span
         )
 
 
@@ -110,12 +110,11 @@ def python_signature(
     category: str | None = None,
     method: bool = False,
     passed: tuple[str, ...] | None = None,
-    place: Span | None = None,
+    span: Span | None = None,
 ) -> PythonSignature:
-    """The signature of a schema as a function, or as a method of what it calls `self`.
+    """The signature of a schema as a function, or as a method of its argument `self`.
 
-    `category` is what an entry says of its operator against the rules (`category_override`); `passed` and `place` are
-    those of a deprecated signature.
+    `category` is the entry's `category_override`. Deprecated signatures have `passed` and `span`.
     """
     arguments = schema.arguments
     positional = arguments.positional
@@ -129,7 +128,7 @@ def python_signature(
         _options(schema, category),
         method,
         passed,
-        place,
+        span,
     )
 
 
@@ -139,14 +138,14 @@ def function_signature(function: NativeFunction, *, method: bool) -> PythonSigna
 
 
 def is_factory_schema(schema: FunctionSchema) -> bool:
-    """Whether there are tensors among the results and none among the arguments."""
+    """Whether a result is a tensor and no argument is."""
     return any(result.type.is_tensor_like for result in schema.returns) and not any(
         argument.type.is_tensor_like for argument in schema.arguments.non_out
     )
 
 
 def _options(schema: FunctionSchema, category: str | None) -> tuple[Parameter, ...]:
-    """The tensor options: operators that make a tensor have them, even where their schema has not."""
+    """The tensor options. Operators that make a tensor have them even if their schema does not."""
     if category == "dummy":
         return ()
     name = public_api.name(schema)

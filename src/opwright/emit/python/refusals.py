@@ -74,7 +74,7 @@ def _name(overload: Overload) -> str:
 
 
 def _place(overload: Overload) -> Span:
-    return overload.signature.place or overload.function.entry
+    return overload.signature.span or overload.function.entry
 
 
 def _repetition(refusal: Repeated) -> Fault:

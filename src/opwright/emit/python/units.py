@@ -123,7 +123,7 @@ class _Collector:
                 category=category,
                 method=self._method,
                 passed=deprecated_signature.passed,
-                place=deprecated_signature.span,
+                span=deprecated_signature.span,
             )
             overload = Overload(signature, deprecated_signature.function)
             check_overload(overload)
