@@ -8,7 +8,7 @@ those of unchanged units out of the file that the previous build wrote.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -166,31 +166,50 @@ def splice(
     return writer.finish(fingerprints)
 
 
-class _Reuse:
-    """Which chunks of the old file the new file takes: those before the first changed unit and after the last one,
-    and between these the chunks of units whose fingerprint the old file has."""
+class _Run(NamedTuple):
+    """Units next to each other in the new file, and the number of the first of them in the old file, where they stand
+    next to each other too. If `old_first` is None, it is one unit whose chunk is made anew."""
 
-    __slots__ = ("_between", "count", "fingerprints", "head", "old_count", "tail")
+    first: int
+    old_first: int | None
+    length: int
+
+
+class _Reuse:
+    """Which chunks the new file takes from the old one: those of units whose fingerprint the old file has."""
+
+    __slots__ = ("old_count", "runs")
 
     def __init__(self, old_fingerprints: bytes, fingerprints: bytes) -> None:
         old, new = split_fingerprints(old_fingerprints), split_fingerprints(fingerprints)
-        self.fingerprints = new
-        self.count, self.old_count = len(new), len(old)
-        shorter = min(len(old), len(new))
-        self.head = next((number for number in range(shorter) if old[number] != new[number]), shorter)
-        rest = shorter - self.head
-        self.tail = next((number for number in range(rest) if old[-1 - number] != new[-1 - number]), rest)
-        self._between = {old[number]: number for number in range(self.head, len(old) - self.tail)}
+        self.old_count: Final = len(old)
+        self.runs: Final = [_Run(0, 0, len(new))] if old == new else list(_runs(old, new))
 
-    def old_number(self, number: int) -> int | None:
-        """The number in the old file of a unit between head and tail, or None if it is not there."""
-        return self._between.get(self.fingerprints[number])
+
+def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
+    """The units of the new file as the longest runs that can be copied at once."""
+    numbers = {fingerprint: number for number, fingerprint in enumerate(old)}
+    first = old_first = count = 0
+    for number, fingerprint in enumerate(new):
+        old_number = numbers.get(fingerprint)
+        if old_number == old_first + count:
+            count += 1
+            continue
+        if count:
+            yield _Run(first, old_first, count)
+        if old_number is None:
+            yield _Run(number, None, 1)
+            first, count = number + 1, 0
+        else:
+            first, old_first, count = number, old_number, 1
+    if count:
+        yield _Run(first, old_first, count)
 
 
 def _region(
     template: AnyTemplate, part: TemplatePart, slot: SlotSpans, old: bytes, reuse: _Reuse, chunks: Chunks
 ) -> tuple[bytes, array[int]] | None:
-    """The chunks of a slot, joined, and the length of each. Neighbours that are reused are copied together."""
+    """The chunks of a slot, joined, and the length of each."""
     lengths = array("i")
     lengths.frombytes(slot.lengths)
     if len(lengths) != reuse.old_count:
@@ -205,23 +224,16 @@ def _region(
     if len(data) != total:
         return None
     parts: list[bytes] = []
-    new_lengths = lengths[: reuse.head]
-
-    def copy(first: int, last: int) -> None:
-        if ends[last] > ends[first]:
-            parts.append(data[ends[first] : ends[last] - gap])
-
-    copy(0, reuse.head)
-    for number in range(reuse.head, reuse.count - reuse.tail):
-        old_number = reuse.old_number(number)
-        if old_number is not None:
-            copy(old_number, old_number + 1)
-            new_lengths.append(lengths[old_number])
+    new_lengths = array("i")
+    for first, old_first, length in reuse.runs:
+        if old_first is None:
+            chunk = chunks.chunk(part.name, part.indent or "", first)
+            new_lengths.append(_size(chunk))
+            if chunk is not None:
+                parts.append(chunk.encode())
             continue
-        chunk = chunks.chunk(part.name, part.indent or "", number)
-        new_lengths.append(_size(chunk))
-        if chunk is not None:
-            parts.append(chunk.encode())
-    copy(reuse.old_count - reuse.tail, reuse.old_count)
-    new_lengths.extend(lengths[reuse.old_count - reuse.tail :])
+        old_last = old_first + length
+        new_lengths.extend(lengths[old_first:old_last])
+        if ends[old_last] > ends[old_first]:
+            parts.append(data[ends[old_first] : ends[old_last] - gap])
     return template.separator.encode().join(parts), new_lengths

@@ -73,6 +73,9 @@ class UnitFingerprints:
         Raises TypeError for a unit that holds an object of a kind whose contents are not known here: such a unit
         derives from `HasFingerprintKey`.
         """
+        if type(unit) is DifferentiableFunction:
+            # It has dictionaries, and to find out by an exception takes longer than the rest.
+            return self._of_unhashable(unit) if unit.infos else self.of(unit.function)
         try:
             known = self._by_value.get(unit)
         except TypeError:
