@@ -101,7 +101,7 @@ class Backend:
             return kernel is not None and kernel.structured
         if kernel is not None:
             message = (
-                f"structured `{group.out.name}` has a kernel for {self.key}, which is made from its shape function"
+                f"structured `{group.out.name}` has a kernel for {self.key}, which is generated from its shape function"
             )
             raise Fault.at(codes.MADE_KERNEL, message, group.out.entry, help=f"delete `{self.key}: {kernel.name}`")
         return True
@@ -123,9 +123,8 @@ class Backend:
         if group.functional not in self.kernels:
             return None
         if not _copies_results(function):
-            message = (
-                f"`{function.name}` has no kernel for {self.key}, and cannot be made from `{group.functional.name}`"
-            )
+            functional = group.functional.name
+            message = f"`{function.name}` has no kernel for {self.key}, and cannot copy the result of `{functional}`"
             raise Fault.at(codes.COPIED_RESULT, message, function.entry)
         return WrapperKind.functional
 

@@ -1,4 +1,4 @@
-"""The codes of what is wrong between kernels and the wrappers that are made for them."""
+"""The codes of faults in kernels that keep Opwright from generating their wrappers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SYMINT_KERNEL: Final = register(
 MADE_KERNEL: Final = register(
     Code(
         "E0452",
-        "kernel for a key under which structured kernels are made",
+        "kernel for a key whose structured kernels are generated",
         """
         Opwright generates the kernels of structured operations under Meta and
         CompositeExplicitAutogradNonFunctional: the first runs only the shape function, the second calls the out
@@ -54,7 +54,7 @@ MADE_KERNEL: Final = register(
 STRUCTURED_OUTPUT: Final = register(
     Code(
         "E0453",
-        "structured kernel with an output that is no tensor",
+        "structured kernel with an output that is not a tensor",
         """
         The classes of structured kernels hold tensors as their outputs. They cannot hold lists or optional tensors.
 
@@ -84,9 +84,9 @@ STRUCTURED_ARGUMENT: Final = register(
 UFUNC_LOOPS: Final = register(
     Code(
         "E0454",
-        "loops that make no kernel",
+        "loops from which no kernel can be generated",
         """
-        `ufunc_inner_loop` makes a kernel for the CPU and one for CUDA. Both need a scalar function, from `Generic`
+        `ufunc_inner_loop` generates a CPU kernel and a CUDA kernel. Both need a scalar function, from `Generic`
         or `ScalarOnly`. If the entry has both, they must have the same name, because one CUDA functor serves all
         dtypes. A vectorized loop needs a scalar loop for the same dtypes. The functors `CUDAFunctorOnSelf` and
         `CUDAFunctorOnOther` are for two tensors, of which one is a scalar on the CPU.
@@ -119,7 +119,7 @@ UFUNC_ARGUMENT: Final = register(
 COPIED_RESULT: Final = register(
     Code(
         "E0456",
-        "overload that cannot copy the functional one's result",
+        "overload that cannot copy the result of the functional overload",
         """
         A backend with only a kernel for the functional overload gets out and in-place overloads that copy its
         result. This works for overloads that return what they write, and for a list of outs. It does not work for

@@ -77,24 +77,24 @@ def functional_kernel(group: NativeFunctionsGroup) -> str | None:
         function for function in (group.inplace, group.mutable) if function is not None and not function.is_synthesized
     )
     signature = dispatcher.signature(functional)
-    given: list[Expression] = []
+    values: list[Expression] = []
     clones = []
-    for binding, there in zip(signature.bindings, written.arguments.all, strict=False):
+    for binding, argument in zip(signature.bindings, written.arguments.all, strict=False):
         name = binding.name
-        if there.is_write:
+        if argument.is_write:
             name += "_clone"
             clones.append((name, f"auto {name} = clone_arg({binding.name});"))
-        given.append(Expression(name, binding.role, binding.type))
-    arguments = translate(tuple(given), dispatcher.arguments(written.schema, style=functional.style))
+        values.append(Expression(name, binding.role, binding.type))
+    arguments = translate(tuple(values), dispatcher.arguments(written.schema, style=functional.style))
     assignment = "auto output = " if written.schema.returns else ""
     fresh = dispatcher.fresh_results(dispatcher.returned_arguments(written.schema), "output")
-    values = fresh + [name for name, _ in clones]
+    results = fresh + [name for name, _ in clones]
     clone_statements = "\n".join([statement for _, statement in clones])
     return f"""
 {signature.definition(functional.name.name + _symint_suffix(group))} {{
   {clone_statements}
   {assignment}at::_ops::{written.name.unambiguous}::call({", ".join(arguments)});
-  {dispatcher.return_statement(functional.schema.returns, values, functional.style)}
+  {dispatcher.return_statement(functional.schema.returns, results, functional.style)}
 }}
 """
 

@@ -34,7 +34,7 @@ def _yaml_list(items: list[str]) -> str:
 
 
 def default_value(text: str) -> str | bool | int | float:
-    """The value of a default's C++ expression where it is a literal of YAML too, else its text."""
+    """The value of a default's C++ expression if the expression is a YAML literal too, otherwise its text."""
     if text in ("true", "false"):
         return text == "true"
     for number in (int, float):
@@ -46,7 +46,7 @@ def default_value(text: str) -> str | bool | int | float:
 
 
 def _dynamic_type(type: Type, style: TypeStyle) -> str:
-    """The C++ type of what is passed, leaving aside whether it may be missing; integers are never symbolic."""
+    """The C++ type of a value without `optional`, and with concrete integers."""
     while isinstance(type, OptionalType):
         type = type.elem
     if type.text == "Tensor":
@@ -97,7 +97,7 @@ def _options_item(binding: Binding) -> str:
 
 
 def _arguments(function: NativeFunction) -> tuple[str, str]:
-    """The arguments as the public C++ API has them, outs first and options packed, and in the order of the schema."""
+    """The arguments in the order of the public C++ API, outs first and options packed, and in the schema's order."""
     arguments, style = function.arguments, function.style
     positional = [_argument_item(argument, style, False, False, None) for argument in arguments.positional]
     keywords = [_argument_item(argument, style, True, False, None) for argument in arguments.keyword_only]
@@ -130,7 +130,7 @@ def _return_item(result: Return, name: str, style: TypeStyle) -> str:
     return _item(fields)
 
 
-#: Whether the overload is a method and a function -> where it can be called from.
+#: Whether the overload is a method, and whether it is a function -> the classes and namespaces that have it.
 _CALLERS: Final = {
     (False, False): "  - Type",
     (False, True): "  - Type\n  - namespace",
@@ -179,7 +179,7 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
 
 
 def _file_slots(job: Job) -> Slots:
-    """What the file says where there is no overload."""
+    """An empty list if there are no overloads."""
     return {"text": () if job.catalog.functions else "[]\n"}
 
 

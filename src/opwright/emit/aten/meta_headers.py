@@ -40,7 +40,7 @@ def _precompute_class(values: Precomputed) -> str:
     bindings += [structured.binding(argument) for argument in values.add]
     fields = [(binding.type.bare, binding.name) for binding in bindings]
     flags = [name.upper() for _, name in fields]
-    setters = "\n\n".join([_setter(place, fields, flags) for place in range(len(fields))])
+    setters = "\n\n".join([_setter(index, fields, flags) for index in range(len(fields))])
     members = "\n".join([f"{type} {name};" for type, name in fields])
     return f"""
                 template <{", ".join([f"bool {flag} = false" for flag in flags])}>
@@ -52,15 +52,15 @@ def _precompute_class(values: Precomputed) -> str:
     using meta_return_ty = precompute_out <{", ".join(["true" for _ in flags])}>;"""
 
 
-def _setter(place: int, fields: Sequence[tuple[str, str]], flags: Sequence[str]) -> str:
+def _setter(index: int, fields: Sequence[tuple[str, str]], flags: Sequence[str]) -> str:
     """The method that sets one value. It returns an object with the value's flag set and all other values unchanged."""
-    type, name = fields[place]
-    wanted = ", ".join([*flags[:place], "true", *flags[place + 1 :]])
+    type, name = fields[index]
+    after_setting = ", ".join([*flags[:index], "true", *flags[index + 1 :]])
     copies = "\n".join([f"ret.{other} = {'value' if other == name else f'this->{other}'};" for _, other in fields])
     return f"""
-                    precompute_out<{wanted}> set_{name}({type} value) {{
-                        static_assert({flags[place]} == false, "{name} already set");
-                        precompute_out<{wanted}> ret;
+                    precompute_out<{after_setting}> set_{name}({type} value) {{
+                        static_assert({flags[index]} == false, "{name} already set");
+                        precompute_out<{after_setting}> ret;
 {copies}
 return ret;
                     }}"""

@@ -104,9 +104,9 @@ def _call(function: NativeFunction) -> tuple[str, str]:
     symint = function.schema.has_symint
     signatures = public_api.function_signatures(function)
     wanted = (signatures.friendly_symint or signatures.friendly).bindings
-    given = dispatcher.signature(function).bindings
+    available = dispatcher.signature(function).bindings
     redundant = any(binding.role == POSSIBLY_REDUNDANT_MEMORY_FORMAT for binding in wanted)
-    sources = tuple([_as_redundant(binding) for binding in given]) if redundant else given
+    sources = tuple([_as_redundant(binding) for binding in available]) if redundant else available
     return public_api.name(function.schema, symint=symint), ", ".join(translate(sources, wanted))
 
 

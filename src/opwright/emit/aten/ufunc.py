@@ -1,5 +1,7 @@
-"""Kernels of ufuncs: `UfuncCPU_{op}.cpp`, `UfuncCPUKernel_{op}.cpp`, which is compiled per instruction set, and
-`UfuncCUDA_{op}.cu`."""
+"""Kernels of ufuncs: `UfuncCPU_{op}.cpp`, `UfuncCPUKernel_{op}.cpp` and `UfuncCUDA_{op}.cu`.
+
+PyTorch's build compiles `UfuncCPUKernel_{op}.cpp` for each instruction set.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ Loops = Mapping[UfuncKey, UfuncLoop]
 
 
 def ufunc_groups(job: Job) -> list[NativeFunctionsGroup]:
-    """The groups whose kernels are made from a scalar function. Raises Fault where one's cannot be made."""
+    """The groups whose kernels are generated from a scalar function. Raises Fault if one of them is impossible."""
     groups = [group for group in job.catalog.structured_groups if group.out.ufunc]
     for group in groups:
         check_ufunc(group)
@@ -34,7 +36,7 @@ def ufunc_groups(job: Job) -> list[NativeFunctionsGroup]:
 
 
 def check_ufunc(group: NativeFunctionsGroup) -> None:
-    """Raises Fault where the group's kernels cannot be made from its loops."""
+    """Raise Fault if the group's kernels cannot be generated from its loops."""
     _check_arguments(group)
     _check_loops(group)
 
@@ -55,7 +57,7 @@ def _check_loops(group: NativeFunctionsGroup) -> None:
     elif not all(key in loops for key in _functor_keys(group)) and not any(key in loops for key in _SHARED_LOOPS):
         fault = "neither Generic nor ScalarOnly names a scalar function"
     elif any(key in loops for key in ufunc.HELD_TENSOR) and len(ufunc.tensors(group)) != 2:
-        fault = "a functor for two tensors, one of them a scalar, is named, and there are not two"
+        fault = "a functor for a tensor and a scalar tensor is named, and the function does not take two tensors"
     else:
         scalars, vectors = (_by_dtype(loops, choices) for choices in _CHOICES.values())
         missing = [dtype for dtype in vectors if dtype not in scalars]
@@ -65,7 +67,11 @@ def _check_loops(group: NativeFunctionsGroup) -> None:
         elif uncalled:
             fault = f"there is no CUDAFunctor for {', '.join(uncalled)}, only functors that take a scalar"
     if fault is not None:
-        raise Fault.at(codes.UFUNC_LOOPS, f"the loops of `{group.out.name}` make no kernel: {fault}", group.out.entry)
+        raise Fault.at(
+            codes.UFUNC_LOOPS,
+            f"no kernel can be generated from the loops of `{group.out.name}`: {fault}",
+            group.out.entry,
+        )
 
 
 def _name(group: NativeFunctionsGroup) -> str:
@@ -76,7 +82,7 @@ def _parameters(bindings: Iterable[Binding]) -> str:
     return ", ".join([binding.definition for binding in bindings])
 
 
-# The stub, through which the kernel is reached.
+# The stub through which the structured kernel calls the kernel function.
 
 
 def _stub(group: NativeFunctionsGroup) -> str:
@@ -98,23 +104,23 @@ def _case(dtype: str, body: str) -> str:
 
 
 def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
-    """The structured kernel's `impl`, which calls a function with what the stub takes."""
-    given = structured.impl_arguments(group)
-    call = f"{function}, {', '.join(translate(given, ufunc.stub_arguments(group)))})"
-    return f"TORCH_IMPL_FUNC({ufunc.kernel_name(group, key)})({_parameters(given)}) {{\n  {call};\n}}"
+    """The structured kernel's `impl`, which calls a function with the stub's arguments."""
+    available = structured.impl_arguments(group)
+    call = f"{function}, {', '.join(translate(available, ufunc.stub_arguments(group)))})"
+    return f"TORCH_IMPL_FUNC({ufunc.kernel_name(group, key)})({_parameters(available)}) {{\n  {call};\n}}"
 
 
 # CPU.
 
 
 def cpu_definitions(group: NativeFunctionsGroup) -> str:
-    """The stub and the kernel that goes through it."""
+    """The stub and the kernel that calls it."""
     name = _name(group)
     body = _implementation(group, CPU, f"{name}_stub(device_type(), *this")
     return f"\n{_stub(group)}\nDEFINE_DISPATCH({name}_stub);\n\n{body}\n"
 
 
-#: Where a loop over scalars or vectors takes its scalar function from, the first choice first.
+#: The loops that may name the scalar function of a loop over scalars or vectors, the preferred one first.
 _CHOICES: Final = {
     UfuncKey.CPUScalar: (UfuncKey.CPUScalar, UfuncKey.ScalarOnly, UfuncKey.Generic),
     UfuncKey.CPUVector: (UfuncKey.CPUVector, UfuncKey.Generic),
@@ -123,7 +129,7 @@ _VECTOR: Final = c_types.vectorized(c_types.SCALAR_T)
 
 
 def _by_dtype(loops: Loops, choices: Iterable[UfuncKey]) -> dict[str, str]:
-    """The scalar function for each dtype; the first choice that has the dtype holds."""
+    """The scalar function for each dtype, from the first choice that lists the dtype."""
     functors: dict[str, str] = {}
     for choice in choices:
         if choice in loops:
@@ -133,7 +139,7 @@ def _by_dtype(loops: Loops, choices: Iterable[UfuncKey]) -> dict[str, str]:
 
 
 def cpu_kernel(group: NativeFunctionsGroup) -> str:
-    """The kernel function with its loops, for scalars and, where there is one, for vectors."""
+    """The kernel function with its loops: for scalars and, if the entry names one, for vectors."""
     name = _name(group)
     scalars = _by_dtype(group.out.ufunc, _CHOICES[UfuncKey.CPUScalar])
     vectors = _by_dtype(group.out.ufunc, _CHOICES[UfuncKey.CPUVector])
@@ -147,13 +153,13 @@ def cpu_kernel(group: NativeFunctionsGroup) -> str:
 def _cpu_loop(group: NativeFunctionsGroup, scalar: str, vector: str | None) -> str:
     scalars = [binding.name for binding in ufunc.stub_arguments(group) if _is_scalar(binding)]
     lines = [f"auto _s_{name} = {name}.to<scalar_t>();" for name in scalars]
-    given: list[AvailableValue] = [Expression(f"_s_{name}", name, c_types.SCALAR_T) for name in scalars]
+    available: list[AvailableValue] = [Expression(f"_s_{name}", name, c_types.SCALAR_T) for name in scalars]
     if vector is None:
-        loops, function = [_lambda(group, scalar, c_types.SCALAR_T, given)], "cpu_kernel"
+        loops, function = [_lambda(group, scalar, c_types.SCALAR_T, available)], "cpu_kernel"
     else:
         lines += [f"auto _v_{name} = at::vec::Vectorized<scalar_t>(_s_{name});" for name in scalars]
-        given += [Expression(f"_v_{name}", name, _VECTOR) for name in scalars]
-        loops = [_lambda(group, scalar, c_types.SCALAR_T, given), _lambda(group, vector, _VECTOR, given)]
+        available += [Expression(f"_v_{name}", name, _VECTOR) for name in scalars]
+        loops = [_lambda(group, scalar, c_types.SCALAR_T, available), _lambda(group, vector, _VECTOR, available)]
         function = "cpu_kernel_vec"
     passed = ",\n".join([f"  {loop}" for loop in loops])
     return "\n".join(["", *(lines or [""]), f"{function}(iter,", passed, ");", ""])
@@ -163,10 +169,10 @@ def _is_scalar(binding: Binding) -> bool:
     return binding.type is structured.argument_type(SCALAR)
 
 
-def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, given: Sequence[AvailableValue]) -> str:
+def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, available: Sequence[AvailableValue]) -> str:
     elements = ufunc.tensor_elements(group, computed)
     wanted = ufunc.scalar_arguments(group, computed)
-    call = translated_call(f"ufunc::{function}", (*given, *elements), wanted)
+    call = translated_call(f"ufunc::{function}", (*available, *elements), wanted)
     return f"[=]({_parameters(elements)}) {{ return {call}; }}"
 
 
@@ -174,7 +180,7 @@ def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, given: 
 
 
 def _functor_keys(group: NativeFunctionsGroup) -> tuple[UfuncKey, ...]:
-    """The functors of a kernel; for two tensors either of them may be a scalar in memory of the CPU."""
+    """The functors of a kernel. If it takes two tensors, either may be a scalar in CPU memory."""
     if len(ufunc.tensors(group)) == 2:
         return (UfuncKey.CUDAFunctorOnSelf, UfuncKey.CUDAFunctorOnOther, UfuncKey.CUDAFunctor)
     return (UfuncKey.CUDAFunctor,)
@@ -189,7 +195,7 @@ def _functors(group: NativeFunctionsGroup) -> dict[str, dict[UfuncKey, str]]:
     by_dtype: dict[str, dict[UfuncKey, str]] = {}
     shared = _by_dtype(loops, _SHARED_LOOPS)
     for key in _functor_keys(group):
-        # A loop named for this very place is a functor that is written by hand.
+        # An entry that names this loop names a functor that is written by hand.
         names = _by_dtype(loops, [key]) if key in loops else {dtype: f"{key.value}_{shared[dtype]}" for dtype in shared}
         for dtype, functor in names.items():
             by_dtype.setdefault(dtype, {})[key] = functor
@@ -197,7 +203,7 @@ def _functors(group: NativeFunctionsGroup) -> dict[str, dict[UfuncKey, str]]:
 
 
 def cuda_definitions(group: NativeFunctionsGroup) -> str:
-    """The functors, the kernel function with its choice among them, and the kernel that calls it."""
+    """The functors, the kernel function that chooses one of them, and the kernel that calls this function."""
     name = _name(group)
     loops = group.out.ufunc
     shared = _by_dtype(loops, _SHARED_LOOPS)
@@ -213,7 +219,7 @@ def cuda_definitions(group: NativeFunctionsGroup) -> str:
 
 
 def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
-    """A class template that holds what all elements share, and computes one element when it is called."""
+    """A class template that holds the values that all elements share, and computes one element per call."""
     name = f"{key.value}_{function}"
     held, passed = ufunc.functor_arguments(group, key)
     fields = tuple([Binding(f"{binding.name}_", binding.role, binding.type, binding.argument) for binding in held])
@@ -234,24 +240,24 @@ def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
 
 
 def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) -> str:
-    """The call of the functor for the tensors at hand: one may be a scalar in memory of the CPU."""
-    given: tuple[AvailableValue, ...] = structured.impl_arguments(group)
-    # The operand of a functor is counted with the output before it.
+    """The statements that choose and call the functor: one of the tensors may be a scalar in CPU memory."""
+    available: tuple[AvailableValue, ...] = structured.impl_arguments(group)
+    # The output is the first operand of the iterator.
     special = [(key, ufunc.HELD_TENSOR[key]) for key in (UfuncKey.CUDAFunctorOnOther, UfuncKey.CUDAFunctorOnSelf)]
     text = "    using opmath_t = at::opmath_type<scalar_t>;if (false) {}\n"
-    for key, place in special:
+    for key, index in special:
         if key in functors:
-            tensor = ufunc.tensors(group)[place].name
-            value = Expression(f"iter.scalar_value<opmath_t>({place + 1})", tensor, c_types.OPMATH_T)
-            arguments = ", ".join(translate((*given, value), ufunc.functor_arguments(group, key).held))
+            tensor = ufunc.tensors(group)[index].name
+            value = Expression(f"iter.scalar_value<opmath_t>({index + 1})", tensor, c_types.OPMATH_T)
+            arguments = ", ".join(translate((*available, value), ufunc.functor_arguments(group, key).held))
             text += (
-                f"else if (iter.is_cpu_scalar({place + 1})) {{\n"
+                f"else if (iter.is_cpu_scalar({index + 1})) {{\n"
                 f"  {functors[key]}<scalar_t> ufunctor({arguments});\n"
-                f"  iter.remove_operand({place + 1});\n"
+                f"  iter.remove_operand({index + 1});\n"
                 "  gpu_kernel(iter, ufunctor);\n"
                 "}"
             )
-    arguments = ", ".join(translate(given, ufunc.functor_arguments(group, UfuncKey.CUDAFunctor).held))
+    arguments = ", ".join(translate(available, ufunc.functor_arguments(group, UfuncKey.CUDAFunctor).held))
     return f"{text}\nelse {{\n  gpu_kernel(iter, {functors[UfuncKey.CUDAFunctor]}<scalar_t>({arguments}));\n}}\n"
 
 
@@ -259,7 +265,10 @@ def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) 
 
 
 def _class_slots(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> dict[str, str]:
-    """The classes that the definitions need, copied so that a change of other operators changes no such file."""
+    """The declarations that the definitions need.
+
+    The file has copies instead of including a header, so that a change of other operators does not change it.
+    """
     return {
         "meta_declaration": meta_class(group),
         "native_declaration": structured_class(group, group.out.kernels[key], context),
@@ -298,7 +307,7 @@ def _emitter(
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The kernels of ufuncs for the backends of the run."""
+    """The emitters of ufunc kernels, for the backends of the run."""
     keys = [backend.key for backend in backends(job)]
     all_emitters: list[AnyEmitter] = []
     if CPU in keys:

@@ -1,4 +1,4 @@
-"""What the fragments of most ATen files are made from: overloads, and operators with all of their overloads."""
+"""The units of most ATen files: overloads, and operators with all of their overloads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RootOverloads: TypeAlias = tuple[str, Sequence[NativeFunction]]
 """A root name with the overloads that share its headers."""
 
 NO_SLOTS: Slots = {}
-"""What a unit adds to a file that it does not appear in."""
+"""The fragment of a unit that adds nothing to a file."""
 
 
 def overloads(job: Job) -> Sequence[NativeFunction]:
@@ -31,7 +31,7 @@ def roots(job: Job) -> Sequence[RootOverloads]:
 
 
 def no_units(job: Job) -> Sequence[NativeFunction]:
-    """Nothing: the file is made of its file slots alone."""
+    """No units, for a file that has only its file slots."""
     return ()
 
 
@@ -43,7 +43,7 @@ def no_fragment(function: NativeFunction, context: FragmentContext) -> Slots:
 def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: Job) -> list[str]:
     """The `#include` lines of the per-operator headers `ROOT{ending}.h`, sorted by root name.
 
-    With `wanted`, only those of the operators that have such an overload.
+    With `wanted`, only those of the operators with an overload for which it is true.
     """
     names = [name for name, group in job.by_root.items() if wanted is None or any(map(wanted, group))]
     return [f"#include <ATen/ops/{name}{ending}.h>" for name in sorted(names)]

@@ -1,7 +1,7 @@
 """Plumbing of vmap: `VmapGeneratedPlumbing.h`.
 
-For each operator a template that takes batched tensors apart, calls the operator's batching rule on plain tensors
-and the places of their batch dimensions, and wraps what comes back.
+Each operator has a C++ template that unwraps batched tensors, calls the operator's batching rule with plain tensors and
+the indices of their batch dimensions, and wraps the results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opwright.schema.types import ListType, Type
 
 
 class Plumbing(enum.Enum):
-    """What the plumbing of an operator does with the results of the batching rule; the value names it at run time."""
+    """What an operator's plumbing does with the results of the batching rule. The value is its name at run time."""
 
     WRAPS = "gen_vmap_plumbing"
     WRITES_SELF = "gen_vmap_inplace_plumbing"
@@ -27,10 +27,10 @@ class Plumbing(enum.Enum):
 
 
 def plumbing_kind(function: NativeFunction) -> Plumbing | None:
-    """Which plumbing an operator gets; None where its batching rule must be written with care for it.
+    """The plumbing of an operator; None if the operator needs plumbing that is written by hand.
 
-    Those are operators without tensors, with other returns than tensors, views in place, and operators that write to
-    anything but their first argument.
+    These are operators without tensors, with other returns than tensors, in-place views, and operators that write to
+    other arguments than the first.
     """
     schema = function.schema
     if not any(argument.type.is_tensor_like for argument in schema.arguments.all):
@@ -65,7 +65,7 @@ def _is_tensor_list(type: Type) -> bool:
 
 
 def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
-    """The text that takes batched tensors apart, and the arguments of the batching rule."""
+    """The statements that unwrap batched tensors, and the arguments of the batching rule."""
     plain = []
     optional = []
     passed = []
@@ -89,17 +89,17 @@ def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
 
 
 def wrapped_results(returns: Sequence[Return]) -> str:
-    """The expression of what is returned: the rule gives each tensor together with the place of its batch."""
+    """The expression that is returned. The rule's results have the batch dimension of each tensor after the tensor."""
     wrapped = []
-    place = 0
+    index = 0
     for result in returns:
         if result.type.text == "Tensor" or _is_tensor_list(result.type):
             wrap = "makeBatched" if result.type.text == "Tensor" else "makeBatchedVector"
-            wrapped.append(f"{wrap}(std::get<{place}>(results), std::get<{place + 1}>(results), cur_level)")
-            place += 2
+            wrapped.append(f"{wrap}(std::get<{index}>(results), std::get<{index + 1}>(results), cur_level)")
+            index += 2
         else:
-            wrapped.append(f"std::get<{place}>(results)")
-            place += 1
+            wrapped.append(f"std::get<{index}>(results)")
+            index += 1
     return wrapped[0] if len(wrapped) == 1 else f"std::make_tuple({', '.join(wrapped)})"
 
 
@@ -150,7 +150,7 @@ _ENDING: Final = """
 
 @per_job
 def _plumbed_functions(job: Job) -> Sequence[NativeFunction]:
-    """The overloads that have a plumbing."""
+    """The overloads with plumbing."""
     return [function for function in job.catalog.functions if plumbing_kind(function) is not None]
 
 

@@ -1,4 +1,4 @@
-"""Scalars of YAML as PyYAML's dumper writes them, so that files need no generic dumper."""
+"""Scalars of YAML in the form that PyYAML's dumper writes, so that files do not need the slow dumper."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Final
 from yaml.emitter import Emitter as PyYamlEmitter
 from yaml.resolver import Resolver
 
-#: By a text's first character: the forms that YAML 1.1 reads as something else than a string.
+#: By a text's first character: the patterns of texts that YAML 1.1 does not read as strings.
 _OTHER_FORMS: Final = Resolver.yaml_implicit_resolvers
 
 _ESCAPES: Final = PyYamlEmitter.ESCAPE_REPLACEMENTS
 
-#: With these a plain scalar cannot start, and with those below only if no blank follows.
+#: The characters that cannot start a plain scalar; those below cannot start it if a blank follows.
 _STARTS: Final = frozenset("#,[]{}&*!|>'\"%@`")
 _STARTS_BEFORE_BLANK: Final = frozenset("?:-")
 
 
 def text_scalar(text: str) -> str:
-    """A string on one line: plain where YAML reads it back as that string, else in single quotes.
+    """A string on one line: plain if YAML reads it back as that string, otherwise in single quotes.
 
-    What those cannot hold goes in double quotes: all but printable ASCII, line breaks included (PyYAML folds some
-    texts of several lines in single quotes).
+    Texts with other characters than printable ASCII are in double quotes. So are texts with line breaks, because PyYAML
+    folds some of them in single quotes.
 
     >>> print(text_scalar("at::Tensor &"), text_scalar("{}"), text_scalar("1"), text_scalar("é"))
     at::Tensor & '{}' '1' "\\xE9"
@@ -40,7 +40,7 @@ name_scalar = cache(text_scalar)
 
 
 def scalar(value: str | bool | int | float | None) -> str:
-    """Any value that a scalar can have.
+    """The scalar of any value.
 
     >>> scalar(None), scalar(True), scalar(-1), scalar(1e-5), scalar("no")
     ('null', 'true', '-1', '1.0e-05', "'no'")
@@ -64,7 +64,7 @@ def _number(value: float) -> str:
     if math.isinf(value):
         return ".inf" if value > 0 else "-.inf"
     text = repr(value)
-    # YAML 1.1 takes a number with an exponent for a string unless it has a point too.
+    # YAML 1.1 reads a number with an exponent as a string unless the number has a point.
     return text if "." in text else text.replace("e", ".0e")
 
 

@@ -19,7 +19,7 @@ std::optional<Device> common_device = std::nullopt;
 
 
 def device_check(function: NativeFunction, wrapper: str) -> str:
-    """The check that all tensors that are written or passed by position are on one device."""
+    """The check that all written tensors and all positional tensors are on one device."""
     if function.device_check is DeviceCheck.NoCheck:
         return _NO_CHECK
     lines = [_COMMON_DEVICE]
@@ -39,7 +39,7 @@ def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> st
 
 
 def _guard(function: NativeFunction, backend: Backend) -> str:
-    """The guard: of the device that the options ask for, else of the first tensor, `self` and outs before others."""
+    """The guard of the device of the tensor options, otherwise of `self`, of an out, or of the first tensor."""
     if not function.device_guard:
         return _NO_GUARD
     arguments = function.arguments
@@ -60,7 +60,7 @@ def _first_tensor(arguments: Iterable[Argument]) -> Argument | None:
     return next((argument for argument in arguments if argument.type.is_tensor_like), None)
 
 
-#: What HIP's guard and its header are called in releases where HIP poses as CUDA.
+#: The names of HIP's guard and its header in releases in which HIP masquerades as CUDA.
 _MASQUERADING: Final = {
     "c10::cuda::OptionalCUDAGuard": "c10::hip::OptionalHIPGuardMasqueradingAsCUDA",
     "c10/cuda/CUDAGuard.h": "ATen/hip/impl/HIPGuardImplMasqueradingAsCUDA.h",
@@ -68,7 +68,7 @@ _MASQUERADING: Final = {
 
 
 def structured_guard(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
-    """The type of the guard that a structured kernel's class has as a field; empty where it has none."""
+    """The type of the guard that a structured kernel's class has as a field; empty if it has none."""
     guard = key.structured_guard
     return _MASQUERADING.get(guard, guard) if rocm and not rules.plain_hip_guards else guard
 
@@ -83,7 +83,7 @@ def guard_headers(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
 
 
 def hip_path(path: str) -> str:
-    """The header that ROCm builds have in place of one for CUDA.
+    """The header that replaces a CUDA header in ROCm builds.
 
     >>> hip_path("ATen/cuda/CUDAContext.h"), hip_path("ATen/mps/EmptyTensor.h")
     ('ATen/hip/HIPContext.h', 'ATen/mps/EmptyTensor.h')

@@ -1,4 +1,4 @@
-"""The files `Register{Key}.cpp`: one sharded family for each backend of the run."""
+"""The files `Register{Key}.cpp`: one sharded file for each backend of the run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _file_slots(backend: Backend, job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The registrations of each backend of the run."""
+    """The emitters of the registrations of each backend of the run."""
     return [
         Emitter(
             name=f"register_{backend.key.lower}_source",

@@ -1,4 +1,4 @@
-"""What `Register{Key}.cpp` has once: its includes, and the functions that structured kernels get outputs from."""
+"""The file slots of `Register{Key}.cpp`: includes, and the functions that allocate and check outputs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from opwright.model.dispatch_key import (
     Allocation,
 )
 
-#: The operators that allocate and copy outputs of keys without functions of their own for it.
+#: The operators that allocate and copy outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("empty", "empty_strided", "_copy_from_and_resize", "_copy_from")
 
 
 def allocation_of(backend: Backend) -> Allocation | None:
-    """How the backend allocates outputs; None where no entry names its key, for such a key has nothing of its own."""
+    """How the backend allocates outputs; None if no entry names its key, or if the key cannot allocate."""
     return backend.key.allocation if backend.kernels else None
 
 
 def registration_headers(
     backend: Backend, *, per_operator_headers: bool, rocm: bool, native_aot: bool = False
 ) -> list[str]:
-    """The includes that the helpers need, and the stubs of kernels compiled ahead of time."""
+    """The includes of the helpers, and of the stubs of kernels compiled ahead of time."""
     headers = [
         "#include <ATen/ops/as_strided_native.h>" if per_operator_headers else "#include <ATen/NativeFunctions.h>"
     ]
@@ -44,7 +44,7 @@ def registration_headers(
 
 
 def operator_headers(backend: Backend, job: Job) -> list[str]:
-    """The includes that declare the kernels, what they are registered for, and the functions defined here."""
+    """The includes that declare the kernels, their operators, and the dispatch-key functions that the file defines."""
     key = backend.key
     has_functions = has_functions_header(key, job)
     non_functional = key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL
@@ -63,14 +63,14 @@ def operator_headers(backend: Backend, job: Job) -> list[str]:
 
 
 def registration_helpers(backend: Backend) -> list[str]:
-    """The functions that make and check outputs of structured kernels, those of them that the key can use."""
+    """The functions that allocate and check outputs of structured kernels, if the key can use them."""
     if backend.key is COMPOSITE_IMPLICIT_NESTED:
         return []
     allocation = allocation_of(backend)
     return [
         'C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")',
         _create_out(allocation) if allocation else "",
-        # Only functional overloads are made for this key: nothing there resizes, and unused functions are errors.
+        # This key has only functional overloads, which never resize, and compilers report unused functions as errors.
         "" if backend.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and backend.kernels else _RESIZE_OUT,
         _CHECK_INPLACE,
         _maybe_create_proxy(allocation) if allocation else "",
@@ -109,19 +109,19 @@ def _mismatch(what: str, *lines: str) -> str:
 
 
 def _output_check(property: str) -> str:
-    wanted, actual = f"options.{property}()", f"out.{property}()"
+    expected, actual = f"options.{property}()", f"out.{property}()"
     return _mismatch(
-        f"{wanted} == {actual}",
-        f'"Expected out tensor to have {property} ", {wanted}, ", but got ", {actual}, " instead"',
+        f"{expected} == {actual}",
+        f'"Expected out tensor to have {property} ", {expected}, ", but got ", {actual}, " instead"',
     )
 
 
-def _bad_call(property: str, what: str, wanted: str) -> str:
+def _bad_call(property: str, what: str, expected: str) -> str:
     actual = f"self.{what}()"
     return _mismatch(
-        f"{wanted} == {actual}",
+        f"{expected} == {actual}",
         '"Bad in-place call: "',
-        f'"input tensor {property} ", {actual}, " and output tensor {property} ", {wanted}, " should match"',
+        f'"input tensor {property} ", {actual}, " and output tensor {property} ", {expected}, " should match"',
     )
 
 

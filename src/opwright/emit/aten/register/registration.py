@@ -1,4 +1,4 @@
-"""What `Register{Key}.cpp` has of one unit: wrappers, their registration, and functions that skip the dispatcher.
+"""The text of one unit in `Register{Key}.cpp`: wrappers, their registration, and dispatch-key functions.
 
 A template of PyTorch's, `RegisterDispatchDefinitions.ini`, is filled for each unit.
 """
@@ -20,14 +20,14 @@ from opwright.emit.aten.register.wrapper import KernelWrapper
 from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
 from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction, NativeFunctionsGroup
 
-#: What makes the text of a unit from the slots of its template.
+#: The template that gives the text of a unit from its slots.
 REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
     "registration_text", lambda job: job.registration_text, lambda unit_text: unit_text.text
 )
 
 
 def definitions(wrapped: Wrapped, backend: Backend, context: FragmentContext) -> str:
-    """All text for one unit, in the namespace of its kernels."""
+    """The text of one unit, in the namespace of its kernels."""
     unit, kinds = wrapped
     kernel = backend.kernel(unit)
     namespace = (NATIVE_NAMESPACE if kernel is None else kernel.namespace).replace("::native", "")
@@ -72,7 +72,7 @@ def registration(wrapper: KernelWrapper) -> str:
 
 
 def dispatch_key_definitions(wrapper: KernelWrapper, backend: Backend) -> str:
-    """The definitions of the functions that call the wrapper without asking the dispatcher."""
+    """The definitions of the dispatch-key functions, which call the wrapper."""
     function = wrapper.function
     name = wrapper.name
     if backend.symint and wrapper.signature is dispatcher.signature(function):
@@ -85,7 +85,7 @@ def dispatch_key_definitions(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def _calls_of(function: NativeFunction, wanted: Signature, *, symint: bool) -> list[tuple[str, str]]:
-    """The head of each direct function of an overload, and the arguments with which it calls the wrapper."""
+    """The head of each of an overload's dispatch-key functions, and the arguments with which it calls the wrapper."""
     return [
         (signature.definition(name), ", ".join(translate(signature.bindings, wanted.bindings)))
         for name, signature in dispatch_key_functions.signatures(function, symint=symint)

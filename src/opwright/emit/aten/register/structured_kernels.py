@@ -1,8 +1,9 @@
 """Wrappers of structured kernels.
 
-For each of the functional, in-place and out overloads a class derives from the kernel's: it says where outputs come
-from when `meta` sets them. The wrapper makes one, runs `meta` and `impl` on it, and returns the outputs. Under `Meta`
-there is no `impl`; under `CompositeExplicitAutogradNonFunctional` the out overload is called in its place.
+Each of the functional, in-place and out overloads has a class that derives from the kernel's class, and provides the
+outputs that `meta` sets. The wrapper creates an object of the class, calls `meta` and `impl`, and returns the outputs.
+Under `Meta` there is no `impl`. Under `CompositeExplicitAutogradNonFunctional` the wrapper calls the out overload
+instead.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from opwright.source.diagnostic import Fault
 class OutputClass(NamedTuple):
     """The class that provides the outputs of one overload.
 
-    `inherits` tells that `meta` relies on a parent's own bookkeeping of outputs, which is then called too; `guard` is
-    the type of its device guard or empty, `moves_guard` whether outputs move it; `names` that outputs may have names.
+    `inherits`: a parent class keeps track of outputs too, so the class calls the parent's methods. `guard` is the type
+    of the class's device guard, or empty; `moves_guard`: outputs move the guard to their device. `names`: outputs may
+    have dimension names.
     """
 
     name: str
@@ -77,7 +79,7 @@ def output_class(
 
 
 def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, str]:
-    """The name of the group's classes, before the kind, and of their parent."""
+    """The name of the group's classes without the kind, and the name of their parent."""
     suffix = backend.key.generated_suffix
     if suffix:
         name = f"structured_{structured.meta_name(group)}"
@@ -122,7 +124,7 @@ _PARENT_LAST: Final = """\
         // to retrieve the output
 """
 
-#: How an output is provided: by kind.
+#: The statements that provide an output, by the kind of the overload.
 _PROVIDES: Final = {
     SchemaKind.functional: _CREATE,
     SchemaKind.inplace: _CHECK_INPLACE,
@@ -154,14 +156,14 @@ def _constructor(output: OutputClass) -> str:
         return ""
     if output.kind is SchemaKind.inplace:
         return f"    {output.name}(Tensor& self) : outputs_{{std::ref(self)}} {{}}\n"
-    outs = [f"out{place}" for place in range(output.outputs)]
+    outs = [f"out{index}" for index in range(output.outputs)]
     parameters = ", ".join([f"Tensor& {out}" for out in outs])
     references = ", ".join([f"std::ref({out})" for out in outs])
     return f"    {output.name}({parameters}) : outputs_{{ {references} }} {{}}\n"
 
 
 def _setter(output: OutputClass, strides: str, proxy: str) -> str:
-    """The method that `meta` calls with the size and type of an output; strides are a wish or a need."""
+    """The method that `meta` calls with the sizes and options of an output. `strides` is the end of its name."""
     names, passed = (", DimnameList names", ", names") if output.names else ("", "")
     parent = f"{output.parent}::set_output_raw_strided(output_idx, sizes, strides, options{passed});"
     return (
@@ -234,19 +236,19 @@ def _symint_calls(function: NativeFunction) -> _Calls:
 def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Calls:
     group = function.group
     assert group is not None, "only overloads of a group have structured wrappers"
-    given: tuple[AvailableValue, ...] = signature.bindings
-    meta = translate(given, structured.meta_arguments(group))
-    given += _precomputed_values(group) + _outputs(function, group)
+    available: tuple[AvailableValue, ...] = signature.bindings
+    meta = translate(available, structured.meta_arguments(group))
+    available += _precomputed_values(group) + _outputs(function, group)
     out = public_api.function_signatures(group.out).most_faithful
     return _Calls(
         ", ".join(meta),
-        ", ".join(translate(given, structured.impl_arguments(group))),
-        ", ".join(translate(given, out.bindings)),
+        ", ".join(translate(available, structured.impl_arguments(group))),
+        ", ".join(translate(available, out.bindings)),
     )
 
 
 def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
-    """What `meta` computed for `impl`."""
+    """The values that `meta` precomputes for `impl`."""
     precomputed = group.out.precomputed
     if precomputed is None:
         return ()
@@ -256,26 +258,26 @@ def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
 
 
 def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Expression, ...]:
-    """The outputs, once `meta` has set them; of an out function they may be proxies."""
+    """The outputs after `meta`. Those of an out function may be proxies."""
     form = "op.maybe_get_output({})" if function.kind is SchemaKind.out else "op.outputs_[{}]"
     outs = structured.out_arguments(group)
     check_tensor_outputs(group)
     tensor = c_types.mut_ref(c_types.TENSOR)
-    return tuple([Expression(form.format(place), binding.role, tensor) for place, binding in enumerate(outs)])
+    return tuple([Expression(form.format(index), binding.role, tensor) for index, binding in enumerate(outs)])
 
 
 def check_tensor_outputs(group: NativeFunctionsGroup) -> None:
-    """Raises Fault where an out argument of a structured group is no tensor, which `meta` could not set."""
+    """Raise Fault if an out argument of a structured group is not a tensor, because `meta` sets only tensors."""
     for argument in group.out.arguments.out:
         if argument.type is not TENSOR:
             message = (
-                f"out argument `{argument.name}` of structured `{group.out.name}` is no tensor but `{argument.type}`"
+                f"out argument `{argument.name}` of structured `{group.out.name}` is not a tensor but `{argument.type}`"
             )
             raise Fault.at(codes.STRUCTURED_OUTPUT, message, group.out.entry)
 
 
 def check_arguments(group: NativeFunctionsGroup) -> None:
-    """Raises Fault where an argument of a structured group is of a type that wrappers cannot pass to `meta`."""
+    """Raise Fault if wrappers cannot pass an argument of a structured group to `meta`, because of its type."""
     for argument in group.functional.arguments.non_out:
         if not _reaches_meta(argument, group.functional.style):
             message = f"argument `{argument.name}` of structured `{group.out.name}` cannot be `{argument.type}`"
@@ -284,19 +286,19 @@ def check_arguments(group: NativeFunctionsGroup) -> None:
 
 @cache
 def _reaches_meta(argument: Argument, style: TypeStyle) -> bool:
-    """Whether a wrapper whose types are of that style makes what `meta` takes for an argument from its own."""
+    """Whether a wrapper with types of that style can pass an argument to `meta`."""
     wanted = structured.binding(argument)
     for symint in (False, True):
-        given = native.binding(argument, symint=symint, style=style, keeps_default=False)
+        available = native.binding(argument, symint=symint, style=style, keeps_default=False)
         try:
-            translate((given,), (wanted,))
+            translate((available,), (wanted,))
         except Untranslatable:
             return False
     return True
 
 
 def _run(wrapper: KernelWrapper, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> str:
-    """The calls of `meta` and `impl`, and the kind of proxies back into the outputs that they stand for."""
+    """The calls of `meta` and `impl`, and the copies of proxies into the outputs that they replace."""
     function = wrapper.function
     symbolic = wrapper.signature is not native.signature(function)
     calls = _symint_calls(function) if symbolic else _calls(function)
@@ -307,13 +309,13 @@ def _run(wrapper: KernelWrapper, group: NativeFunctionsGroup, key: DispatchKey, 
         name = public_api.name(group.out.schema, faithful=True)
         lines.append(f"at::{public_api.MANUAL_PREFIX if function.manual_cpp_binding else ''}{name}({calls.out});")
     elif key is not META:
-        ahead = native_aot.kernel_for(group, key, context)
-        lines.append(f"op.impl({calls.impl});" if ahead is None else native_aot.attempt(ahead, calls.impl))
+        aot_kernel = native_aot.kernel_for(group, key, context)
+        lines.append(f"op.impl({calls.impl});" if aot_kernel is None else native_aot.attempt(aot_kernel, calls.impl))
     if function.kind is not SchemaKind.functional:
         lines += [
-            f"if (op.proxy_outputs_[{place}].has_value()) "
-            f"op.outputs_[{place}].get().copy_(*op.proxy_outputs_[{place}]);"
-            for place in range(len(function.schema.returns))
+            f"if (op.proxy_outputs_[{index}].has_value()) "
+            f"op.outputs_[{index}].get().copy_(*op.proxy_outputs_[{index}]);"
+            for index in range(len(function.schema.returns))
         ]
     return "\n".join(lines) + "\n"
 
@@ -325,7 +327,7 @@ def _result_expression(function: NativeFunction) -> str:
     if function.kind is SchemaKind.functional:
         if count == 1:
             return "std::move(op.outputs_[0])"
-        moved = ", ".join([f"std::move(op.outputs_[{place}])" for place in range(count)])
+        moved = ", ".join([f"std::move(op.outputs_[{index}])" for index in range(count)])
         return f"std::make_tuple({moved})"
     outs = function.arguments.out
     return outs[0].name if count == 1 else f"std::forward_as_tuple({_names(outs)})"

@@ -18,7 +18,7 @@ from opwright.schema.function import SchemaKind
 
 
 class KernelWrapper(NamedTuple):
-    """What a wrapper is called and takes, and how it gets its result."""
+    """A wrapper's name, signature and kind."""
 
     function: NativeFunction
     kind: WrapperKind
@@ -32,7 +32,7 @@ def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend)
 
 
 def wrapper_name(function: NativeFunction, backend: Backend) -> str:
-    """The wrapper's name; the overload is part of it, so that no two are the same."""
+    """The wrapper's name. It contains the overload's name, so it is unique."""
     return f"wrapper_{backend.key.name}_{function.name.overload}_{dispatcher.name(function.schema)}"
 
 
@@ -65,7 +65,7 @@ def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def _refusing(wrapper: KernelWrapper) -> str:
-    """An in-place function without a kernel for meta tensors may only be called on them, where it does nothing."""
+    """The wrapper of an in-place function without a meta kernel, which accepts meta tensors and does nothing."""
     written = wrapper.function.arguments.self_arg
     name = written.name if written is not None else "self"
     return (
@@ -77,7 +77,7 @@ def _refusing(wrapper: KernelWrapper) -> str:
     )
 
 
-#: How the result of the functional overload gets into what the wrapper writes to.
+#: The functions that copy the result of the functional overload into an argument, by the kind of the overload.
 _COPIES: Final = {SchemaKind.inplace: "at::_copy_from", SchemaKind.out: "at::_copy_from_and_resize"}
 
 
@@ -99,16 +99,16 @@ def _copying(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def _copied_results(wrapper: KernelWrapper, result: str) -> tuple[str, str]:
-    """The copies of all results, and what the wrapper returns."""
+    """The statements that copy all results, and the expression that the wrapper returns."""
     function = wrapper.function
     copy = _COPIES[function.kind]
     names = public_api.return_names(function)
     if len(names) > 1:
-        lines = [f"{copy}(std::get<{place}>({result}), {name});" for place, name in enumerate(names)]
+        lines = [f"{copy}(std::get<{index}>({result}), {name});" for index, name in enumerate(names)]
         return "\n  ".join(lines), f"{wrapper.signature.returns.text}({', '.join(names)})"
     if names:
         return f"{copy}({result}, {names[0]});", names[0]
-    # What writes to lists returns nothing.
+    # Overloads that write to lists return nothing.
     out = function.arguments.out[0]
     if out.type.list_like is None:
         return f"{copy}({result}, {out.name});", ""
