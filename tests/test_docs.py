@@ -16,6 +16,30 @@ LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 # A name in backquotes that looks like a place below the package, such as `emit/registry.py` or `dialects/`.
 PLACE = re.compile(r"`((?:[a-z_]+/)+[\w.]*)`")
 TARGET = re.compile(r"(?m)(?:^|`)make ([a-z-]+)")
+CODE = re.compile(r"(?s)```.*?```|`[^`\n]+`")
+# Phrases that this project once used, and what it says instead.
+RETIRED_PHRASES = {
+    r"hang(?:s|ing)? (?:up)?on\b": "depends on",
+    r"mend(?:s|ed|ing)?\b": "fix",
+    r"is none of\b": "is not one of",
+    r"(?:made|generated) no longer\b": "no longer made",
+    r"(?:from|of) hand\b": "by hand",
+    r"parted by\b": "separated by",
+    r"truth values?\b": "boolean",
+    r"taken? (?:for )?granted\b": "assumed",
+    r"(?:unit|job|context)'s token\b|tokens? of (?:the |a )?(?:units?|jobs?)\b": "fingerprint",
+    r"without a word\b": "silently",
+    r"no wish\b|wish(?:es)? for\b": "request",
+    r"a record of (?:the|an earlier) run": "manifest",
+    r"remembered by\b": "cached by",
+    r"knows? (?:its|their) place": "has a span",
+}
+# Names of classes, functions and modules that have another name now.
+RETIRED_NAMES = {
+    *("Draft", "Earlier", "EmitterPast", "Given", "Keeping", "Passing", "Said", "Surroundings", "Want"),
+    *("Watched", "Way", "_Coming", "_Face", "_Family", "_HOMES", "_WatchedJob"),
+    *("ahead", "direct_headers", "flattening", "frame", "is_settled", "joint", "pieces", "read_coming", "tokens"),
+}
 
 
 def found_in(pattern: re.Pattern[str]) -> Iterator[tuple[Path, str]]:
@@ -60,6 +84,41 @@ def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"(?m)^([a-z-]+):", makefile))
     assert [f"{page.name}: make {word}" for page, word in found_in(TARGET) if word not in targets] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_retired_phrases(page: Path) -> None:
+    """Pages use the words of the glossary, not phrases that the project replaced."""
+    assert retired_phrases(page) == []
+
+
+def retired_phrases(page: Path) -> list[str]:
+    """The retired phrases in a page, each with what to write."""
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    uses = {phrase: re.findall(rf"(?i).{{0,30}}\b(?:{phrase})", text) for phrase in RETIRED_PHRASES}
+    return [f"{use!r}: write {RETIRED_PHRASES[phrase]!r}" for phrase in uses for use in uses[phrase]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_retired_names(page: Path) -> None:
+    """Code in pages does not name classes, functions and modules by their former names."""
+    assert retired_names(page) == []
+
+
+def retired_names(page: Path) -> list[str]:
+    """The retired names in the code of a page."""
+    code = "\n".join(CODE.findall(page.read_text(encoding="utf-8")))
+    return sorted(RETIRED_NAMES & set(re.findall(r"\w+", code)))
+
+
+@pytest.mark.parametrize(
+    "text", ["The outcome hangs on names.", "`Draft` collects fields.", "Mend the file.", "It is none\nof these."]
+)
+def test_retired_words_are_found(tmp_path: Path, text: str) -> None:
+    """A retired phrase is found also across lines, and a retired name in code."""
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    assert retired_phrases(page) or retired_names(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

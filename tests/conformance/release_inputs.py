@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from opwright.release import version
 from opwright.release.inputs import Inputs, from_version
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from tests.conformance.inputs import CACHE, Files, files_digest, selection_files, write_folder
 
-# The newest patch of each series that has rules of its own.
-RELEASES = ("2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")
+# A patch release of each series that has rules of its own.
+RELEASES = tuple(str(release.version) for release in version.RELEASES)
 
 
 def rules(release: str) -> Rules:

@@ -88,14 +88,15 @@ def test_a_release_that_is_too_old_names_the_range(tmp_path: Path) -> None:
         with pytest.raises(Fault) as caught:
             version_of(inputs, override)
         assert caught.value.diagnostic.code == "E0512"
-        assert "2.9 to 2.15" in caught.value.diagnostic.message
+        assert f"2.9 to {NEWEST.series}" in caught.value.diagnostic.message
 
 
 def test_a_release_newer_than_known_is_noted(tmp_path: Path) -> None:
     """A newer release is let through with one note, which is no error; a patch of the newest is not noted."""
     sink = Diagnostics()
-    inputs = from_source_path(write_source_tree(tmp_path, "2.16.0a0+git12"))
-    assert version_of(inputs, sink=sink) == Version(2, 16)
+    next_minor = NEWEST.minor + 1
+    inputs = from_source_path(write_source_tree(tmp_path, f"2.{next_minor}.0a0+git12"))
+    assert version_of(inputs, sink=sink) == Version(2, next_minor)
     assert [diagnostic.code for diagnostic in sink] == ["W0501"]
     assert not sink.has_errors
     version_of(inputs, f"{NEWEST.series}.9", sink)

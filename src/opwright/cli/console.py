@@ -77,7 +77,7 @@ def _status_of(command: Callable[[Diagnostics], int], sink: Diagnostics) -> int:
         _abandon_output()
         return SUCCESS
     except OSError as error:
-        # What the system refuses is for the user to mend: a full disk behind standard output, too many open files.
+        # What the system refuses is for the user to fix: a full disk behind standard output, too many open files.
         say(f"opwright: {error}\n")
         _abandon_output()
         return FAULTS

@@ -70,7 +70,7 @@ def load_cached(version: str) -> CachedRelease | None:
         wheel, url, wheel_sha256 = manifest["wheel"], manifest["url"], manifest["wheel_sha256"]
         return CachedRelease(version, folder, wheel, url, wheel_sha256, contents) if contents else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        # Whatever is wrong with an entry, reading it from the index again mends it.
+        # Whatever is wrong with an entry, reading it from the index again fixes it.
         return None
 
 

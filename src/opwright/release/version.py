@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["NEWEST", "OLDEST", "Version", "check_supported", "is_between", "parse_version", "version_of"]
+__all__ = [
+    "NEWEST",
+    "OLDEST",
+    "RELEASES",
+    "Release",
+    "Version",
+    "check_supported",
+    "is_between",
+    "parse_version",
+    "version_of",
+]
 
 
 class Version(NamedTuple):
@@ -37,13 +47,6 @@ class Version(NamedTuple):
     def series(self) -> str:
         """The release without its patch number, `2.13`."""
         return f"{self.major}.{self.minor}"
-
-
-OLDEST: Final = Version(2, 9)
-"""The oldest release whose rules are known."""
-
-NEWEST: Final = Version(2, 15)
-"""The newest release whose rules are known; later ones are treated like it."""
 
 
 def parse_version(text: str) -> Version:
@@ -77,24 +80,34 @@ def is_between(version: Version, since: str | None, until: str | None) -> bool:
     )
 
 
-class _Mark(NamedTuple):
-    """A text in an input, or a template's mere presence, that says the release is at least this one."""
+class Release(NamedTuple):
+    """A release whose rules are known, with the patch release that tests compare, and how its inputs are recognised.
 
-    since: Version
-    name: str
-    text: str
+    Its inputs have the file `marked_file` with the text `mark` in it, and so do those of later releases.
+    """
+
+    version: Version
+    marked_file: str
+    mark: str = ""
 
 
-# Newest first: the first mark that is there decides. All are in ATen's own inputs, so autograd's may be missing.
-_MARKS: Final = (
-    _Mark(Version(2, 15), "templates/NativeAotStubs.h", ""),
-    _Mark(Version(2, 14), "native/native_functions.yaml", "NestedTensorXPU"),
-    _Mark(Version(2, 13), "native/tags.yaml", "- tag: out\n"),
-    _Mark(Version(2, 12), "templates/enum_tag.h", "torch::headeronly"),
-    _Mark(Version(2, 11), "native/tags.yaml", "- tag: out_variant\n"),
-    _Mark(Version(2, 10), "native/tags.yaml", "- tag: reduction\n"),
-    _Mark(Version(2, 9), "templates/ViewMetaClasses.h", ""),
+#: The releases whose rules are known, from the oldest on. All marks are in ATen's own inputs, so autograd's may be
+#: missing. A new release is a new row at the end.
+RELEASES: Final = (
+    Release(Version(2, 9, 1), "templates/ViewMetaClasses.h"),
+    Release(Version(2, 10, 0), "native/tags.yaml", "- tag: reduction\n"),
+    Release(Version(2, 11, 0), "native/tags.yaml", "- tag: out_variant\n"),
+    Release(Version(2, 12, 1), "templates/enum_tag.h", "torch::headeronly"),
+    Release(Version(2, 13, 0), "native/tags.yaml", "- tag: out\n"),
+    Release(Version(2, 14, 1), "native/native_functions.yaml", "NestedTensorXPU"),
+    Release(Version(2, 15, 0), "templates/NativeAotStubs.h"),
 )
+
+OLDEST: Final = Version(*RELEASES[0].version[:2])
+"""The oldest release whose rules are known."""
+
+NEWEST: Final = Version(*RELEASES[-1].version[:2])
+"""The newest release whose rules are known; later ones are treated like it."""
 
 
 def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Version:
@@ -130,10 +143,10 @@ def check_supported(version: Version, sink: Diagnostics | None = None, notes: Se
 
 def _marked_version(inputs: Inputs) -> Version:
     names = frozenset(inputs.names())
-    for mark in _MARKS:
-        # A checkout on Windows may end its lines otherwise.
-        if mark.name in names and mark.text in inputs.read_text(mark.name).text.replace("\r\n", "\n"):
-            return mark.since
+    for version, file, mark in reversed(RELEASES):
+        # A checkout on Windows may have other line ends.
+        if file in names and mark in inputs.read_text(file).text.replace("\r\n", "\n"):
+            return Version(*version[:2])
     if "native/native_functions.yaml" in names:
         raise Fault.at(
             RELEASE_UNKNOWN,

@@ -35,7 +35,7 @@ _TABLE: dict[str, Code] = {}
 class Code(NamedTuple):
     """One kind of fault: its code (`E0312`), a title in a few words, and a page of text that explains it.
 
-    The page says what the fault means, why it matters, shows an example and the mend.
+    The page says what the fault means, why it matters, shows an example and the fix.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Diagnostics as values: what is wrong, where, and how to mend it.
+"""Diagnostics as values: what is wrong, where, and how to fix it.
 
 A leaf parser that cannot go on raises `Fault`, which carries one diagnostic. Whoever drives it collects faults in a
 `Diagnostics` sink and goes on to the next unit, so that one run reports every fault. Between two stages the driver
@@ -48,7 +48,7 @@ class Label(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One finding: its code, how grave it is, a sentence, the places it speaks of, notes, and a way to mend it."""
+    """One finding: its code, how grave it is, a sentence, the places it speaks of, notes, and a fix."""
 
     code: str
     severity: Severity

@@ -1,4 +1,4 @@
-"""What a YAML parser's complaint means, said so that the person who wrote the file can mend it.
+"""What a YAML parser's complaint means, said so that the person who wrote the file can fix it.
 
 The parser names a rule of the YAML grammar and a place. Which mistake breaks that rule there is read from the text
 round the place. The C parser and the Python parser word their complaints differently, so the tests for words in
