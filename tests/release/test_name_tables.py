@@ -74,8 +74,8 @@ def has_operator(version: Version, name: str, form: NameForm) -> bool:
 def test_rows_follow_their_release_range() -> None:
     """A name that joins in one release and leaves in another is listed from the first to before the second."""
     table = NameTable("Some.", Names("always", "Why."), Names("brief", "Why.", since="2.11", until="2.13"))
-    listed = ["brief" in table.in_release(Rules(version)) for version in SERIES]
-    assert listed == [False, False, True, True, False, False, False]
+    listed = ["brief" in table.in_release(Rules(Version(2, minor))) for minor in (9, 10, 11, 12, 13, 15)]
+    assert listed == [False, False, True, True, False, False]
     assert all("always" in table.in_release(Rules(version)) for version in SERIES)
     assert table.in_any_release == {"always", "brief"}
 
