@@ -97,7 +97,7 @@ def test_rows_say_what_they_load() -> None:
     for dialect in DIALECTS:
         files = dialect.files(context.inputs) or [SourceFile("selection.yaml", "{}")]
         loaded = dialect.load(files, context)
-        expected = getattr(dialect.loads_into, "__origin__", dialect.loads_into)
+        expected = getattr(dialect.model, "__origin__", dialect.model)
         assert isinstance(loaded, expected), dialect
 
 

@@ -8,13 +8,16 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Final, Generic, NamedTuple, TypeVar, cast
 
-from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import DispatchKey
-from opwright.model.native_function import NativeFunction
-from opwright.release.inputs import Inputs
-from opwright.release.rules import Rules
-from opwright.source.diagnostic import Diagnostics
-from opwright.source.text import SourceFile
+# The table of dialects imports this module before prefetch begins.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.model.catalog import Catalog
+    from opwright.model.dispatch_key import DispatchKey
+    from opwright.model.native_function import NativeFunction
+    from opwright.release.inputs import Inputs
+    from opwright.release.rules import Rules
+    from opwright.source.diagnostic import Diagnostics
+    from opwright.source.text import SourceFile
 
 __all__ = ["Dialect", "LoadContext"]
 
@@ -55,7 +58,8 @@ class Dialect(Generic[Model]):
     another name. `package` holds the dialect's modules: its `loader` has a function `load(files, context)` that gives a
     `loads_into`, and importing the package's modules registers its diagnostic codes. A dialect that `is_always_loaded`
     is part of every run whose inputs have a file of it; others are loaded for a family or an option. Where it
-    `is_required`, a run that loads it refuses inputs without its file.
+    `is_required`, a run that loads it refuses inputs without its file. `loads_into` is a type, or where to import it
+    from, as `module:name`: a row of the table does not import its model.
 
     >>> tags = Dialect("tags", inputs=("native/tags.yaml",), fields=("tag",), loads_into=dict)
     >>> tags.recognizes_name("native/tags.yaml"), tags.recognizes(SourceFile("mine.yaml", "- tag: core"))
@@ -68,7 +72,7 @@ class Dialect(Generic[Model]):
         self,
         name: str,
         *,
-        loads_into: type[Model],
+        loads_into: type[Model] | str,
         inputs: tuple[str, ...] = (),
         fields: tuple[str, ...] = (),
         package: str = "",
@@ -82,6 +86,14 @@ class Dialect(Generic[Model]):
         self.package: Final = package or f"opwright.dialects.{name}"
         self.is_always_loaded: Final = is_always_loaded
         self.is_required: Final = is_required
+
+    @property
+    def model(self) -> type[Model]:
+        """The type that files of this dialect load into."""
+        if not isinstance(self.loads_into, str):
+            return self.loads_into
+        module, _, name = self.loads_into.partition(":")
+        return cast("type[Model]", getattr(import_module(module), name))
 
     def __repr__(self) -> str:
         return f"<dialect {self.name}>"

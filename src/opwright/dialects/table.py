@@ -6,14 +6,18 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
-from opwright.model.catalog import Catalog
-from opwright.model.deprecated import DeprecatedSignature
-from opwright.model.derivatives import Derivatives
-from opwright.model.native_aot import NativeAotKernel
-from opwright.model.selection import Selection
 from opwright.release.store import SHIM_TABLES as SHIM_TABLES_INPUT
-from opwright.release.tables import ShimTables
-from opwright.source.text import SourceFile
+
+# Prefetch begins when this module is imported, so it imports no model.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.model.catalog import Catalog
+    from opwright.model.deprecated import DeprecatedSignature
+    from opwright.model.derivatives import Derivatives
+    from opwright.model.native_aot import NativeAotKernel
+    from opwright.model.selection import Selection
+    from opwright.release.tables import ShimTables
+    from opwright.source.text import SourceFile
 
 __all__ = [
     "DEPRECATED",
@@ -38,38 +42,40 @@ TAGS: Final = Dialect(
     is_always_loaded=True,
     is_required=True,
 )
-NATIVE_FUNCTIONS: Final = Dialect(
+NATIVE_FUNCTIONS: Final[Dialect[Catalog]] = Dialect(
     "native_functions",
     inputs=("native/native_functions.yaml",),
     fields=("func",),
-    loads_into=Catalog,
+    loads_into="opwright.model.catalog:Catalog",
     is_always_loaded=True,
     is_required=True,
 )
-DERIVATIVES: Final = Dialect(
+DERIVATIVES: Final[Dialect[Derivatives]] = Dialect(
     "derivatives",
     inputs=("autograd/derivatives.yaml",),
-    loads_into=Derivatives,
+    loads_into="opwright.model.derivatives:Derivatives",
     is_required=True,
 )
-DEPRECATED: Final = Dialect(
+DEPRECATED: Final[Dialect[tuple[DeprecatedSignature, ...]]] = Dialect(
     "deprecated",
     inputs=("autograd/deprecated.yaml",),
-    loads_into=tuple[DeprecatedSignature, ...],
+    loads_into=tuple,
     is_required=True,
 )
-SELECTION: Final = Dialect(
+SELECTION: Final[Dialect[Selection]] = Dialect(
     "selection",
     fields=("include_all_operators", "include_all_non_op_selectives", "operators"),
-    loads_into=Selection,
+    loads_into="opwright.model.selection:Selection",
 )
-NATIVE_AOT: Final = Dialect(
+NATIVE_AOT: Final[Dialect[tuple[NativeAotKernel, ...]]] = Dialect(
     "native_aot",
     inputs=("native_aot/*/aot.py",),
-    loads_into=tuple[NativeAotKernel, ...],
+    loads_into=tuple,
     is_always_loaded=True,
 )
-SHIM_TABLES: Final = Dialect("shim_tables", inputs=(SHIM_TABLES_INPUT,), loads_into=ShimTables)
+SHIM_TABLES: Final[Dialect[ShimTables]] = Dialect(
+    "shim_tables", inputs=(SHIM_TABLES_INPUT,), loads_into="opwright.release.tables:ShimTables"
+)
 
 _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     TAGS,
