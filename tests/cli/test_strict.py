@@ -42,7 +42,7 @@ def test_a_misspelt_name_is_a_warning(inputs: Path, tmp_path: Path) -> None:
     """The files are made, as PyTorch's own generator makes them, and the name is pointed at."""
     done = generate(inputs, tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "warning[W0901]: `slef` is no argument, result or gradient of `abs`" in done.stderr
+    assert "warning[W0901]: `slef` is not an argument, result or gradient of `abs`" in done.stderr
     assert "did you mean `self`?" in done.stderr
     functions = tmp_path / "out" / "torch" / "csrc" / "autograd" / "generated" / "Functions.cpp"
     assert "grad * slef.sgn()" in functions.read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_a_misspelt_name_is_an_error_where_a_run_is_strict(inputs: Path, tmp_pat
     """Nothing is written."""
     done = generate(inputs, tmp_path / "out", "--strict")
     assert done.returncode == 1
-    assert "error[W0901]: `slef` is no argument, result or gradient of `abs`" in done.stderr
+    assert "error[W0901]: `slef` is not an argument, result or gradient of `abs`" in done.stderr
     assert not list((tmp_path / "out").rglob("*.cpp"))
 
 

@@ -34,7 +34,7 @@ def marked(diagnostic: Diagnostic) -> list[str]:
         ("zero(Tensor input)", "`zero` takes `Tensor input` where `zero.out` takes `Tensor self`",
          ["Tensor input", "Tensor self"]),
         ("zero()", "`zero` does not take `Tensor self`, as `zero.out` does", ["zero", "Tensor self"]),
-        ("zero(*, Tensor self)", "`zero` takes `Tensor self` at another place than `zero.out`",
+        ("zero(*, Tensor self)", "`zero` takes `Tensor self` at another position than `zero.out`",
          ["Tensor self", "Tensor self"]),
     ],
 )  # fmt: skip
@@ -67,7 +67,7 @@ def test_an_operator_that_is_whole_is_no_other_spelling() -> None:
     whole = f"- func: zeros(Tensor self) -> Tensor\n{OUT.replace('zero', 'zeros')}"
     fault = only_fault(f"{whole}{OUT}{INPLACE}")
     assert fault.code == "E0430"
-    assert fault.help == "add an entry for `zero(Tensor self) -> Tensor`, or `autogen: zero` to have it made"
+    assert fault.help == "add an entry for `zero(Tensor self) -> Tensor`, or `autogen: zero` to synthesize it"
 
 
 def test_an_overload_of_another_operation_is_not_near() -> None:

@@ -66,3 +66,12 @@ def test_a_selection_of_the_wrong_shape(text: str, place: tuple[int, int]) -> No
     sink = Diagnostics()
     load_selection(SourceFile("selection.yaml", text), sink)
     assert [(one.place.line, one.place.column) for one in sink.sorted() if one.place is not None] == [place]
+
+
+def test_a_file_of_another_dialect_is_recognised() -> None:
+    """A file that is not a selection is reported with the dialect that it looks like."""
+    sink = Diagnostics()
+    load_selection(SourceFile("kept.yaml", "- func: twice(Tensor self) -> Tensor\n"), sink)
+    assert [(diagnostic.code, diagnostic.help) for diagnostic in sink] == [
+        ("E0701", "the file looks like `native_functions.yaml`")
+    ]

@@ -174,7 +174,7 @@ def test_several_outputs_have_one_formula_for_all() -> None:
 
 
 def test_inplace_function_over_lists_has_a_node_for_each_item() -> None:
-    """It takes the formulas of the function that it repeats, with its own arguments in place of that one's."""
+    """It uses the formulas of the function that it repeats, with its own arguments in place of that one's."""
     job = derived_job(LISTS, TURNED)
     one = decided(job, "_foreach_turn_.Scalar")
     assert one.loops

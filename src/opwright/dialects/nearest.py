@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 SAME_ARGUMENTS: Final = "the functional, in-place and out overloads of an operation have the same arguments and results"
-"""What overloads that do not fit to each other have to keep, as help."""
+"""The help for overloads that do not match."""
 
 _RETURNS: Final = ") -> "
 
@@ -53,7 +53,7 @@ class Difference(NamedTuple):
         name, other = f"`{self.function.name}`", f"`{self.other.name}`"
         if self.argument is not None and self.other_argument is not None:
             if self.argument.text == self.other_argument.text:
-                return f"{name} takes `{self.argument.text}` at another place than {other}"
+                return f"{name} takes `{self.argument.text}` at another position than {other}"
             return f"{name} takes `{self.argument.text}` where {other} takes `{self.other_argument.text}`"
         if self.argument is not None:
             return f"{name} takes `{self.argument.text}`, which {other} does not"

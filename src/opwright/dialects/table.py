@@ -29,6 +29,7 @@ __all__ = [
     "SHIM_TABLES",
     "TAGS",
     "chosen_dialects",
+    "dialect_help",
     "dialect_of",
     "more_dialects",
     "yaml_names",
@@ -103,6 +104,20 @@ def dialect_of(file: SourceFile) -> Dialect[Any] | None:
     <dialect native_functions>
     """
     return next((dialect for dialect in DIALECTS if dialect.recognizes(file)), None)
+
+
+def dialect_help(own: Dialect[Any], file: SourceFile) -> str:
+    """The help for a file without the shape of its dialect: another dialect that recognises it, if any.
+
+    >>> dialect_help(SELECTION, SourceFile("kept.yaml", "- func: twice(Tensor self) -> Tensor"))
+    'the file looks like `native_functions.yaml`'
+    """
+    dialect = dialect_of(file)
+    if dialect is None or dialect is own:
+        return ""
+    if not dialect.inputs:
+        return f"the file looks like a {dialect.name}"
+    return f"the file looks like `{dialect.inputs[0].rpartition('/')[2]}`"
 
 
 def chosen_dialects(names: Collection[str] = ()) -> list[Dialect[Any]]:

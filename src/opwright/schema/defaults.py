@@ -82,12 +82,12 @@ def check_default(type: Type, text: str, start: int) -> None:
         message = f"a default of {len(text):,} characters, more than {_LONGEST:,}"
         raise SchemaFault(codes.TOO_LARGE, message, start, start + len(text))
     if not text.isprintable():
-        message = "a default has a character that cannot be printed"
+        message = "the default has an unprintable character"
         at = start + next(index for index, character in enumerate(text) if not character.isprintable())
         help = "in a string, write it as an escape such as `\\n`"
         raise SchemaFault(codes.BAD_DEFAULT, message, at, at + 1, help=help)
     if not is_default(type, text):
-        message = f"`{text}` is no default for type `{type.text}`" if text else "no default after `=`"
+        message = f"`{text}` is not a default for type `{type.text}`" if text else "no default after `=`"
         raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text))
 
 

@@ -151,7 +151,7 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
         check_name_length(spelt.start(), end)
     parsed = parsed_operator_name(name, overload)
     if parsed.dunder and not parsed.inplace and parsed.base.startswith("i"):
-        message = f"`{name}` is named as an augmented assignment, and Python has none of that name"
+        message = f"`{name}` has the form of an augmented assignment that Python does not have"
         raise SchemaFault(codes.BAD_NAME, message, start, match.end())
     return parsed, end
 
@@ -277,7 +277,7 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
     name, position = named.group(), named.end()
     check_name_length(named.start(), position)
     if name in KEYWORDS:
-        message = f"argument is named `{name}`, a keyword of Python"
+        message = f"argument name `{name}` is a Python keyword"
         raise SchemaFault(codes.KEYWORD_NAME, message, named.start(), named.end())
     default = None
     if position < end:
@@ -313,7 +313,7 @@ def _read_new_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
         returns.append(_read_return(text, position, end))
         position = _next_item(text, end)
     if len(returns) == 1:
-        message = "a single return takes no parentheses"
+        message = "a single return has no parentheses"
         raise SchemaFault(codes.SYNTAX, message, start, position + 1)
     return tuple(returns), position + 1
 
@@ -375,7 +375,7 @@ def _sized_list(elem: Type, suffix: re.Match[str]) -> Type:
     if size == "":
         return list_of(elem, None)
     if not size.isascii() or not size.isdigit() or size.startswith("0") or len(size) > _LONGEST_SIZE:
-        raise SchemaFault(codes.LIST_SIZE, f"`{size}` is no size of a list", suffix.start(1), suffix.end(1))
+        raise SchemaFault(codes.LIST_SIZE, f"`{size}` is not the size of a list", suffix.start(1), suffix.end(1))
     return list_of(elem, int(size))
 
 

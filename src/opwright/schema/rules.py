@@ -79,7 +79,7 @@ def _check_written(schema: FunctionSchema, spans: _Spans) -> None:
 def _check_pre_self(schema: FunctionSchema, spans: _Spans) -> None:
     for argument in schema.arguments.pre_self:
         if argument.is_write:
-            message = f"argument `{argument.name}` is written to but stands before `self`"
+            message = f"argument `{argument.name}` is written and precedes `self`"
             raise SchemaFault(codes.MUTABLE_BEFORE_SELF, message, *spans.argument(argument.text))
 
 
@@ -91,7 +91,7 @@ def _check_overload(schema: FunctionSchema, spans: _Spans) -> None:
 
 def _check_kinds(schema: FunctionSchema, spans: _Spans) -> None:
     if schema.name.inplace and schema.arguments.out:
-        message = f"`{schema.name.name}` is in-place by its name and has out arguments"
+        message = f"`{schema.name.name}` has the name of an in-place function and out arguments"
         raise SchemaFault(codes.KIND_CONFLICT, message, *spans.name())
 
 
@@ -99,7 +99,7 @@ def _check_out_returns(schema: FunctionSchema, spans: _Spans) -> None:
     """Checks that each out argument has the annotation of its return."""
     for out, result in zip(schema.arguments.out, schema.returns, strict=False):
         if out.annotation is not result.annotation:
-            message = f"out argument `{out.name}` and the return in its place differ in their annotation"
+            message = f"out argument `{out.name}` and its return have different annotations"
             raise SchemaFault(
                 codes.RETURN_ALIAS, message, *spans.result(), help=f"return `{out.text.rsplit(' ', 1)[0]}`"
             )
@@ -109,7 +109,7 @@ def _check_positional_returns(schema: FunctionSchema, spans: _Spans) -> None:
     """Checks that no written positional argument after `self` is returned."""
     for argument in schema.arguments.post_self:
         if argument.is_write and any(argument.annotation is result.annotation for result in schema.returns):
-            message = f"written argument `{argument.name}` is returned; only `self` and out arguments are"
+            message = f"written argument `{argument.name}` is returned; only `self` and out arguments can be"
             raise SchemaFault(codes.RETURN_ALIAS, message, *spans.argument(argument.text))
 
 
@@ -118,7 +118,7 @@ def _check_return_aliases(schema: FunctionSchema, spans: _Spans) -> None:
     if not written:
         return
     if len(written) != len(schema.returns):
-        message = "either all returns are written arguments, or none is"
+        message = "either all returns are written arguments or none are"
         raise SchemaFault(codes.MIXED_RETURNS, message, *spans.result())
     aliases = {argument.annotation for argument in schema.arguments.out}
     if schema.arguments.self_arg is not None:
@@ -139,7 +139,7 @@ def _refuse_alias(result: Return, schema: FunctionSchema, spans: _Spans) -> NoRe
     if unmarked is None:
         message = f"return `{result.text}` aliases neither `self` nor an out argument"
         raise SchemaFault(codes.RETURN_ALIAS, message, *spans.result())
-    message = f"`{result.text}` is returned, and `{unmarked.name}` is not marked as written to"
+    message = f"`{result.text}` is returned, and `{unmarked.name}` is not marked as written"
     help = f"write `{result.text.partition(' ')[0]} {unmarked.name}`"
     raise SchemaFault(codes.RETURN_ALIAS, message, *spans.argument(unmarked.text), help=help)
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from opwright.dialects.deprecated import codes
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.table import DEPRECATED, dialect_help
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.annotation import Annotation
@@ -54,7 +55,8 @@ def load_deprecated(
         sink.add(fault.diagnostic)
         return ()
     if not isinstance(root, Sequence):
-        sink.error(codes.FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
+        message = f"the file is {root.description}, not a list of entries"
+        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(DEPRECATED, file))
         return ()
     by_name: dict[str, list[NativeFunction]] = {}
     for function in functions:
@@ -100,7 +102,7 @@ def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Ite
     for key, _ in node.entries:
         if key.value not in (NAME, CALL):
             help = did_you_mean(key.value, (NAME, CALL))
-            sink.warning(codes.UNKNOWN_FIELD, f"`{key.value}` is no field of an entry", key.span, help=help)
+            sink.warning(codes.UNKNOWN_FIELD, f"`{key.value}` is not a field of an entry", key.span, help=help)
     named, called = _text(node, NAME, sink), _text(node, CALL, sink)
     schema = None if named is None else _schema(named, sink)
     call = None if called is None else _call(called, sink)
@@ -135,7 +137,7 @@ def _schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
 def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
     match = _CALL.match(scalar.value)
     if match is None:
-        sink.error(codes.CALL_SHAPE, f"`{scalar.value}` is no call of a function", scalar.span)
+        sink.error(codes.CALL_SHAPE, f"`{scalar.value}` is not a function call", scalar.span)
         return None
     name, values = match.group(1), tuple(match.group(2).split(", "))
     starts = [match.start(2)]

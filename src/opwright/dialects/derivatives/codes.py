@@ -239,8 +239,8 @@ STRIDES_OF_OTHER: Final = _error(
     20,
     "strides of another tensor than the one that is differentiated",
     """
-The node checks that a tensor has strides before it saves them, but only for the tensor whose gradient the formula
-    computes.
+The node checks that a tensor has strides before it saves them, but only for the tensor whose gradient the
+formula computes.
 
     self: scale_backward(grad, other.strides())
                                ^^^^^^^^^^^^^^^ the formula is that of `self`

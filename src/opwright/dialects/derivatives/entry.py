@@ -197,7 +197,7 @@ class _Reader:
             if is_formula:
                 self._report_unknown(key, name)
             else:
-                message = f"`{name}` is no argument of `{self._scope.function.name}`, so this has no effect"
+                message = f"`{name}` is not an argument of `{self._scope.function.name}`, so this has no effect"
                 help = did_you_mean(name, self._scope.argument_names) or f"delete `{name}`"
                 self._report.doubt(codes.IGNORED_NAME, message, part_span(key, name), help=help)
 

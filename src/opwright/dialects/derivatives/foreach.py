@@ -173,7 +173,7 @@ def _rename_argument(formula: str, ours: Argument, theirs: Argument, function: N
     """The formula with an argument of the function over lists instead of the repeated function's."""
     if ours.type.is_tensor_like:
         if not isinstance(ours.type, ListType) and function.name.text not in WITH_ONE_TENSOR.in_any_release:
-            raise _Unmakeable(f"`{ours.name}` is no list")
+            raise _Unmakeable(f"`{ours.name}` is not a list")
         for ending in ("_p", "_t"):
             formula = formula.replace(theirs.name + ending, ours.name + ending)
         return formula

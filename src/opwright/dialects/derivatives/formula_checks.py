@@ -181,7 +181,7 @@ class FormulaChecker:
             return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, sorted(self._functions))
         if name in scope.names or name in _ALWAYS or name in _CONSTANTS:
             return None
-        message = f"`{name}` is no argument, result or gradient of `{scope.function}`"
+        message = f"`{name}` is not an argument, result or gradient of `{scope.function}`"
         return codes.UNKNOWN_NAME, message, did_you_mean(name, sorted(scope.names | _ALWAYS))
 
     def _is_function(self, name: str) -> bool:

@@ -52,9 +52,9 @@ class FunctionIndex:
             loaded = sorted({native_function.namespace for native_function in self._by_name.values()})
             report.error(
                 codes.NAMESPACE,
-                f"`{name}` is of the namespace `{namespace}`, of which no such function is loaded",
+                f"`{name}` is in namespace `{namespace}`, where no such function is loaded",
                 at,
-                help=f"loaded are functions of {', '.join(f'`{namespace}`' for namespace in loaded)}",
+                help=f"functions are loaded from {', '.join(f'`{namespace}`' for namespace in loaded)}",
             )
         elif function is None:
             self._report_unknown(name, at, report)
@@ -118,7 +118,7 @@ class FunctionIndex:
             if argument.name in _RESERVED:
                 report.error(
                     codes.RESERVED_ARGUMENT,
-                    f"`{function.name}` has an argument `{argument.name}`, a name that formulas use for something else",
+                    f"`{function.name}` has an argument `{argument.name}`, a name that has another meaning in formulas",
                     scalar.span,
                     also=(Label(schema_span(function), "declared here", primary=False),),
                 )

@@ -32,7 +32,7 @@ def inplace_forward(
     formula = first.formula
     if "self_p" in first.words:
         if is_own:
-            message = f"`self_p` was overwritten when the formula of `{function.name}` is evaluated"
+            message = f"`self_p` is overwritten before the formula of `{function.name}` is evaluated"
             sink.error(codes.INPLACE_ORIGINAL, message, first.span, help="write `result`, or `original_self_p`")
             return ()
         formula = substitute_word(formula, "self_p", "original_self_p")

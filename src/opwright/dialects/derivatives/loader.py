@@ -14,6 +14,7 @@ from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.outputs import Differentiability, read_differentiability
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.table import DERIVATIVES, dialect_help
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey, autograd_keys
 from opwright.model.native_function import NativeFunction
@@ -52,7 +53,8 @@ def load_derivatives(
         sink.add(fault.diagnostic)
         return Derivatives({}, frozenset())
     if not isinstance(root, Sequence):
-        sink.error(codes.FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
+        message = f"the file is {root.description}, not a list of entries"
+        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(DERIVATIVES, file))
         return Derivatives({}, frozenset())
     checker = FormulaChecker(catalog, helpers or helpers_of(), sink, strict=strict)
     loader = _Loader(FunctionIndex(catalog), checker, sink, strict)
@@ -134,7 +136,7 @@ class _Loader:
         if earlier is not None:
             report.doubt(
                 codes.REPEATED_ENTRY,
-                f"a second entry for `{function.name}` takes the place of the first",
+                f"a second entry for `{function.name}` replaces the first",
                 named.span,
                 also=[Label(earlier.span, "the first one", primary=False)],
             )
@@ -166,7 +168,7 @@ class _Loader:
             yield DEFAULT_KEY, formulas
             return
         for key, _ in formulas:
-            message = f"the formula of `{key.value}` stands beside `dispatch` and has no effect"
+            message = f"the formula of `{key.value}` is outside `dispatch` and has no effect"
             report.doubt(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
         if not isinstance(dispatch, Mapping):
             report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.description}, not a mapping", dispatch.span)
@@ -176,7 +178,9 @@ class _Loader:
         for key, value in dispatch.entries:
             if key.value not in names:
                 help = did_you_mean(key.value, names)
-                report.error(codes.DISPATCH_KEY, f"`{key.value}` is no dispatch key of autograd", key.span, help=help)
+                report.error(
+                    codes.DISPATCH_KEY, f"`{key.value}` is not a dispatch key of autograd", key.span, help=help
+                )
             elif not isinstance(value, Mapping):
                 message = f"`{key.value}` has {value.description}, not arguments with their formulas"
                 report.error(codes.DISPATCH_SHAPE, message, value.span)

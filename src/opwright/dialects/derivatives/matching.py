@@ -140,7 +140,7 @@ class _Matcher:
         for info in infos.values():
             saved = next((attribute for attribute in info.saved_inputs if "self" in attribute.name), None)
             if saved is not None:
-                message = f"`{function.name}`, made from `{info.function.name}`, cannot take over its formulas"
+                message = f"`{function.name}`, made from `{info.function.name}`, cannot use its formulas"
                 at = next(derivative.span for derivative in info.derivatives if saved in derivative.saved_inputs)
                 self._sink.error(codes.MUTABLE_SELF, message, at, label=f"saves `{saved.name}`")
 
@@ -153,5 +153,5 @@ class _Matcher:
                     codes.INPLACE_STRIDES,
                     f"the strides of `self` cannot be saved for the in-place function `{function.name}`",
                     derivative.span,
-                    also=(Label(schema_span(function), "takes the formula", primary=False),),
+                    also=(Label(schema_span(function), "uses the formula", primary=False),),
                 )

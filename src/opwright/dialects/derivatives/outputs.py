@@ -53,7 +53,7 @@ def read_differentiability(
         report.error(codes.DIFFERENTIABILITY_LENGTH, message, node.span, label=f"expected {outputs}")
         return NOTHING_SAID
     if False in flags and function.name.inplace:
-        message = f"the output of `{function.name}` is its `self`, which has to count as written"
+        message = f"the output of `{function.name}` is its `self`, which must count as written"
         report.error(codes.DIFFERENTIABILITY_INPLACE, message, node.span)
     return Differentiability(tuple(flags), condition) if flags else NOTHING_SAID
 

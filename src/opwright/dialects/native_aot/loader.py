@@ -61,7 +61,7 @@ def _kernel(
         if node is None:
             raise Fault.at(codes.AOT_DECLARATION, f"there is no constant `{name}`", first_line(file))
         if not isinstance(literal(node), str):
-            raise Fault.at(codes.AOT_DECLARATION, f"`{name}` is not a text that stands there", node_span(file, node))
+            raise Fault.at(codes.AOT_DECLARATION, f"`{name}` is not a literal text", node_span(file, node))
     operator, key = (str(literal(values[name])) for name in ("ATEN_OP", "DISPATCH_KEY"))
     if key not in KEYS:
         message = f"unknown dispatch key `{key}`"
@@ -70,7 +70,7 @@ def _kernel(
         )
     unconditional = literal(values["UNCONDITIONAL"]) if "UNCONDITIONAL" in values else False
     if not isinstance(unconditional, bool):
-        message = "`UNCONDITIONAL` is neither True nor False"
+        message = "`UNCONDITIONAL` is not `True` or `False`"
         raise Fault.at(codes.AOT_DECLARATION, message, node_span(file, values["UNCONDITIONAL"]))
     if operator.partition(".")[0] not in structured and may_lack(operator):
         return None
@@ -101,6 +101,6 @@ def _constants(file: SourceFile) -> dict[str, ast.expr]:
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
             values[statement.target.id] = statement.value
         elif isinstance(statement, ast.FunctionDef) and statement.name == _FAMILY:
-            message = "kernels that a function declares are known only to who runs it"
+            message = "only running a function would tell which kernels it declares"
             raise Fault.at(codes.AOT_DECLARATION, message, first_line(file), help="declare each in a file of its own")
     return values

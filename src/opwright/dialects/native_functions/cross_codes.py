@@ -225,8 +225,8 @@ KERNEL_NAMESPACES: Final = _code(
     26,
     "kernels of one function in several namespaces",
     """
-Generated code declares the kernels of a function together, in one C++ namespace. Kernels without a namespace are in
-    `at::native`.
+Generated code declares the kernels of a function together, in one C++ namespace. Kernels without a namespace are
+in `at::native`.
 
     - func: mine::zero(Tensor self) -> Tensor
       dispatch:
@@ -311,7 +311,7 @@ If a view has an implicit composite kernel, its in-place form must have one too.
 )
 VIEW_TWICE: Final = _code(
     36,
-    "two functions in one place around a view",
+    "two functions with one role for a view",
     """
 A view has one in-place form and one copying form, with the same signature. Here two functions are the same form of one
 view.

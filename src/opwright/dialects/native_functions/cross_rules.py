@@ -25,7 +25,7 @@ def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) 
             also = report.other(earlier, "first entry")
             report.error(cross_codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
         else:
-            message = f"`{text}` stands in the namespaces `{earlier.namespace}` and `{function.namespace}`"
+            message = f"`{text}` is in the namespaces `{earlier.namespace}` and `{function.namespace}`"
             also = report.other(earlier, "first entry")
             report.error(cross_codes.TWO_NAMESPACES, message, report.name(function), also=also)
     return unique

@@ -102,7 +102,7 @@ def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
         if IDENTIFIER.fullmatch(part) is None:
             start = text.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            builder.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is no C++ identifier", at)
+            builder.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is not a C++ identifier", at)
             return NATIVE_NAMESPACE, text
     if len(parts) > KERNEL_NAMESPACES + 1:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
@@ -145,7 +145,7 @@ def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: 
     if kernel.name == expected and kernel.namespace == NATIVE_NAMESPACE:
         builder.fault(
             kernel_codes.REDUNDANT_DISPATCH,
-            "the `dispatch` table says what holds without it",
+            "the `dispatch` table has no effect",
             builder.key_span("dispatch"),
             help="delete it",
         )

@@ -214,7 +214,7 @@ def _read_inherits(node: Node, builder: EntryBuilder) -> None:
         message = "`structured_inherits` names a class of the kernels' namespace, without `::`"
         builder.fault(kernel_codes.INHERITS, message, node.span)
     elif text is not None and IDENTIFIER.fullmatch(text) is None:
-        builder.fault(kernel_codes.INHERITS, f"`{text}` is no name of a class", node.span)
+        builder.fault(kernel_codes.INHERITS, f"`{text}` is not the name of a class", node.span)
     builder.structured_inherits = text
 
 
@@ -253,7 +253,7 @@ def _read_tags(node: Node, builder: EntryBuilder) -> None:
         if not isinstance(item, Scalar) or item.kind != "str":
             builder.fault(codes.TAG_TYPE, f"a tag is a name, not {item.description}", item.span)
         elif item.value not in valid_tags and builder.context.all_tags:
-            help = did_you_mean(item.value, valid_tags) if valid_tags else "`tags.yaml` defines none"
+            help = did_you_mean(item.value, valid_tags) if valid_tags else "`tags.yaml` defines no tags"
             builder.fault(codes.UNKNOWN_TAG, f"unknown tag `{item.value}`", item.span, help=help)
         else:
             names.append(item.value)

@@ -149,9 +149,9 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
     if not asking:
         entries = [member.entry for member in members if member.is_synthesized]
         base = next((member for member in members if not member.is_synthesized and member.entry in entries), members[0])
-        message = f"the overloads {wanted} are made from `{base.name}`, and no `autogen` says so"
+        message = f"the overloads {wanted} are made from `{base.name}`, but no `autogen` lists them"
         schemas = ", ".join(f"`{member.schema}`" for member in members if member.is_synthesized)
-        help = f"add an entry for {schemas}, or `autogen: {wanted}` to have it made"
+        help = f"add an entry for {schemas}, or `autogen: {wanted}` to synthesize it"
         report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=help)
         return
     wrong = next(
@@ -166,7 +166,7 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
     help = f"write `autogen: {wanted}`" if generated else "delete `autogen`"
     if wrong is not None:
         function, name = wrong
-        message = f"`autogen` names `{name}`, which is not made here"
+        message = f"`autogen` names `{name}`, which is not made from this entry"
         report.error(cross_codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
     else:
         missing = ", ".join(f"`{name}`" for name in generated if name not in asked)
@@ -209,14 +209,16 @@ def _needs_copy(view: UnlinkedFunction) -> bool:
 
 def _check_copy(view: UnlinkedFunction, copy: UnlinkedFunction, report: CrossReport) -> None:
     if signature_key(view.schema) != signature_key(copy.schema, view_form=True):
-        message = f"view `{view.name}` is named as a copying form"
+        message = f"view `{view.name}` is named like a copying form"
         report.error(
             cross_codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature")
         )
     elif not copy.name.base.endswith(("_copy", "_scatter")):
         # Two functions of one name and kind have been reported already.
         if copy.kind is not view.kind:
-            message = f"`{copy.name}` has the signature of view `{view.name}`, but is not named as its copying form"
+            message = (
+                f"`{copy.name}` has the signature of view `{view.name}`, but does not have the name of its copying form"
+            )
             also = report.other(view, "the view")
             report.error(cross_codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
     elif "view_copy" not in copy.tags:

@@ -13,7 +13,7 @@ from opwright.dialects.native_functions.groups import link
 from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
-from opwright.dialects.table import TAGS
+from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags.codes import FILE_SHAPE
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
@@ -22,7 +22,7 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Mapping, Node, Sequence
+from opwright.source.nodes import Mapping, Sequence
 from opwright.source.prefetch import stream_tree
 from opwright.source.text import SourceFile
 
@@ -77,7 +77,7 @@ def _load_file(
 ) -> list[UnlinkedFunction] | None:
     """The functions of all entries without faults; None if the file is not YAML, which is reported."""
     try:
-        functions = _load_entries(stream_tree(file), context, report)
+        functions = _load_entries(file, context, report)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
@@ -85,11 +85,13 @@ def _load_file(
     return functions
 
 
-def _load_entries(root: Node, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """The functions of all entries without faults."""
+def _load_entries(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
+    """The functions of all entries without faults. Raises Fault if the file is not YAML."""
     loaded: list[UnlinkedFunction] = []
+    root = stream_tree(file)
     if not isinstance(root, Sequence):
-        context.sink.error(FILE_SHAPE, f"the file is {root.description}, not a list of entries", root.span)
+        message = f"the file is {root.description}, not a list of entries"
+        context.sink.error(FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))
         return loaded
     for item in root:
         if not isinstance(item, Mapping):

@@ -36,7 +36,7 @@ def read_precomputed(node: Node, builder: EntryBuilder) -> None:
         elif index == len(node.items) - 1:
             add = _read_arguments(item, 0, builder)
         else:
-            builder.fault(kernel_codes.PRECOMPUTED, "only the last line may have no ` -> `", item.span, help=_FORM)
+            builder.fault(kernel_codes.PRECOMPUTED, "only the last line may omit ` -> `", item.span, help=_FORM)
     if replace or add:
         builder.precomputed = Precomputed(replace, add)
 
@@ -46,7 +46,7 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], bu
     end = text.index(_ARROW)
     name = text[:end]
     if IDENTIFIER.fullmatch(name) is None:
-        message = f"`{name}` is no name of an argument"
+        message = f"`{name}` is not an argument name"
         builder.fault(kernel_codes.PRECOMPUTED, message, item.span_of(0, end), help=_FORM)
         return
     if name in replace:

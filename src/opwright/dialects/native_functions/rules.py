@@ -45,7 +45,7 @@ def check_entry(
         _check_precomputed(builder, schema)
     for argument in _keywords(schema.arguments):
         if KEYWORD_ARGUMENTS.in_any_release.get(schema.name.text) != argument.name:
-            message = f"argument is named `{argument.name}`, a keyword of Python"
+            message = f"argument name `{argument.name}` is a Python keyword"
             builder.fault(codes.KEYWORD_ARGUMENT, message, argument_span(builder.node, argument.text))
     if builder.manual_kernel_registration and builder.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
@@ -61,7 +61,7 @@ def check_entry(
             if builder.node.get("device_check") is not None
             else name_span(builder.node)
         )
-        message = "`_foreach` functions take tensors on several devices"
+        message = "`_foreach` functions accept tensors on several devices"
         builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
     if _SEEDED not in tags and _draws_numbers(schema):
         _report_seed(builder, schema)
@@ -69,7 +69,7 @@ def check_entry(
 
 def _check_out(builder: EntryBuilder) -> None:
     if builder.method or not builder.function:
-        message = "a function with out arguments has only the variant `function`"
+        message = "a function with out arguments can only have the variant `function`"
         builder.fault(codes.OUT_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
     if builder.const_ref_mutables:
         message = "`use_const_ref_for_mutable_tensors` on a function with out arguments"
@@ -83,7 +83,7 @@ def _check_out_name(builder: EntryBuilder, schema: FunctionSchema) -> None:
         return
     for argument in schema.arguments.keyword_only:
         if argument.name == "out" and argument.annotation is None:
-            message = f"`out` of `{schema.name}` is not marked as written to"
+            message = f"`out` of `{schema.name}` is not marked as written"
             help = f"write `{argument.type.text}(a!) out`, and return `{argument.type.text}(a!)`"
             builder.fault(codes.UNMARKED_OUT, message, argument_span(builder.node, argument.text), help=help)
 
@@ -96,14 +96,14 @@ def _check_structured(builder: EntryBuilder, schema: FunctionSchema, kernels: di
     elif builder.structured and not schema.is_out:
         help = "did you mean `structured_delegate`?"
         builder.fault(
-            kernel_codes.STRUCTURED_OUT, "`structured` stands on the out overload", builder.key_span(field), help=help
+            kernel_codes.STRUCTURED_OUT, "`structured` belongs on the out overload", builder.key_span(field), help=help
         )
     elif builder.structured_delegate is not None and schema.is_out:
         help = "did you mean `structured: True`?"
-        message = "an out overload does not delegate"
+        message = "an out overload cannot delegate"
         builder.fault(kernel_codes.DELEGATE_OUT, message, builder.key_span(field), help=help)
     if not builder.device_guard:
-        message = "structured kernels have a device guard whatever `device_guard` says"
+        message = "structured kernels always have a device guard"
         builder.fault(kernel_codes.STRUCTURED_GUARD, message, builder.value_span("device_guard"))
     if builder.structured_delegate is not None:
         for key in kernels:

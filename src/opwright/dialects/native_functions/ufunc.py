@@ -47,7 +47,7 @@ def read_ufunc(node: Node, builder: EntryBuilder) -> None:
         for key, value in node.entries:
             if key.value not in UfuncKey.__members__:
                 help = did_you_mean(key.value, _LOOP_KEYS)
-                builder.fault(kernel_codes.UFUNC_KEY, f"unknown kind of loop, `{key.value}`", key.span, help=help)
+                builder.fault(kernel_codes.UFUNC_KEY, f"unknown kind of loop `{key.value}`", key.span, help=help)
             elif UfuncKey[key.value] in loops:
                 builder.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
             elif not isinstance(value, Scalar) or value.kind != "str":
@@ -63,7 +63,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
     text = scalar.value
     name, _, rest = text.partition(" ")
     if IDENTIFIER.fullmatch(name) is None or not (rest.startswith("(") and rest.endswith(")")):
-        builder.fault(kernel_codes.UFUNC_LOOP, f"`{text}` is no loop", scalar.span, help=_FORM)
+        builder.fault(kernel_codes.UFUNC_LOOP, f"`{text}` is not a loop", scalar.span, help=_FORM)
         return
     dtypes: dict[str, None] = {}
     start = len(name) + 2
@@ -89,7 +89,7 @@ def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder,
         )
     for key in _UFUNC_KEYS:
         if key in kernels:
-            message = f"the loops make the kernel for `{key.name}`; `dispatch` names one too"
+            message = f"the loops already make the kernel for `{key.name}`"
             builder.fault(kernel_codes.UFUNC_DISPATCH, message, dispatch_key_span(builder.node, key.name))
         else:
             kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", NATIVE_NAMESPACE, True)

@@ -108,15 +108,13 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
 
 def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
     if base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
-        message = f"`{base.name}` returns no tensor, so that there is nothing to make an out overload for"
+        message = f"`{base.name}` returns no tensor, so it cannot have an out overload"
         at = report.returns(base)
-        report.error(
-            cross_codes.NO_TENSOR_RETURN, message, at, help="a function that is no tensor operation is not in aten"
-        )
+        report.error(cross_codes.NO_TENSOR_RETURN, message, at, help="aten contains only functions on tensors")
 
 
 def _report_misfit(base: UnlinkedFunction, reason: str, report: CrossReport) -> None:
-    message = f"no overload that fits can be made from `{base.name}`: {reason}"
+    message = f"no valid overload can be made from `{base.name}`: {reason}"
     report.error(cross_codes.VARIANT_MISFIT, message, report.name(base))
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.selection import codes
+from opwright.dialects.table import SELECTION, dialect_help
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, DispatchKey, dispatch_keys
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
@@ -58,7 +59,8 @@ def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
     """The selection that a file describes; faults go to `sink`."""
     root = read_tree(file)
     if not isinstance(root, Mapping):
-        sink.error(codes.SELECTION_SHAPE, f"a selection is a mapping, this file is {root.description}", root.span)
+        message = f"a selection is a mapping, but this file is {root.description}"
+        sink.error(codes.SELECTION_SHAPE, message, root.span, help=dialect_help(SELECTION, file))
         return Selection(everything=False)
     _check_fields(root, _FIELDS, "a selection", sink)
     return Selection(
@@ -163,7 +165,7 @@ def check_selection(
             if elsewhere == 1
             else f"{elsewhere} selected operators are of namespaces"
         )
-        sink.note(codes.SELECTED_ELSEWHERE, f"{subject} that no loaded file declares; nothing is made for them")
+        sink.note(codes.SELECTED_ELSEWHERE, f"{subject} that no loaded file declares; nothing is generated for them")
 
 
 def _nearest(name: str, names: dict[str, set[str]]) -> str:
@@ -187,7 +189,7 @@ def check_static_backends(
     report = sink.warning if tolerant else sink.error
     for key in backends:
         if not catalog.kernels.get(key):
-            help = f"give `--{key.flag}` as well" if key.flag else ""
+            help = f"add `--{key.flag}`" if key.flag else ""
             report(codes.STATIC_WITHOUT_KERNELS, f"no operator of this run has a kernel for `{key.name}`", help=help)
 
 

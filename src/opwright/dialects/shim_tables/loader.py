@@ -122,7 +122,7 @@ def _table(file: SourceFile, rows: _Rows, sink: Diagnostics, *, guarded: bool) -
         try:
             name = _text(key)
             if name is None or name.count(".") != 2:
-                message = "an operator with a C shim is named by a text `namespace.name.overload`"
+                message = "the name of an operator with a C shim is a text `namespace.name.overload`"
                 raise Fault.at(SHIM_TABLE, message, node_span(file, key))
             table[name] = _operator(file, name, value, guarded=guarded)
         except Fault as fault:
@@ -139,7 +139,7 @@ def _operator(file: SourceFile, name: str, value: ast.expr, *, guarded: bool) ->
         if guarded and key == "since":
             guard = _guard(file, name, item)
         elif numbered is None or int(numbered[1]) in versions:
-            message = f"`{key}` of `{name}` is not a further version of the shim"
+            message = f"`{key}` of `{name}` is not a new version of the shim"
             raise Fault.at(SHIM_TABLE, message, node_span(file, key_node), help="versions are `v2`, `v3` and so on")
         else:
             added, since = _version(file, name, key, item) if guarded else (item, None)
@@ -176,7 +176,7 @@ def _items(file: SourceFile, what: str, value: ast.expr) -> Iterator[tuple[str, 
 def _guard(file: SourceFile, name: str, value: ast.expr) -> str:
     guard = _text(value)
     if guard is None or not _GUARD.fullmatch(guard):
-        message = f"`since` of `{name}` is not the macro of a release"
+        message = f"`since` of `{name}` is not the version macro of a release"
         raise Fault.at(SHIM_TABLE, message, node_span(file, value), help="write it like `TORCH_VERSION_2_15_0`")
     return guard
 

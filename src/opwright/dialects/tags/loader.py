@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER
+from opwright.dialects.table import TAGS, dialect_help
 from opwright.dialects.tags import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
@@ -32,7 +33,8 @@ def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
         sink.add(fault.diagnostic)
         return tags
     if not isinstance(root, Sequence):
-        sink.error(codes.FILE_SHAPE, f"the file is {root.description}, not a list of tags", root.span)
+        message = f"the file is {root.description}, not a list of tags"
+        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(TAGS, file))
         return tags
     for item in root.items:
         if not isinstance(item, Mapping):
