@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright.build.file_spec import FileSpec, file_specs
 from opwright.build.unit_template import UnitTemplate
-from opwright.emit.emitter import AnyEmitter, EmitterSource, Job, Options, Slots
+from opwright.emit.emitter import AnyEmitter, EmitterSource, FilePerUnit, Job, Options, Slots
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
@@ -52,7 +52,7 @@ def slots_of(source: EmitterSource, path: str, job: Job) -> Slots:
 def file_slots_of(emitter: AnyEmitter, spec: FileSpec, job: Job) -> Slots:
     """The slots of a file. The texts of several units are listed after those of the file itself."""
     units, context = emitter.units(job), job.context(emitter.reads)
-    if len(spec.units) == 1:
+    if isinstance(emitter.layout, FilePerUnit):
         return {**emitter.file_slots(job), **emitter.fragment(units[spec.units[0]], context)}
     slots: dict[str, str | list[str]] = {
         name: value if isinstance(value, str) else list(value) for name, value in emitter.file_slots(job).items()
