@@ -44,7 +44,7 @@ def row(result: Measured) -> tuple[str, ...]:
 def write_figures(figures: str, page: Path = PAGE) -> None:
     """Put `figures` between the two marks on the page, in place of the older ones."""
     text = page.read_text(encoding="utf-8")
-    changed, count = FIGURES.subn(lambda found: f"{found.group(1)}\n{figures}\n\n{found.group(2)}", text)
+    changed, count = FIGURES.subn(lambda match: f"{match.group(1)}\n{figures}\n\n{match.group(2)}", text)
     if count != 1:
         raise ValueError(f"{page} has no single pair of marks for the figures")
     page.write_text(changed, encoding="utf-8")

@@ -35,12 +35,12 @@ FORBIDDEN = {"torch", "torchgen", "tools"}
 @cache
 def modules() -> dict[str, ast.Module]:
     """The syntax trees of all modules of the package, by dotted name; a package's name stands for its face."""
-    found = {}
+    trees = {}
     for path in sorted((SOURCE / "opwright").rglob("*.py")):
         parts = path.relative_to(SOURCE).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-    return found
+        trees[name] = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    return trees
 
 
 @cache

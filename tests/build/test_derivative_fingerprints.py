@@ -12,8 +12,8 @@ from tests.emit.test_variable_type import LISTS, TURNED, TWIST, TWISTED
 def fingerprints(job: Job) -> dict[str, bytes]:
     """The fingerprint of each function with its derivatives, and of each node."""
     table = UnitFingerprints()
-    found = {one.function.name.text: table.of(one) for one in job.derivatives.functions}
-    return {**found, **{unit.info.node_name or "": table.of(unit) for unit in all_nodes(job)}}
+    fingerprints = {function.function.name.text: table.of(function) for function in job.derivatives.functions}
+    return {**fingerprints, **{unit.info.node_name or "": table.of(unit) for unit in all_nodes(job)}}
 
 
 def changed(before: str, after: str) -> set[str]:

@@ -66,9 +66,9 @@ def rendered(template: str, slots: dict[str, str | list[str]]) -> str:
 
 def test_every_packaged_template_is_filled_alike(reference: ReferenceTemplates) -> None:
     """Each shipped template, with lists, with texts, and with nothing in its slots, gives the reference's bytes."""
-    found = packaged_templates()
-    assert len(found) > 60
-    for path in found:
+    paths = packaged_templates()
+    assert len(paths) > 60
+    for path in paths:
         source = SourceFile.read(path)
         names = set(Template(source).names)
         fillings: list[dict[str, str | list[str]]] = [

@@ -104,12 +104,12 @@ def test_every_file_is_old_or_new_wherever_a_run_stops(tmp_path: Path, call: str
             with contextlib.suppress(Killed, Fault):
                 written(folder, NEW)
             happened = asked()
-        found = contents(folder)
-        assert found.keys() >= OLD.keys()
-        for path, data in found.items():
+        stops = contents(folder)
+        assert stops.keys() >= OLD.keys()
+        for path, data in stops.items():
             assert data in (OLD.get(path), NEW[path])
         if happened and call != "replace":
-            assert found == OLD
+            assert stops == OLD
         written(folder, NEW)
         assert contents(folder) == NEW
         assert staging_folders(folder) == []

@@ -21,12 +21,12 @@ def listed_codes(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_every_code_of_the_program_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """However deep in the package the module is that registers it, a code is found."""
-    found = listed_codes(capsys)
+    listed = listed_codes(capsys)
     for module in pkgutil.walk_packages(opwright.__path__, "opwright."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    assert set(found) >= {row.code for row in all_codes() if not row.code.startswith("E99")}
-    assert found == sorted(found)
+    assert set(listed) >= {row.code for row in all_codes() if not row.code.startswith("E99")}
+    assert listed == sorted(listed)
 
 
 def test_pages_are_well_formed(capsys: pytest.CaptureFixture[str]) -> None:

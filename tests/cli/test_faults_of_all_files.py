@@ -66,9 +66,9 @@ def test_what_follows_from_a_file_that_is_no_yaml_is_not_reported(tmp_path: Path
         TAGS: ("- tag: core", "- tag: [core"),
         SELECTION: ("operators:", "operators: ["),
     }
-    found = faults(written(tmp_path, {**MISTAKES, **broken}))
-    assert {name for _, name in found} == {NATIVE, TAGS, SELECTION, DERIVATIVES}
-    assert len(found) == 4
+    reported = faults(written(tmp_path, {**MISTAKES, **broken}))
+    assert {name for _, name in reported} == {NATIVE, TAGS, SELECTION, DERIVATIVES}
+    assert len(reported) == 4
 
 
 def test_a_derivative_of_an_operator_at_fault_is_not_missed(tmp_path: Path) -> None:
@@ -78,5 +78,5 @@ def test_a_derivative_of_an_operator_at_fault_is_not_missed(tmp_path: Path) -> N
 
 def test_a_broken_list_of_tags_makes_no_tag_unknown(tmp_path: Path) -> None:
     """The operators may have tags that cannot be read."""
-    found = faults(written(tmp_path, {TAGS: ("- tag: core", "- tag: [core")}))
-    assert {name for _, name in found} == {TAGS}
+    reported = faults(written(tmp_path, {TAGS: ("- tag: core", "- tag: [core")}))
+    assert {name for _, name in reported} == {TAGS}

@@ -18,10 +18,10 @@ Generate = Callable[..., Path]
 @pytest.fixture(scope="session")
 def program() -> str:
     """The C++ compiler."""
-    found = compiler_program()
-    if found is None:
+    compiler = compiler_program()
+    if compiler is None:
         pytest.skip("there is no C++ compiler")
-    return found
+    return compiler
 
 
 @pytest.fixture(scope="session")

@@ -70,10 +70,10 @@ def files_below(folder: Path) -> Iterator[str]:
 def compare(expected: Mapping[str, bytes], actual: Path) -> Comparison:
     """Compare the files below the folder `actual` with `expected`, which maps paths to bytes."""
     outcome = Comparison()
-    found = set(files_below(actual))
-    for path in sorted(found.union(expected)):
+    paths = set(files_below(actual))
+    for path in sorted(paths.union(expected)):
         tally = outcome.tallies.setdefault(family(path), Tally())
-        if path not in found:
+        if path not in paths:
             tally.missing += 1
             outcome.missing.append(path)
         elif path not in expected:

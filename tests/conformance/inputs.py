@@ -77,20 +77,20 @@ def installed_headers() -> Path:
 def pytorch_files() -> Files:
     """PyTorch's own YAML and templates, by path in a folder of inputs."""
     package = reference_package() / "packaged"
-    found = [
+    paths = [
         *(package / "ATen" / "native").glob("*.yaml"),
         *(package / "ATen" / "templates").iterdir(),
         *(package / "autograd").glob("*.yaml"),
         *(package / "autograd" / "templates").iterdir(),
     ]
-    return {path.relative_to(package).as_posix(): path.read_bytes() for path in sorted(found)}
+    return {path.relative_to(package).as_posix(): path.read_bytes() for path in sorted(paths)}
 
 
 def reference_modules() -> Files:
     """What makes a folder of inputs an installed PyTorch: the reference's modules and the file with the version."""
     site = reference_package().parent
-    found = [*reference_package().rglob("*.py"), site / "torch" / "version.py"]
-    return {path.relative_to(site).as_posix(): path.read_bytes() for path in found}
+    paths = [*reference_package().rglob("*.py"), site / "torch" / "version.py"]
+    return {path.relative_to(site).as_posix(): path.read_bytes() for path in paths}
 
 
 @cache
@@ -151,8 +151,8 @@ def mutated_folder(name: str, mutation: Mutation, files: Files, modules: Files) 
 
 def folder_files(folder: Path) -> Files:
     """The files of a folder of inputs, by path; what Python compiled there is left out."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def files_digest(files: Mapping[str, bytes]) -> str:

@@ -69,8 +69,8 @@ def change_derivatives(texts: Mapping[str, str]) -> dict[str, str]:
     }
     kept = []
     for entry in entries:
-        found = DERIVED.match(entry)
-        name = found.group(1) if found else ""
+        match = DERIVED.match(entry)
+        name = match.group(1) if match else ""
         # In-place operators may need an entry of their own where that of the functional one says that its results
         # are not differentiable.
         needed = name.endswith("_") or name in repeated or "output_differentiability" in entry
@@ -87,9 +87,9 @@ def split_entries(text: str) -> tuple[str, list[str]]:
 
 def base_name(entry: str) -> str:
     """The name of the entry's operator without overload and without the underscore of an in-place operator."""
-    found = FUNC.match(entry)
-    assert found is not None, entry
-    name = found.group(1)
+    match = FUNC.match(entry)
+    assert match is not None, entry
+    name = match.group(1)
     return name if name.endswith("__") else name.rstrip("_")
 
 
@@ -144,13 +144,13 @@ def standing_alone(entries: Iterable[str]) -> set[str]:
 
 def with_argument(entry: str, overload: str, argument: str) -> str:
     """The entry again under another overload name and with one more keyword-only argument."""
-    found = FUNC.match(entry)
-    assert found is not None, entry
-    name, own_overload, arguments = found.groups()
+    match = FUNC.match(entry)
+    assert match is not None, entry
+    name, own_overload, arguments = match.groups()
     star = "" if "*, " in arguments else "*, "
     joined = f"{arguments}, {star}{argument}" if arguments else f"{star}{argument}"
     full_name = f"{name}{own_overload}_{overload}" if own_overload else f"{name}.{overload}"
-    rest = re.sub(r"(?m)^  autogen: .*$", f"  autogen: {full_name}_out", entry[found.end() :])
+    rest = re.sub(r"(?m)^  autogen: .*$", f"  autogen: {full_name}_out", entry[match.end() :])
     return f"- func: {full_name}({joined}) -> {rest}"
 
 
@@ -161,8 +161,8 @@ def without_unknown(texts: Mapping[str, str], names: set[str]) -> dict[str, str]
         head, entries = split_entries(texts[path])
         kept = []
         for entry in entries:
-            found = pattern.search(entry)
-            if found is not None and found.group(1).rstrip("_") in names:
+            match = pattern.search(entry)
+            if match is not None and match.group(1).rstrip("_") in names:
                 kept.append(entry)
         changed[path] = head + "".join(kept)
     return changed

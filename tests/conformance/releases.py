@@ -77,7 +77,7 @@ def print_releases(outcomes: Iterable[Result]) -> str:
 def write_table(figures: str, page: Path = PAGE) -> None:
     """Put the table between the two marks on the page, in place of the older one."""
     text = page.read_text(encoding="utf-8")
-    changed, count = MARKED.subn(lambda found: f"{found.group(1)}\n{figures}\n\n{found.group(2)}", text)
+    changed, count = MARKED.subn(lambda match: f"{match.group(1)}\n{figures}\n\n{match.group(2)}", text)
     if count != 1:
         raise ValueError(f"{page} has no single pair of marks for the table")
     page.write_text(changed, encoding="utf-8")

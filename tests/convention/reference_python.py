@@ -17,21 +17,21 @@ from torchgen.model import NativeFunction
 
 def signatures_of(function: NativeFunction) -> dict[str, object]:
     """The texts of one overload as a function and as a method, with symbolic integers and without."""
-    found: dict[str, object] = {"name": f"{function.namespace}::{function.func.name}"}
+    signatures: dict[str, object] = {"name": f"{function.namespace}::{function.func.name}"}
     for method in (False, True):
         made = signature(function, method=method)
         for symint in (True, False):
             key = f"{'method' if method else 'function'} {'symbolic' if symint else 'concrete'}"
-            found[key] = made.signature_str(symint=symint)
+            signatures[key] = made.signature_str(symint=symint)
             taken = dispatch_lambda_args(made, function, symint=symint)
-            found[f"{key} lambda"] = ", ".join(f"{one.type_str} {one.name}" for one in taken)
+            signatures[f"{key} lambda"] = ", ".join(f"{argument.type_str} {argument.name}" for argument in taken)
             try:
                 read = arg_parser_output_exprs(made, function, symint=symint)
             except RuntimeError:
                 # The reference too has no method of the parser for some types.
                 continue
-            found[f"{key} read"] = [one.expr for one in read.values()]
-    return found
+            signatures[f"{key} read"] = [expression.expr for expression in read.values()]
+    return signatures
 
 
 def main() -> None:

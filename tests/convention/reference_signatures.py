@@ -18,20 +18,27 @@ from torchgen.model import NativeFunction, NativeFunctionsGroup
 
 def signatures_of(function: NativeFunction) -> dict[str, object]:
     """The texts of one overload's signatures."""
-    found: dict[str, object] = {"name": f"{function.namespace}::{function.func.name}"}
+    signatures: dict[str, object] = {"name": f"{function.namespace}::{function.func.name}"}
     for method in (False, True):
-        if method and "self" not in [one.name for one in function.func.arguments.flat_non_out]:
+        if method and "self" not in [argument.name for argument in function.func.arguments.flat_non_out]:
             continue
         group = CppSignatureGroup.from_native_function(
             function, method=method, fallback_binding=function.manual_cpp_binding
         )
-        found[f"cpp {method}"] = [[one.decl(), one.defn(), one.ptr_type()] for one in group.signatures()]
+        signatures[f"cpp {method}"] = [
+            [signature.decl(), signature.defn(), signature.ptr_type()] for signature in group.signatures()
+        ]
     for symint in (False, True):
-        one = DispatcherSignature.from_schema(function.func, symint=symint)
-        found[f"dispatcher {symint}"] = [one.decl(), one.defn(), one.ptr_type(), one.type()]
+        dispatcher_signature = DispatcherSignature.from_schema(function.func, symint=symint)
+        signatures[f"dispatcher {symint}"] = [
+            dispatcher_signature.decl(),
+            dispatcher_signature.defn(),
+            dispatcher_signature.ptr_type(),
+            dispatcher_signature.type(),
+        ]
         two = NativeSignature(function.func, symint=symint)
-        found[f"native {symint}"] = [two.decl(), two.defn()]
-    return found
+        signatures[f"native {symint}"] = [two.decl(), two.defn()]
+    return signatures
 
 
 def main() -> None:
@@ -44,9 +51,9 @@ def main() -> None:
     for group in get_grouped_native_functions(parsed.native_functions):
         if isinstance(group, NativeFunctionsGroup) and group.structured:
             with native_function_manager(group.functional):
-                meta = [one.decl() for one in structured.meta_arguments(group)]
-                impl = [one.decl() for one in structured.impl_arguments(group)]
-                outs = [one.decl() for one in structured.out_arguments(group)]
+                meta = [argument.decl() for argument in structured.meta_arguments(group)]
+                impl = [argument.decl() for argument in structured.impl_arguments(group)]
+                outs = [argument.decl() for argument in structured.out_arguments(group)]
             print(json.dumps({"group": str(group.functional.func.name), "meta": meta, "impl": impl, "out": outs}))
 
 

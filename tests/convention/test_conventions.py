@@ -39,24 +39,26 @@ def catalog(reference_inputs: Path) -> Catalog:
     )
 
 
-def printed(one: Signature) -> list[str]:
+def printed(signature: Signature) -> list[str]:
     """Declaration, definition and pointer type."""
-    return [one.declaration(), one.definition(), one.pointer]
+    return [signature.declaration(), signature.definition(), signature.pointer]
 
 
 def signatures_of(function: NativeFunction) -> dict[str, object]:
     """The same record as the reference's program makes."""
-    found: dict[str, object] = {
+    signatures: dict[str, object] = {
         "name": f"{function.namespace}::{function.name}",
-        "cpp False": [printed(one) for one in public_api.function_signatures(function).all()],
+        "cpp False": [printed(cpp_signature) for cpp_signature in public_api.function_signatures(function).all()],
     }
-    if "self" in [one.name for one in function.arguments.non_out]:
-        found["cpp True"] = [printed(one) for one in public_api.method_signatures(function).all()]
-    for symint, one in ((False, dispatcher.concrete_signature(function)), (True, dispatcher.signature(function))):
-        found[f"dispatcher {symint}"] = [*printed(one), one.type]
-    for symint, one in ((False, native.signature(function)), (True, native.symint_signature(function))):
-        found[f"native {symint}"] = [one.declaration(), one.definition()]
-    return found
+    if "self" in [argument.name for argument in function.arguments.non_out]:
+        signatures["cpp True"] = [
+            printed(cpp_signature) for cpp_signature in public_api.method_signatures(function).all()
+        ]
+    for symint, signature in ((False, dispatcher.concrete_signature(function)), (True, dispatcher.signature(function))):
+        signatures[f"dispatcher {symint}"] = [*printed(signature), signature.type]
+    for symint, signature in ((False, native.signature(function)), (True, native.symint_signature(function))):
+        signatures[f"native {symint}"] = [signature.declaration(), signature.definition()]
+    return signatures
 
 
 def test_every_signature_of_every_operator_is_the_reference_s(
@@ -75,6 +77,6 @@ def test_structured_arguments_are_the_reference_s(catalog: Catalog, reference: l
     assert len(records) > 250
     for group in catalog.structured_groups:
         record = records[group.functional.name.text]
-        assert [one.declaration for one in structured.meta_arguments(group)] == record["meta"]
-        assert [one.declaration for one in structured.impl_arguments(group)] == record["impl"]
-        assert [one.declaration for one in structured.out_arguments(group)] == record["out"]
+        assert [argument.declaration for argument in structured.meta_arguments(group)] == record["meta"]
+        assert [argument.declaration for argument in structured.impl_arguments(group)] == record["impl"]
+        assert [argument.declaration for argument in structured.out_arguments(group)] == record["out"]

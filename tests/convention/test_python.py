@@ -27,7 +27,7 @@ def functions_of(*entries: str) -> list[NativeFunction]:
 
 def overloads_of(*entries: str, method: bool = False) -> list[Overload]:
     """The overloads of entries."""
-    return [Overload(function_signature(one, method=method), one) for one in functions_of(*entries)]
+    return [Overload(function_signature(function, method=method), function) for function in functions_of(*entries)]
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_self_of_a_function_is_called_input() -> None:
 
 def test_several_outs_are_one_list() -> None:
     """Out arguments become one parameter, which has the name of the only one, or is a list of as many tensors."""
-    one = python_signature(parse_schema("top.out(Tensor self, *, Tensor(a!) values) -> Tensor(a!)"))
+    signature = python_signature(parse_schema("top.out(Tensor self, *, Tensor(a!) values) -> Tensor(a!)"))
     two = python_signature(
         parse_schema("top.out(Tensor self, *, Tensor(a!) values, Tensor(b!) places) -> (Tensor(a!), Tensor(b!))")
     )
-    assert one.text == "top(Tensor input, *, Tensor values=None)"
+    assert signature.text == "top(Tensor input, *, Tensor values=None)"
     assert two.text == "top(Tensor input, *, TensorList[2] out=None)"
     assert two.text_without_out == "top(Tensor input)"
 
@@ -125,7 +125,7 @@ def test_factories_have_tensor_options() -> None:
 def test_options_of_a_model_tensor_have_no_defaults(name: str) -> None:
     """Operators named for it take what is not given from their tensor."""
     signature = python_signature(parse_schema(f"{name}(Tensor self, *, {OPTIONS}) -> Tensor"))
-    assert [one.read(place) for place, one in enumerate(signature.options)][:3] == [
+    assert [option.read(place) for place, option in enumerate(signature.options)][:3] == [
         "_r.scalartypeOptional(0)",
         "_r.layoutOptional(1)",
         "_r.deviceOptional(2)",
@@ -147,7 +147,7 @@ def test_result_names_are_all_or_none() -> None:
         "pair(Tensor self) -> (Tensor, Tensor)",
         "one(Tensor self) -> Tensor value",
     )
-    assert [field_names(one) for one in (named, plain, single)] == [("values", "places"), (), ()]
+    assert [field_names(function) for function in (named, plain, single)] == [("values", "places"), (), ()]
     (mixed,) = functions_of("mixed(Tensor self) -> (Tensor values, Tensor)")
     with pytest.raises(NoFieldName):
         field_names(mixed)
@@ -160,7 +160,7 @@ def test_out_form_shares_the_signature_of_its_base() -> None:
             "mix.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)", "mix(Tensor self, Scalar by) -> Tensor"
         )
     )
-    assert [(one.signature.text, one.base.name.text, one.out and one.out.name.text) for one in pairs] == [
+    assert [(pair.signature.text, pair.base.name.text, pair.out and pair.out.name.text) for pair in pairs] == [
         ("mix(Tensor input, Scalar by, *, Tensor out=None)", "mix", "mix.out")
     ]
 
@@ -183,7 +183,7 @@ def test_out_form_without_base_is_refused() -> None:
                 "mix.out(Tensor self, int by, *, Tensor(a!) out) -> Tensor(a!)",
             )
         )
-    assert [one.function.name.text for one in caught.value.candidates] == ["mix"]
+    assert [candidate.function.name.text for candidate in caught.value.candidates] == ["mix"]
     with pytest.raises(OutAlone):
         pair_overloads(
             overloads_of("mix(Tensor input) -> Tensor", "mix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
@@ -218,9 +218,9 @@ def test_out_form_without_base_is_refused() -> None:
 )
 def test_overloads_are_tried_in_a_fit_order(schemas: tuple[str, ...], order: list[str]) -> None:
     """What another overload would take as well is tried after it; all else is in the order of the texts."""
-    made = [Pair(one.signature, one.function, None) for one in overloads_of(*schemas)]
+    made = [Pair(overload.signature, overload.function, None) for overload in overloads_of(*schemas)]
     for pairs in (made, made[::-1]):
-        assert [one.base.name.text for one in sort_pairs(pairs)] == order
+        assert [pair.base.name.text for pair in sort_pairs(pairs)] == order
 
 
 def test_written_tensors_are_taken_by_value() -> None:
@@ -238,8 +238,11 @@ def test_methods_are_called_where_there_are_some() -> None:
         "mix.f(Tensor self, Scalar by) -> Tensor",
         f"tile(int times, *, {OPTIONS}) -> Tensor\n  dispatch:\n    CPU: tile",
     )
-    calls = [dispatch_lambda(function_signature(one, method=False), one) for one in (method, function, factory)]
-    assert [(one.target, one.passed) for one in calls] == [
+    calls = [
+        dispatch_lambda(function_signature(native_function, method=False), native_function)
+        for native_function in (method, function, factory)
+    ]
+    assert [(call.target, call.passed) for call in calls] == [
         ("self.mix_symint", "by"),
         ("at::mix", "self, by"),
         ("torch::tile", "times, options"),
@@ -281,8 +284,8 @@ def test_modules_divide_the_functions() -> None:
         "mix_(Tensor(a!) self) -> Tensor(a!)\n  variants: method",
         "linalg_mix(Tensor self) -> Tensor\n  python_module: linalg",
     )
-    where = [[module.name for module in (TORCH, TENSOR_METHODS, LINALG) if is_in_module(one, module)]
-             for one in (both, method, linear)]  # fmt: skip
+    where = [[module.name for module in (TORCH, TENSOR_METHODS, LINALG) if is_in_module(function, module)]
+             for function in (both, method, linear)]  # fmt: skip
     assert where == [["torch", "torch.Tensor"], ["torch.Tensor"], ["torch.linalg"]]
 
 

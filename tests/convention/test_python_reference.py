@@ -41,18 +41,19 @@ def catalog(reference_inputs: Path) -> Catalog:
 
 def signatures_of(function: NativeFunction) -> dict[str, object]:
     """The same record as the reference's program makes."""
-    found: dict[str, object] = {"name": f"{function.namespace}::{function.name}"}
+    signatures: dict[str, object] = {"name": f"{function.namespace}::{function.name}"}
     for method in (False, True):
         made = function_signature(function, method=method)
         for symint in (True, False):
             key = f"{'method' if method else 'function'} {'symbolic' if symint else 'concrete'}"
-            found[key] = made.text if symint else made.concrete_text
-            found[f"{key} lambda"] = dispatch_lambda(made, function, symint=symint).parameters
+            signatures[key] = made.text if symint else made.concrete_text
+            signatures[f"{key} lambda"] = dispatch_lambda(made, function, symint=symint).parameters
             with contextlib.suppress(NoPythonType):
-                found[f"{key} read"] = [
-                    one.read(place) if symint else one.read_concrete(place) for place, one in enumerate(made.parameters)
+                signatures[f"{key} read"] = [
+                    parameter.read(place) if symint else parameter.read_concrete(place)
+                    for place, parameter in enumerate(made.parameters)
                 ]
-    return found
+    return signatures
 
 
 def test_signatures_are_those_of_the_reference(reference: list[dict[str, Any]], catalog: Catalog) -> None:

@@ -46,14 +46,16 @@ def main() -> None:
         allow_expensive_conversions: bool = False,
     ) -> list[Expr]:
         given = [
-            [one.name, *named(one.nctype)] if isinstance(one, Binding) else [one.expr, *named(one.type)]
-            for one in bindings
+            [binding.name, *named(binding.nctype)]
+            if isinstance(binding, Binding)
+            else [binding.expr, *named(binding.type)]
+            for binding in bindings
         ]
-        wanted = [named(one.nctype if isinstance(one, Binding) else one) for one in goals]
+        wanted = [named(goal.nctype if isinstance(goal, Binding) else goal) for goal in goals]
         solved: list[Expr] = original(
             bindings, goals, method=method, allow_expensive_conversions=allow_expensive_conversions
         )
-        problem = [given, wanted, method, allow_expensive_conversions, [one.expr for one in solved]]
+        problem = [given, wanted, method, allow_expensive_conversions, [expression.expr for expression in solved]]
         seen[json.dumps(problem)] = None
         return solved
 

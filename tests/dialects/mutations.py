@@ -18,8 +18,8 @@ class Mutator:
         self.entries = [_COMMENT.sub("", entry) for entry in _ENTRY.split(text)[1:]]
         families: dict[str, list[str]] = {}
         for entry in self.entries:
-            found = _BASE.match(entry)
-            families.setdefault(found.group(1) if found else entry, []).append(entry)
+            match = _BASE.match(entry)
+            families.setdefault(match.group(1) if match else entry, []).append(entry)
         self.families = list(families.values())
         self.words = sorted({word for entry in self.entries for word in _WORD.findall(entry)})
 

@@ -14,7 +14,9 @@ def described(function: NativeFunction) -> dict[str, object]:
         "namespace": function.namespace,
         "kind": function.kind.name,
         "tags": sorted(function.tags),
-        "kernels": {key.name: [one.name, one.namespace, one.structured] for key, one in function.kernels.items()},
+        "kernels": {
+            key.name: [kernel.name, kernel.namespace, kernel.structured] for key, kernel in function.kernels.items()
+        },
         "variants": ["function"] * function.function + ["method"] * function.method,
         "structured": function.structured,
         "structured_delegate": str(function.structured_delegate),
@@ -52,13 +54,13 @@ def group_members(group: NativeFunction | NativeFunctionsGroup | ViewGroup) -> l
         members = (group.view, group.view_copy, group.view_inplace)
     else:
         members = (group,)
-    return [None if one is None else one.name.text for one in members]
+    return [None if member is None else member.name.text for member in members]
 
 
 def facts(catalog: Catalog) -> dict[str, object]:
     """The functions, groups and view groups of a catalog."""
     return {
-        "functions": [described(one) for one in catalog],
-        "groups": [group_members(one) for one in catalog.groups],
-        "view_groups": [group_members(one) for one in catalog.view_groups],
+        "functions": [described(function) for function in catalog],
+        "groups": [group_members(group) for group in catalog.groups],
+        "view_groups": [group_members(group) for group in catalog.view_groups],
     }

@@ -22,11 +22,13 @@ def refusal(path: Path, native: str, tags: str) -> str | None:
     """What the reference says to a file of derivatives, or None where it accepts it."""
     try:
         infos, _ = load_derivatives(str(path), native, tags)
-        functions = sorted(parse_native_yaml(native, tags).native_functions, key=lambda one: cpp.name(one.func))
-        for one in match_differentiability_info(functions, infos):
-            with native_function_manager(one.func):
-                for key in one.info or ():
-                    gen_differentiable_outputs(one, key)
+        functions = sorted(
+            parse_native_yaml(native, tags).native_functions, key=lambda function: cpp.name(function.func)
+        )
+        for match in match_differentiability_info(functions, infos):
+            with native_function_manager(match.func):
+                for key in match.info or ():
+                    gen_differentiable_outputs(match, key)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

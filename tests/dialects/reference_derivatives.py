@@ -22,22 +22,24 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 def saved(attributes: Sequence[SavedAttribute]) -> list[list[str]]:
     """Name and expression of saved attributes; the reference keeps some in a set, so in an order of ours."""
-    return sorted([str(getattr(one.nctype.name, "name", one.nctype.name)), one.expr] for one in attributes)
+    return sorted(
+        [str(getattr(attribute.nctype.name, "name", attribute.nctype.name)), attribute.expr] for attribute in attributes
+    )
 
 
 def forward(derivatives: Sequence[ForwardDerivative]) -> list[object]:
     """Forward derivatives as plain values."""
     return [
         [
-            one.formula,
-            one.var_names,
-            [str(type) for type in one.var_types],
-            sorted(one.required_inputs_fw_grad or ()),
-            sorted(set(one.required_inputs_primal or ())),
-            one.required_original_self_value,
-            one.is_reusing_outplace_formula,
+            derivative.formula,
+            derivative.var_names,
+            [str(type) for type in derivative.var_types],
+            sorted(derivative.required_inputs_fw_grad or ()),
+            sorted(set(derivative.required_inputs_primal or ())),
+            derivative.required_original_self_value,
+            derivative.is_reusing_outplace_formula,
         ]
-        for one in derivatives
+        for derivative in derivatives
     ]
 
 
@@ -49,21 +51,21 @@ def described(info: DifferentiabilityInfo) -> dict[str, object]:
         "node": info.op,
         "derivatives": [
             [
-                one.formula,
-                one.original_formula,
-                one.var_names,
-                saved(one.saved_inputs),
-                saved(one.saved_outputs),
-                sorted(one.named_gradients),
+                derivative.formula,
+                derivative.original_formula,
+                derivative.var_names,
+                saved(derivative.saved_inputs),
+                saved(derivative.saved_outputs),
+                sorted(derivative.named_gradients),
             ]
-            for one in info.derivatives
+            for derivative in info.derivatives
         ],
         "forward": forward(info.forward_derivatives),
         "saved_inputs": saved(info.all_saved_inputs),
         "saved_outputs": saved(info.all_saved_outputs),
         "available_gradients": list(info.available_named_gradients),
         "used_gradients": sorted(info.used_named_gradients),
-        "arguments": [one.name for one in info.args_with_derivatives],
+        "arguments": [derivative.name for derivative in info.args_with_derivatives],
         "non_differentiable": list(info.non_differentiable_arg_names),
         "outputs": info.output_differentiability,
         "condition": (info.output_differentiability_conditions or [None])[0],
@@ -73,15 +75,15 @@ def described(info: DifferentiabilityInfo) -> dict[str, object]:
 def main(native: str, tags: str, derivatives: str) -> None:
     """Print everything."""
     infos, keys = load_derivatives(derivatives, native, tags)
-    loaded = {str(schema): {key: described(one) for key, one in by_key.items()} for schema, by_key in infos.items()}
-    functions = sorted(parse_native_yaml(native, tags).native_functions, key=lambda one: cpp.name(one.func))
+    loaded = {str(schema): {key: described(info) for key, info in by_key.items()} for schema, by_key in infos.items()}
+    functions = sorted(parse_native_yaml(native, tags).native_functions, key=lambda function: cpp.name(function.func))
     matched = [
         [
-            str(one.func.func),
-            None if one.info is None else {key: described(info) for key, info in one.info.items()},
-            None if one.fw_derivatives is None else {key: forward(all) for key, all in one.fw_derivatives.items()},
+            str(match.func.func),
+            None if match.info is None else {key: described(info) for key, info in match.info.items()},
+            None if match.fw_derivatives is None else {key: forward(all) for key, all in match.fw_derivatives.items()},
         ]
-        for one in match_differentiability_info(functions, infos)
+        for match in match_differentiability_info(functions, infos)
     ]
     made = [str(schema) for schema in infos]
     json.dump({"infos": loaded, "keys": sorted(keys), "matched": matched, "all": made}, sys.stdout)

@@ -17,12 +17,12 @@ Indices = Mapping[DispatchKey, BackendIndex]
 
 def kernels_of(function: NativeFunction, indices: Indices) -> dict[str, object]:
     """The kernels of a function by key."""
-    found: dict[str, object] = {}
+    kernels: dict[str, object] = {}
     for key, index in indices.items():
         kernel = index.index.get(function.func.name)
         if kernel is not None:
-            found[key.name] = [kernel.kernel, kernel.cpp_namespace, kernel.structured]
-    return found
+            kernels[key.name] = [kernel.kernel, kernel.cpp_namespace, kernel.structured]
+    return kernels
 
 
 def described(function: NativeFunction, indices: Indices) -> dict[str, object]:
@@ -34,7 +34,7 @@ def described(function: NativeFunction, indices: Indices) -> dict[str, object]:
         "kind": function.func.kind().name,
         "tags": sorted(function.tags),
         "kernels": kernels_of(function, indices),
-        "variants": sorted(one.name for one in function.variants),
+        "variants": sorted(variant.name for variant in function.variants),
         "structured": function.structured,
         "structured_delegate": str(function.structured_delegate),
         "structured_inherits": function.structured_inherits,
@@ -74,7 +74,7 @@ def group_members(group: NativeFunction | NativeFunctionsGroup | NativeFunctions
         members = [group.view, group.view_copy, group.view_inplace]
     else:
         return [str(group.func.name)]
-    return [None if one is None else str(one.func.name) for one in members]
+    return [None if member is None else str(member.func.name) for member in members]
 
 
 def main() -> None:
@@ -84,9 +84,11 @@ def main() -> None:
     functions, indices = parsed.native_functions, parsed.backend_indices
     json.dump(
         {
-            "functions": [described(one, indices) for one in functions],
-            "groups": [group_members(one) for one in gen.get_grouped_native_functions(functions)],
-            "view_groups": [group_members(one) for one in gen.get_grouped_by_view_native_functions(functions)],
+            "functions": [described(function, indices) for function in functions],
+            "groups": [group_members(function) for function in gen.get_grouped_native_functions(functions)],
+            "view_groups": [
+                group_members(function) for function in gen.get_grouped_by_view_native_functions(functions)
+            ],
         },
         sys.stdout,
     )

@@ -25,14 +25,14 @@ PROGRAM = Path(__file__).with_name("reference_refusals.py")
 def test_faults_of_entries_stand_at_their_places(case: Case) -> None:
     """What is found in a document is what its comments mark, to the column."""
     _, sink = load_text(case.text)
-    assert found_faults(sink) == case.faults, [str(one) for one in sink.sorted()]
+    assert found_faults(sink) == case.faults, [str(diagnostic) for diagnostic in sink.sorted()]
 
 
 @pytest.mark.parametrize("case", TAG_CASES, ids=lambda case: case.name)
 def test_faults_of_tags_stand_at_their_places(case: Case) -> None:
     """What is found in a file of tags is what its comments mark, to the column."""
     _, sink = load_text("[]", case.text)
-    assert found_faults(sink) == case.faults, [str(one) for one in sink.sorted()]
+    assert found_faults(sink) == case.faults, [str(diagnostic) for diagnostic in sink.sorted()]
 
 
 def test_every_code_has_a_case() -> None:

@@ -36,7 +36,7 @@ def loaded(text: str) -> tuple[tuple[DeprecatedSignature, ...], Diagnostics]:
 def test_faults_stand_at_their_places(case: Case) -> None:
     """What is found in a document is what its comments mark, to the column."""
     _, sink = loaded(case.text)
-    assert found_faults(sink) == case.faults, [str(one) for one in sink.sorted()]
+    assert found_faults(sink) == case.faults, [str(diagnostic) for diagnostic in sink.sorted()]
 
 
 def test_every_code_has_a_case() -> None:
@@ -47,19 +47,19 @@ def test_every_code_has_a_case() -> None:
 
 def test_signature_calls_the_overload_of_its_types() -> None:
     """The types of what is passed choose the overload; constants and names are passed on in its order."""
-    found, _ = loaded(CASES[0].text)
-    assert [(one.function.name.text, one.passed) for one in found] == [
+    signatures, _ = loaded(CASES[0].text)
+    assert [(signature.function.name.text, signature.passed) for signature in signatures] == [
         ("blend", ("self", "other", "alpha")),
         ("blend", ("self", "other", "1")),
         ("blend", ("self", "other")),
     ]
-    assert found[0].span.text == "blend(Tensor self, Scalar alpha, Tensor other) -> Tensor"
+    assert signatures[0].span.text == "blend(Tensor self, Scalar alpha, Tensor other) -> Tensor"
 
 
 def test_overload_with_out_takes_out_first() -> None:
     """The name that ends in `_out` stands for the overloads of the function that write to `out`."""
-    found, _ = loaded(CASES[1].text)
-    assert [one.function.name.text for one in found] == ["blend.out"]
+    signatures, _ = loaded(CASES[1].text)
+    assert [signature.function.name.text for signature in signatures] == ["blend.out"]
 
 
 def test_candidates_are_shown_with_what_is_against_them() -> None:
@@ -81,6 +81,6 @@ def test_candidates_are_shown_with_what_is_against_them() -> None:
 def test_misspelt_names_get_a_hint() -> None:
     """Both the function's name and the names of what is passed are compared with those that exist."""
     _, sink = loaded("- name: blend(Tensor self, Tensor other) -> Tensor\n  aten: blend(self, ohter)\n")
-    assert [one.help for one in sink] == ["did you mean `other`?"]
+    assert [diagnostic.help for diagnostic in sink] == ["did you mean `other`?"]
     _, sink = loaded("- name: blend(Tensor self, Tensor other) -> Tensor\n  aten: bled(self, other)\n")
-    assert [one.help for one in sink] == ["did you mean `blend`?"]
+    assert [diagnostic.help for diagnostic in sink] == ["did you mean `blend`?"]

@@ -52,7 +52,7 @@ def catalog() -> Catalog:
     """The functions that the cases give derivatives to."""
     sink = Diagnostics()
     loaded = load_catalog(SourceFile.read(NATIVE), SourceFile("tags.yaml", TAGS), sink)
-    assert not sink.has_errors, [str(one) for one in sink]
+    assert not sink.has_errors, [str(diagnostic) for diagnostic in sink]
     return loaded
 
 
@@ -71,7 +71,7 @@ def loaded(text: str, catalog: Catalog, *, strict: bool = False) -> Diagnostics:
 def test_faults_stand_at_their_places(case: Case, catalog: Catalog) -> None:
     """What is found in a document is what its comments mark, to the column."""
     sink = loaded(case.text, catalog)
-    assert found_faults(sink) == case.faults, [str(one) for one in sink.sorted()]
+    assert found_faults(sink) == case.faults, [str(diagnostic) for diagnostic in sink.sorted()]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_faults_stand_at_their_places(case: Case, catalog: Catalog) -> None:
 def test_warnings_are_errors_where_a_run_is_strict(case: Case, catalog: Catalog) -> None:
     """A strict run finds the same, and nothing of it is a mere warning."""
     sink = loaded(case.text, catalog, strict=True)
-    assert {one.severity for one in sink} == {Severity.ERROR}
+    assert {diagnostic.severity for diagnostic in sink} == {Severity.ERROR}
     assert set(case.faults) <= set(found_faults(sink))
 
 
@@ -148,7 +148,7 @@ def test_a_functional_form_does_not_take_over_what_reads_self() -> None:
 """
     sink = Diagnostics()
     made = load_catalog(SourceFile("native.yaml", native), SourceFile("tags.yaml", TAGS), sink)
-    assert not sink.has_errors, [str(one) for one in sink]
+    assert not sink.has_errors, [str(diagnostic) for diagnostic in sink]
     assert found_faults(loaded(text, made)) == ((3, 9, 11, "E0934"),)
 
 
@@ -158,7 +158,7 @@ def test_derivatives_over_lists_need_lists(catalog: Catalog) -> None:
 - name: halves(Tensor self) -> (Tensor, Tensor)
   self: grads[0] + grads[1] * result1
 """
-    (found,) = loaded(text, catalog)
-    assert found.code == "E0936"
-    assert found.place is not None
-    assert found.place.text == "_foreach_halves(Tensor[] self) -> (Tensor[], Tensor[])"
+    (diagnostic,) = loaded(text, catalog)
+    assert diagnostic.code == "E0936"
+    assert diagnostic.place is not None
+    assert diagnostic.place.text == "_foreach_halves(Tensor[] self) -> (Tensor[], Tensor[])"

@@ -52,30 +52,30 @@ def ours(paths: list[str]) -> tuple[Derivatives, MatchedDerivatives]:
     native, tags, derivatives = map(SourceFile.read, paths)
     catalog = load_catalog(native, tags, sink)
     loaded = load_derivatives(derivatives, catalog, sink)
-    functions = sorted(catalog.functions, key=lambda one: public_api.name(one.schema))
+    functions = sorted(catalog.functions, key=lambda function: public_api.name(function.schema))
     matched = match_derivatives(loaded, functions, sink)
-    assert not len(sink), [str(one) for one in sink]
+    assert not len(sink), [str(diagnostic) for diagnostic in sink]
     return loaded, matched
 
 
 def saved(attributes: Sequence[SavedAttribute]) -> list[list[str]]:
     """Name and expression of saved attributes, ordered."""
-    return sorted([one.name, one.expression] for one in attributes)
+    return sorted([attribute.name, attribute.expression] for attribute in attributes)
 
 
 def forward(derivatives: Sequence[ForwardDerivative]) -> list[object]:
     """Forward derivatives as plain values."""
     return [
         [
-            one.formula,
-            list(one.var_names),
-            [type.text for type in one.var_types],
-            sorted(one.tangents),
-            sorted(set(one.primals)),
-            one.needs_original_self,
-            one.from_functional,
+            derivative.formula,
+            list(derivative.var_names),
+            [type.text for type in derivative.var_types],
+            sorted(derivative.tangents),
+            sorted(set(derivative.primals)),
+            derivative.needs_original_self,
+            derivative.from_functional,
         ]
-        for one in derivatives
+        for derivative in derivatives
     ]
 
 
@@ -87,21 +87,21 @@ def described(info: DifferentiabilityInfo) -> dict[str, object]:
         "node": info.node_name,
         "derivatives": [
             [
-                one.formula,
-                one.original_formula,
-                list(one.var_names),
-                saved(one.saved_inputs),
-                saved(one.saved_outputs),
-                sorted(one.named_gradients),
+                derivative.formula,
+                derivative.original_formula,
+                list(derivative.var_names),
+                saved(derivative.saved_inputs),
+                saved(derivative.saved_outputs),
+                sorted(derivative.named_gradients),
             ]
-            for one in info.derivatives
+            for derivative in info.derivatives
         ],
         "forward": forward(info.forward_derivatives),
         "saved_inputs": saved(info.saved_inputs),
         "saved_outputs": saved(info.saved_outputs),
         "available_gradients": list(info.available_gradients),
         "used_gradients": sorted(info.used_gradients),
-        "arguments": [one.name for one in info.differentiable_arguments],
+        "arguments": [argument.name for argument in info.differentiable_arguments],
         "non_differentiable": list(info.non_differentiable),
         "outputs": None if info.output_differentiability is None else list(info.output_differentiability),
         "condition": info.output_condition,

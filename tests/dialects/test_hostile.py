@@ -99,9 +99,9 @@ def report_of(load: Callable[[Diagnostics], object]) -> tuple[Diagnostic, ...]:
 def test_entries(name: str) -> None:
     """Entries that ask for much work are refused at a place in the file."""
     file = SourceFile("native_functions.yaml", ENTRIES[name])
-    found = report_of(lambda sink: load_catalog(file, SourceFile("tags.yaml", TAGS), sink))
-    assert found
-    assert all(one.place is not None for one in found)
+    diagnostics = report_of(lambda sink: load_catalog(file, SourceFile("tags.yaml", TAGS), sink))
+    assert diagnostics
+    assert all(diagnostic.place is not None for diagnostic in diagnostics)
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
@@ -126,8 +126,8 @@ def test_tags() -> None:
     """Of two thousand misspelled tags, the first are compared with the twenty thousand that there are."""
     tags = SourceFile("tags.yaml", "".join(f"- tag: taggy{number}\n  desc: x\n" for number in range(20_000)))
     text = "".join(f"- func: f{n}(Tensor self) -> Tensor\n  tags: tagy{n}x\n" for n in range(2_000))
-    found = report_of(lambda sink: load_catalog(SourceFile("native_functions.yaml", text), tags, sink))
-    assert 5 <= len([one for one in found if one.help]) <= 100
+    diagnostics = report_of(lambda sink: load_catalog(SourceFile("native_functions.yaml", text), tags, sink))
+    assert 5 <= len([diagnostic for diagnostic in diagnostics if diagnostic.help]) <= 100
 
 
 @pytest.mark.parametrize(

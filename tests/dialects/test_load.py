@@ -87,7 +87,7 @@ def test_sources_of_functions() -> None:
     """A function knows the place of its entry; a synthesized one that of the entry it was made from."""
     text = "# A comment.\n- func: zero(Tensor self) -> Tensor\n  dispatch:\n    CPU: zero_cpu\n  autogen: zero.out\n"
     catalog, _ = load_text(text)
-    assert [(one.name.text, one.entry.line, one.is_synthesized) for one in catalog] == [
+    assert [(function.name.text, function.entry.line, function.is_synthesized) for function in catalog] == [
         ("zero", 2, False),
         ("zero.out", 2, True),
     ]

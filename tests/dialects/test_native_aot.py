@@ -60,7 +60,7 @@ def test_constants_are_read() -> None:
     more = TOP.replace('"top"', '"more.Tensor"') + "UNCONDITIONAL = True\n"
     kernels, sink = loaded(TOP, more)
     assert not sink.has_errors
-    assert [(one.operator, one.key, one.unconditional) for one in kernels] == [
+    assert [(kernel.operator, kernel.key, kernel.unconditional) for kernel in kernels] == [
         ("more.Tensor", CUDA, True),
         ("top", CUDA, False),
     ]
@@ -93,15 +93,17 @@ def test_each_mistake_is_found_at_its_place(old: str, new: str, fault: tuple[int
 def test_a_help_names_what_may_be_meant() -> None:
     """Overloads of an ambiguous name are listed, and a misspelt key is mended."""
     _, sink = loaded(TOP.replace('"top"', '"more"'))
-    assert [one.help for one in sink] == ["name one of them: more.Scalar, more.Tensor"]
+    assert [diagnostic.help for diagnostic in sink] == ["name one of them: more.Scalar, more.Tensor"]
     _, sink = loaded(TOP.replace('"CUDA"', '"CUD"'))
-    assert [one.help for one in sink] == ["did you mean `CUDA`?"]
+    assert [diagnostic.help for diagnostic in sink] == ["did you mean `CUDA`?"]
 
 
 def test_a_kernel_is_declared_once() -> None:
     """A second declaration of the same operation and key is a fault of the second file."""
     _, sink = loaded(TOP, TOP)
-    assert [(one.code, one.place.file.path if one.place else "") for one in sink] == [("E0522", "ops/1/aot.py")]
+    assert [(diagnostic.code, diagnostic.place.file.path if diagnostic.place else "") for diagnostic in sink] == [
+        ("E0522", "ops/1/aot.py")
+    ]
 
 
 def test_declarations_are_found_beside_the_inputs(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_a_folder_that_is_not_there_is_a_warning(tmp_path: Path) -> None:
     inputs = from_source_path(write_source_tree(tmp_path / "tree"))
     sink = Diagnostics()
     assert inputs.with_native_aot(str(tmp_path / "nowhere"), sink).names() == INPUT_NAMES
-    assert [one.code for one in sink] == ["W0503"]
+    assert [diagnostic.code for diagnostic in sink] == ["W0503"]
     inputs.with_native_aot("", sink)
     inputs.with_native_aot(str(tmp_path), sink)
     assert len(sink) == 1

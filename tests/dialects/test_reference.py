@@ -65,7 +65,7 @@ def test_catalog_is_what_the_reference_loads(tmp_path: Path, ignored: tuple[str,
     sink.raise_if_errors()
     ours = json.loads(json.dumps(facts(catalog)))
     theirs = reference_facts(native, ignored)
-    assert [one["schema"] for one in ours["functions"]] == [one["schema"] for one in theirs["functions"]]  # type: ignore[index]
+    assert [our["schema"] for our in ours["functions"]] == [function["schema"] for function in theirs["functions"]]  # type: ignore[index]
     assert [pair for pair in zip(ours["functions"], theirs["functions"], strict=True) if pair[0] != pair[1]] == []
     assert ours["groups"] == theirs["groups"]
     assert ours["view_groups"] == theirs["view_groups"]

@@ -21,7 +21,7 @@ def reported(*names: str, tolerant: bool = False) -> list[tuple[Severity, str, s
     catalog, _ = load_text(ENTRIES)
     sink = Diagnostics()
     check_selection(selection_of_names(names), catalog, sink, tolerant=tolerant)
-    return [(one.severity, one.message, one.help) for one in sink.sorted()]
+    return [(diagnostic.severity, diagnostic.message, diagnostic.help) for diagnostic in sink.sorted()]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_name_that_does_not_exist(name: str, help: str) -> None:
 
 def test_other_namespaces_are_noted_together() -> None:
     """What no loaded file declares is implemented elsewhere."""
-    assert [(one[0], one[1].partition(" that ")[0]) for one in reported("prim::a", "prim::b", "aten::t")] == [
+    assert [(report[0], report[1].partition(" that ")[0]) for report in reported("prim::a", "prim::b", "aten::t")] == [
         (Severity.NOTE, "2 selected operators are of namespaces")
     ]
     assert reported("prim::a")[0][1].startswith("one selected operator is of a namespace ")
@@ -65,7 +65,9 @@ def test_a_selection_of_the_wrong_shape(text: str, place: tuple[int, int]) -> No
     """Each fault stands at its place in the file."""
     sink = Diagnostics()
     load_selection(SourceFile("selection.yaml", text), sink)
-    assert [(one.place.line, one.place.column) for one in sink.sorted() if one.place is not None] == [place]
+    assert [
+        (diagnostic.place.line, diagnostic.place.column) for diagnostic in sink.sorted() if diagnostic.place is not None
+    ] == [place]
 
 
 def test_a_file_of_another_dialect_is_recognised() -> None:

@@ -26,18 +26,18 @@ FAMILIES = ("headers", "sources", "declarations_yaml")
 
 def entries(schemas: list[str]) -> str:
     """A text of entries, each with both variants and a kernel for the CPU."""
-    return "".join(f"- func: {one}\n  variants: function, method\n  dispatch: {{CPU: cpu}}\n" for one in schemas)
+    return "".join(f"- func: {schema}\n  variants: function, method\n  dispatch: {{CPU: cpu}}\n" for schema in schemas)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_accepted_can_be_emitted(family: str) -> None:
     """Every emitter has code for every argument and return that loading lets pass."""
-    takers = [f"_take{n}(Tensor self, {one} x) -> Tensor" for n, one in enumerate(TYPES) if is_argument_type(one)]
-    givers = [f"give{n}(Tensor self) -> (Tensor, {one})" for n, one in enumerate(TYPES) if is_return_type(one)]
-    seeded = [one for one in takers if "Generator" in one]
-    plain = [one for one in takers if "Generator" not in one]
+    takers = [f"_take{n}(Tensor self, {type} x) -> Tensor" for n, type in enumerate(TYPES) if is_argument_type(type)]
+    givers = [f"give{n}(Tensor self) -> (Tensor, {type})" for n, type in enumerate(TYPES) if is_return_type(type)]
+    seeded = [taker for taker in takers if "Generator" in taker]
+    plain = [taker for taker in takers if "Generator" not in taker]
     text = entries([*plain, *givers]) + "".join(
-        f"{entry}  tags: nondeterministic_seeded\n" for entry in map(entries, ([one] for one in seeded))
+        f"{entry}  tags: nondeterministic_seeded\n" for entry in map(entries, ([schema] for schema in seeded))
     )
     job = job_of(text)
     for emitter in emitters(job, [family]):
@@ -47,13 +47,13 @@ def test_what_is_accepted_can_be_emitted(family: str) -> None:
 
 def test_what_is_refused_has_no_code() -> None:
     """An argument or return that loading refuses has no C++ type, or no way from its plain form to its symbolic one."""
-    for one in TYPES:
-        if not is_argument_type(one):
+    for type in TYPES:
+        if not is_argument_type(type):
             with pytest.raises((NoCppType, Untranslatable)):
-                emit_call(f"take(Tensor self, {one} x) -> Tensor")
-        if not is_return_type(one):
+                emit_call(f"take(Tensor self, {type} x) -> Tensor")
+        if not is_return_type(type):
             with pytest.raises(NoCppType):
-                emit_call(f"give(Tensor self) -> (Tensor, {one})")
+                emit_call(f"give(Tensor self) -> (Tensor, {type})")
 
 
 def emit_call(schema: str) -> None:

@@ -21,18 +21,18 @@ def parts(function: ast.FunctionDef) -> list[str]:
     spelt = _Plain().visit(function).args
     positional = [*spelt.posonlyargs, *spelt.args]
     defaults = [None] * (len(positional) - len(spelt.defaults)) + spelt.defaults
-    found = [_part(one, default) for one, default in zip(positional, defaults, strict=True)]
+    parts = [_part(argument, default) for argument, default in zip(positional, defaults, strict=True)]
     if spelt.vararg is not None:
-        found.append(f"*{_part(spelt.vararg, None)}")
+        parts.append(f"*{_part(spelt.vararg, None)}")
     elif spelt.kwonlyargs:
-        found.append("*")
-    found += [_part(one, default) for one, default in zip(spelt.kwonlyargs, spelt.kw_defaults, strict=True)]
-    return [*found, f"-> {ast.unparse(function.returns)}" if function.returns is not None else "->"]
+        parts.append("*")
+    parts += [_part(kwonlyarg, default) for kwonlyarg, default in zip(spelt.kwonlyargs, spelt.kw_defaults, strict=True)]
+    return [*parts, f"-> {ast.unparse(function.returns)}" if function.returns is not None else "->"]
 
 
-def _part(one: ast.arg, default: ast.expr | None) -> str:
-    type = "" if one.annotation is None else f": {ast.unparse(one.annotation)}"
-    return f"{one.arg}{type}" + ("" if default is None else f"={ast.unparse(default)}")
+def _part(arg: ast.arg, default: ast.expr | None) -> str:
+    type = "" if arg.annotation is None else f": {ast.unparse(arg.annotation)}"
+    return f"{arg.arg}{type}" + ("" if default is None else f"={ast.unparse(default)}")
 
 
 def _name(part: str) -> str:
@@ -41,8 +41,8 @@ def _name(part: str) -> str:
 
 def differences(written: Sequence[str], generated: Sequence[str]) -> tuple[str, ...]:
     """The parts that are written otherwise, then `-NAME` for each that is left out, then `~A, B` for another order."""
-    names, known = [_name(one) for one in written], [_name(one) for one in generated]
-    otherwise = [one for one in written if one not in generated]
+    names, known = [_name(name) for name in written], [_name(name) for name in generated]
+    otherwise = [name for name in written if name not in generated]
     left_out = [f"-{name}" for name in known if name not in names]
     order = [name for name in names if name in known]
     usual = [name for name in known if name in names]

@@ -53,7 +53,7 @@ def derived_job(entries: str, derivatives: str = "[]") -> Job:
     job = job_of(entries)
     sink = Diagnostics()
     loaded = load_derivatives(SourceFile("derivatives.yaml", derivatives), job.catalog, sink)
-    functions = sorted(job.catalog.functions, key=lambda one: public_api.name(one.schema))
+    functions = sorted(job.catalog.functions, key=lambda function: public_api.name(function.schema))
     matched = match_derivatives(loaded, functions, sink)
     sink.raise_if_errors()
     return Job(job.catalog, job.rules, job.options, derivatives=matched)
@@ -67,8 +67,12 @@ def function_of(entries: str, name: str) -> NativeFunction:
 def book_kernel(name: str, entries: str, derivatives: str = "[]") -> str | None:
     """The kernel of a function that counts versions or marks a view."""
     job = derived_job(entries, derivatives)
-    (one,) = [one for one in differentiable_functions(job) if one.function.name.text == name]
-    return inplace_or_view.kernel(one)
+    (function,) = [
+        differentiable_function
+        for differentiable_function in differentiable_functions(job)
+        if differentiable_function.function.name.text == name
+    ]
+    return inplace_or_view.kernel(function)
 
 
 def test_call_is_recorded_with_arguments_and_results() -> None:
@@ -222,7 +226,7 @@ def test_view_with_an_argument_that_cannot_be_kept_is_a_fault() -> None:
 def test_views_are_known_by_name() -> None:
     """Views proper and operators made of views; the copying forms are none."""
     job = job_of(VIEWS)
-    assert [view_base(one) for one in job.catalog.functions[:2]] == ["self", None]
+    assert [view_base(function) for function in job.catalog.functions[:2]] == ["self", None]
     assert class_name(job.catalog["select.int"]) == "SelectIntViewFunc"
 
 

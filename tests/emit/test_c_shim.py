@@ -60,9 +60,9 @@ def _parameter(argument: str) -> c_shim.CParameters:
 )
 def test_forms_in_c(argument: str, declared: str, passed: str) -> None:
     """Each kind of argument has its C parameters, and an expression that makes the C++ value of them."""
-    found = _parameter(argument)
-    assert ", ".join(found.declarations) == declared
-    assert found.expression == passed
+    cparameters = _parameter(argument)
+    assert ", ".join(cparameters.declarations) == declared
+    assert cparameters.expression == passed
 
 
 @pytest.mark.parametrize("argument", ["Storage s", "Device[] d", "int[][] n", "Stream? s"])
@@ -75,9 +75,9 @@ def test_types_without_form_in_c(argument: str) -> None:
 
 def test_results_leave_by_pointer() -> None:
     """Each return has a pointer; what the caller passed in is not returned again."""
-    one, two = results(parse_schema("f(Tensor self) -> (Tensor, SymInt)"))
-    assert one.declaration == "AtenTensorHandle* ret0"
-    assert one.statement == "*ret0 = new_tensor_handle(std::move(std::get<0>(tmp_result)));"
+    cresult, two = results(parse_schema("f(Tensor self) -> (Tensor, SymInt)"))
+    assert cresult.declaration == "AtenTensorHandle* ret0"
+    assert cresult.statement == "*ret0 = new_tensor_handle(std::move(std::get<0>(tmp_result)));"
     assert two.statement == "*ret1 = std::get<1>(tmp_result).expect_int();"
     assert results(parse_schema("f_(Tensor(a!) self) -> Tensor(a!)")) == []
     (nullable,) = results(parse_schema("linear_backward(Tensor self) -> Tensor"))
@@ -176,7 +176,7 @@ def test_operators_without_form_in_c_are_noted() -> None:
     job = job_of(entries)
     sink = Diagnostics()
     check_c_forms(job, sink)
-    assert {one.severity for one in sink.sorted()} == {Severity.NOTE}
+    assert {diagnostic.severity for diagnostic in sink.sorted()} == {Severity.NOTE}
     assert "no C shim for `amax` on aten: argument `kept` of type `Storage` has no form in C" in render_short(sink)
     assert "aoti_torch_aten_amax" not in header_text(targets(job)[-1], job)
 

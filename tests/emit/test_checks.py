@@ -36,7 +36,9 @@ def _found(entries: str, selection: Selection = EVERYTHING) -> list[str]:
     job = job_of(entries, selection=selection)
     sink = Diagnostics()
     check_emittable(job, sink)
-    return [f"{one.place.line} {one.code}" for one in sink.sorted() if one.place is not None]
+    return [
+        f"{diagnostic.place.line} {diagnostic.code}" for diagnostic in sink.sorted() if diagnostic.place is not None
+    ]
 
 
 @pytest.mark.parametrize("entries", [COUNT, PARTS, SCALE, TURN, WHOLE])
@@ -189,4 +191,4 @@ def test_kernels(entries: str, family: str, codes: list[str]) -> None:
     sink = Diagnostics()
     for check in checks_of([family], late=False, tolerant=True):
         check(job_of(entries), sink)
-    assert [one.code for one in sink.sorted()] == codes
+    assert [diagnostic.code for diagnostic in sink.sorted()] == codes

@@ -82,17 +82,23 @@ ENTRIES = """
 
 def loaded(name: str) -> dict[str, Any]:
     """The entry of an overload as YAML reads it."""
-    (found,) = yaml.safe_load(entry(job_of(ENTRIES).catalog[name]))
-    assert isinstance(found, dict)
-    return found
+    (items,) = yaml.safe_load(entry(job_of(ENTRIES).catalog[name]))
+    assert isinstance(items, dict)
+    return items
 
 
 def test_outs_are_told_from_other_arguments() -> None:
     """Outs come first in the public order and last in the schema's, and know the field that they are returned as."""
-    found = loaded("pair.out")
-    assert [one["name"] for one in found["arguments"]] == ["low", "high", "self", "size", "by"]
-    assert [one["name"] for one in found["schema_order_arguments"]] == ["self", "size", "by", "low", "high"]
-    assert found["arguments"][0] == {
+    declaration = loaded("pair.out")
+    assert [argument["name"] for argument in declaration["arguments"]] == ["low", "high", "self", "size", "by"]
+    assert [argument["name"] for argument in declaration["schema_order_arguments"]] == [
+        "self",
+        "size",
+        "by",
+        "low",
+        "high",
+    ]
+    assert declaration["arguments"][0] == {
         "allocate": True,
         "annotation": "a!",
         "dynamic_type": "at::Tensor",
@@ -102,9 +108,9 @@ def test_outs_are_told_from_other_arguments() -> None:
         "output": True,
         "type": "at::Tensor &",
     }
-    assert found["arguments"][3]["size"] == 2
-    assert found["arguments"][3]["default"] == 1
-    assert found["returns"][1] == {
+    assert declaration["arguments"][3]["size"] == 2
+    assert declaration["arguments"][3]["default"] == 1
+    assert declaration["returns"][1] == {
         "dynamic_type": "at::Tensor",
         "field_name": "second",
         "name": "high",
@@ -114,17 +120,17 @@ def test_outs_are_told_from_other_arguments() -> None:
 
 def test_options_are_one_argument_in_public_order() -> None:
     """The packed options stand where the four arguments do, which makes the overload a factory."""
-    found = loaded("make")
-    assert [one["name"] for one in found["arguments"]] == ["options", "generator"]
-    assert found["schema_order_arguments"][0]["name"] == "dtype"
-    assert found["arguments"][0]["default"] == "{}"
-    assert found["is_factory_method"] is True
+    declaration = loaded("make")
+    assert [argument["name"] for argument in declaration["arguments"]] == ["options", "generator"]
+    assert declaration["schema_order_arguments"][0]["name"] == "dtype"
+    assert declaration["arguments"][0]["default"] == "{}"
+    assert declaration["is_factory_method"] is True
 
 
 def test_empty_lists_and_an_empty_catalog() -> None:
     """A function of nothing has empty lists, and so is a file without functions."""
-    found = loaded("drop")
-    assert (found["arguments"], found["returns"]) == ([], [])
+    declaration = loaded("drop")
+    assert (declaration["arguments"], declaration["returns"]) == ([], [])
     assert slots_of(emitters, "Declarations.yaml", job_of("[]\n"))["text"] == "[]\n"
 
 

@@ -39,19 +39,19 @@ def plain(function: ast.FunctionDef) -> str:
 
 def functions(text: str) -> list[ast.FunctionDef]:
     """The functions that a text declares."""
-    return [one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)]
+    return [stmt for stmt in ast.parse(text).body if isinstance(stmt, ast.FunctionDef)]
 
 
 def declared(text: str, class_name: str = "") -> Declarations:
     """The functions that a stub file declares, or the methods of a class in it, by name."""
     body = ast.parse(text).body
     if class_name:
-        body = next(one.body for one in body if isinstance(one, ast.ClassDef) and one.name == class_name)
-    found: dict[str, list[str]] = {}
-    for one in body:
-        if isinstance(one, ast.FunctionDef):
-            found.setdefault(one.name, []).append(plain(one))
-    return found
+        body = next(stmt.body for stmt in body if isinstance(stmt, ast.ClassDef) and stmt.name == class_name)
+    declarations: dict[str, list[str]] = {}
+    for stmt in body:
+        if isinstance(stmt, ast.FunctionDef):
+            declarations.setdefault(stmt.name, []).append(plain(stmt))
+    return declarations
 
 
 def shipped(inputs: Path, name: str) -> str:
@@ -61,7 +61,7 @@ def shipped(inputs: Path, name: str) -> str:
 
 def ours(made: Declarations) -> Declarations:
     """Our declarations in the same form."""
-    return {name: [one for text in texts for one in declared(text)[name]] for name, texts in made.items()}
+    return {name: [line for text in texts for line in declared(text)[name]] for name, texts in made.items()}
 
 
 def check(theirs: list[str], generated: list[str], beside: tuple[str, ...], instead: tuple[str, ...]) -> None:
@@ -102,9 +102,9 @@ def test_methods_are_declared_as_in_pytorch(job: Job, reference_inputs: Path) ->
 def test_named_results_are_declared_as_in_pytorch(job: Job, reference_inputs: Path) -> None:
     """Every class of `torch.return_types`."""
     theirs = {
-        one.name: ast.unparse(one)
-        for one in ast.parse(shipped(reference_inputs, "return_types.pyi")).body
-        if isinstance(one, ast.ClassDef)
+        stmt.name: ast.unparse(stmt)
+        for stmt in ast.parse(shipped(reference_inputs, "return_types.pyi")).body
+        if isinstance(stmt, ast.ClassDef)
     }
     assert {name: ast.unparse(ast.parse(text)) for name, text in result_classes(job).items()} == theirs
 
@@ -115,7 +115,7 @@ def test_functions_of_nn_are_declared_as_in_pytorch(job: Job, reference_inputs: 
     for module in (TORCH, NN):
         for name, texts in module_declarations(job, module).items():
             generated.setdefault(name, []).extend([parts(function) for text in texts for function in functions(text)])
-    found: dict[str, tuple[str, ...]] = {}
+    different: dict[str, tuple[str, ...]] = {}
     by_hand_alone = set()
     for function in functions(shipped(reference_inputs, "_C/_nn.pyi")):
         forms = generated.get(function.name)
@@ -124,8 +124,8 @@ def test_functions_of_nn_are_declared_as_in_pytorch(job: Job, reference_inputs: 
             continue
         nearest = min([differences(parts(function), form) for form in forms], key=len)
         if nearest:
-            found[function.name] = nearest
-    assert found == by_hand.NN_OTHERWISE
+            different[function.name] = nearest
+    assert different == by_hand.NN_OTHERWISE
     assert by_hand_alone == by_hand.NN_BY_HAND
 
 

@@ -45,15 +45,15 @@ TOP = """
 def binding_of(entries: str, name: str, module: PythonModule = TORCH, deprecated: str = "") -> PythonBinding:
     """The binding of a name in a module."""
     job = with_deprecated(job_of(entries), deprecated)
-    return next(one for one in bindings(job, module) if one.name.name == name)
+    return next(binding for binding in bindings(job, module) if binding.name.name == name)
 
 
 def with_deprecated(job: Job, text: str) -> Job:
     """The job with the deprecated signatures of a text."""
     sink = Diagnostics()
-    found = load_deprecated(SourceFile("deprecated.yaml", text), job.catalog.functions, sink) if text else ()
+    signatures = load_deprecated(SourceFile("deprecated.yaml", text), job.catalog.functions, sink) if text else ()
     sink.raise_if_errors()
-    return Job(job.catalog, job.rules, job.options, deprecated=found)
+    return Job(job.catalog, job.rules, job.options, deprecated=signatures)
 
 
 def refusals(entries: str, deprecated: str = "") -> tuple[Diagnostic, ...]:
@@ -327,14 +327,14 @@ def test_deprecated_signatures_that_are_alike_are_reported_where_they_stand() ->
 - name: mix(Scalar by, Tensor self) -> Tensor
   aten: mix(self, by)
 """
-    found = refusals(MIX, deprecated)
-    assert {one.notes for one in found} == {
+    diagnostics = refusals(MIX, deprecated)
+    assert {diagnostic.notes for diagnostic in diagnostics} == {
         ("both are `mix(Scalar by)|deprecated`",),
         ("both are `mix(Scalar by, Tensor input)|deprecated`",),
     }
-    for one in found:
-        places = [(label.span.file.path, label.span.line) for label in one.labels]
-        assert (one.code, places) == ("E1021", [("deprecated.yaml", 4), ("deprecated.yaml", 2)])
+    for diagnostic in diagnostics:
+        places = [(label.span.file.path, label.span.line) for label in diagnostic.labels]
+        assert (diagnostic.code, places) == ("E1021", [("deprecated.yaml", 4), ("deprecated.yaml", 2)])
 
 
 def test_deprecated_out_form_is_compared_with_deprecated_signatures() -> None:
@@ -358,10 +358,10 @@ def test_all_refusals_are_reported_together() -> None:
 - func: tell(Tensor self) -> (bool, Tensor)
 - func: still(Tensor self) -> Tensor
 """
-    assert [one.code for one in refusals(entries)] == ["E1024", "E1025"]
-    with pytest.raises(FaultsFound) as found:
+    assert [refusal.code for refusal in refusals(entries)] == ["E1024", "E1025"]
+    with pytest.raises(FaultsFound) as raised:
         binding_of(entries, "still")
-    assert [one.code for one in found.value.diagnostics] == ["E1024", "E1025"]
+    assert [diagnostic.code for diagnostic in raised.value.diagnostics] == ["E1024", "E1025"]
 
 
 def test_module_that_is_not_there_is_a_warning() -> None:

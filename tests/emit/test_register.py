@@ -55,7 +55,7 @@ def text_of(job: Job, name: str, key: DispatchKey) -> str:
     backend = backend_of(job, key)
     function = job.catalog[name]
     for unit, kinds in units_of(backend, job):
-        if any(one is function for one, _ in kinds):
+        if any(native_function is function for native_function, _ in kinds):
             return definitions((unit, kinds), backend, job)
     raise AssertionError(f"{name} has no wrapper for {key}")
 

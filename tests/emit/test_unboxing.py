@@ -23,14 +23,14 @@ PROGRAM = Path(__file__).with_name("reference_unboxing.py")
 
 
 def _statements(argument: str) -> tuple[str, ...]:
-    one = parse_schema(f"f({argument}) -> Tensor").arguments.all[0]
-    return unbox(one, TypeStyle.PLAIN).statements
+    parsed = parse_schema(f"f({argument}) -> Tensor").arguments.all[0]
+    return unbox(parsed, TypeStyle.PLAIN).statements
 
 
 def test_list_is_copied_into_a_vector() -> None:
     """The items of a list are converted one by one into a vector, to which the argument refers."""
-    one = parse_schema("f(int[] size) -> Tensor").arguments.all[0]
-    value = unbox(one, TypeStyle.PLAIN)
+    argument = parse_schema("f(int[] size) -> Tensor").arguments.all[0]
+    value = unbox(argument, TypeStyle.PLAIN)
     assert (value.name, value.vectors) == ("size_list_out", ("std::vector<int64_t> size_vec;",))
     assert value.statements == (
         "const c10::List<c10::IValue> size_list_in = size.toList();",

@@ -69,8 +69,12 @@ TURNED = """
 
 def decided(job: Job, name: str, key: str = "Default") -> Wrapper:
     """What is decided for the wrapper of an overload."""
-    (one,) = [one for one in job.derivatives.functions if one.function.name.text == name]
-    return wrapper(one, key)
+    (function,) = [
+        differentiable_function
+        for differentiable_function in job.derivatives.functions
+        if differentiable_function.function.name.text == name
+    ]
+    return wrapper(function, key)
 
 
 def kernel(job: Job, name: str) -> str:
@@ -86,20 +90,25 @@ def registered(job: Job) -> str:
 
 def test_functional_form_has_a_node_and_forward_formulas() -> None:
     """The functional form records a node of its own, and works out tangents by its formula."""
-    one = decided(derived_job(TWIST, TWISTED), "twist")
-    assert (one.name, one.node, one.records, one.forward) == ("twist", "TwistBackward0", True, Forward.FORMULAS)
-    assert [inp.name for inp in one.inputs] == ["self"]
-    assert [output.name for output in one.outputs] == ["result"]
-    assert not one.rebases
+    wrapper = decided(derived_job(TWIST, TWISTED), "twist")
+    assert (wrapper.name, wrapper.node, wrapper.records, wrapper.forward) == (
+        "twist",
+        "TwistBackward0",
+        True,
+        Forward.FORMULAS,
+    )
+    assert [inp.name for inp in wrapper.inputs] == ["self"]
+    assert [output.name for output in wrapper.outputs] == ["result"]
+    assert not wrapper.rebases
 
 
 def test_inplace_form_takes_the_formulas_over() -> None:
     """The in-place form rebases the history of `self` and keeps what it was, since both formulas read it."""
     job = derived_job(TWIST, TWISTED)
-    one = decided(job, "twist_")
-    assert one.node == "TwistBackward0"
-    assert one.rebases
-    assert input_statements(one) == [
+    wrapper = decided(job, "twist_")
+    assert wrapper.node == "TwistBackward0"
+    assert wrapper.rebases
+    assert input_statements(wrapper) == [
         "grad_fn->by = by;",
         "if (!original_self.has_value()) original_self = self.clone();",
         "grad_fn->self_ = SavedVariable(original_self.value(), false);",
@@ -112,9 +121,9 @@ def test_inplace_form_takes_the_formulas_over() -> None:
 def test_out_form_is_never_differentiated() -> None:
     """The out form refuses gradients and tangents, and calls the operator for the keys below."""
     job = derived_job(TWIST, TWISTED)
-    one = decided(job, "twist.out")
-    assert (one.node, one.forward) == ("Node", Forward.REFUSED)
-    assert refusal(one) == (
+    wrapper = decided(job, "twist.out")
+    assert (wrapper.node, wrapper.forward) == ("Node", Forward.REFUSED)
+    assert refusal(wrapper) == (
         "TORCH_CHECK_NOT_IMPLEMENTED(!((isFwGradDefined(self) || isFwGradDefined(out))), "
         '"Trying to use forward AD with twist_out that does not support it because it is an out= function");'
     )
@@ -126,15 +135,15 @@ def test_out_form_is_never_differentiated() -> None:
 def test_tensor_is_saved_if_the_gradient_that_reads_it_is_wanted() -> None:
     """A tensor that one of several gradients reads is saved under a condition; facts and other values always are."""
     job = derived_job(BLEND, BLENDED)
-    one = decided(job, "blend")
-    assert input_statements(one) == [
+    wrapper = decided(job, "blend")
+    assert input_statements(wrapper) == [
         "grad_fn->mode = mode.has_value() ? ::std::optional<std::string>(std::string(mode.value())) : ::std::nullopt;",
         "if (grad_fn->should_compute_output(0)) {",
         "  grad_fn->other_ = SavedVariable(other, false);",
         "}",
         "grad_fn->self_sym_argsize_0 = self.sym_size(0);",
     ]
-    assert output_statements(one) == ["grad_fn->result_ = SavedVariable(result, true);"]
+    assert output_statements(wrapper) == ["grad_fn->result_ = SavedVariable(result, true);"]
 
 
 def test_a_formula_can_state_the_condition_itself() -> None:
@@ -143,9 +152,9 @@ def test_a_formula_can_state_the_condition_itself() -> None:
 - name: blend(Tensor self, Tensor other, str? mode=None) -> Tensor
   self, other: blend_backward(grad, wrap_opt_if(other, grad_input_mask[0] || grad_input_mask[1]), grad_input_mask)
 """
-    one = decided(derived_job(BLEND, derivatives), "blend")
+    wrapper = decided(derived_job(BLEND, derivatives), "blend")
     condition = "grad_fn->should_compute_output(0) || grad_fn->should_compute_output(1)"
-    assert input_statements(one)[0] == f"if ({condition}) {{"
+    assert input_statements(wrapper)[0] == f"if ({condition}) {{"
 
 
 def test_without_forward_formula_the_operator_is_decomposed() -> None:
@@ -165,9 +174,9 @@ def test_several_outputs_have_one_formula_for_all() -> None:
   first, second: cat_jvp(parts)
 """
     job = derived_job(PAIR, derivatives)
-    one = decided(job, "pair")
-    assert flag_statements(one) == ["[[maybe_unused]] auto _any_has_forward_grad_first_second = true;"]
-    computed, setters = tangent_statements(one, job)
+    wrapper = decided(job, "pair")
+    assert flag_statements(wrapper) == ["[[maybe_unused]] auto _any_has_forward_grad_first_second = true;"]
+    computed, setters = tangent_statements(wrapper, job)
     opening = "::std::optional<::std::tuple<at::Tensor,at::Tensor>> first_second_new_fw_grad_opt = ::std::nullopt;"
     assert computed.startswith(opening)
     assert "std::get<1>(first_second_new_fw_grad_opt.value()).defined()\n    && second.defined()" in setters
@@ -176,11 +185,11 @@ def test_several_outputs_have_one_formula_for_all() -> None:
 def test_inplace_function_over_lists_has_a_node_for_each_item() -> None:
     """It uses the formulas of the function that it repeats, with its own arguments in place of that one's."""
     job = derived_job(LISTS, TURNED)
-    one = decided(job, "_foreach_turn_.Scalar")
-    assert one.loops
-    assert [(inp.name, inp.variable, inp.item) for inp in one.inputs] == [("self", "self", "self[i]")]
-    assert {name: argument.name for name, argument in one.repeated.items()} == {"self": "self", "by": "scalar"}
-    assert input_statements(one) == [
+    wrapper = decided(job, "_foreach_turn_.Scalar")
+    assert wrapper.loops
+    assert [(inp.name, inp.variable, inp.item) for inp in wrapper.inputs] == [("self", "self", "self[i]")]
+    assert {name: argument.name for name, argument in wrapper.repeated.items()} == {"self": "self", "by": "scalar"}
+    assert input_statements(wrapper) == [
         "grad_fn->by = scalar;",
         "if (!original_selfs[i].has_value()) original_selfs[i] = self[i].clone();",
         "grad_fn->self_ = SavedVariable(original_selfs[i].value(), false);",
@@ -193,9 +202,9 @@ def test_inplace_function_over_lists_has_a_node_for_each_item() -> None:
 def test_function_over_lists_has_one_node_made_for_it() -> None:
     """The functional form's node saves whole lists, and its formulas take item after item."""
     job = derived_job(LISTS, TURNED)
-    one = decided(job, "_foreach_turn.Scalar")
-    assert one.node == "ForeachTurnBackward0Scalar"
-    assert input_statements(one) == [
+    wrapper = decided(job, "_foreach_turn.Scalar")
+    assert wrapper.node == "ForeachTurnBackward0Scalar"
+    assert input_statements(wrapper) == [
         "grad_fn->scalar = scalar;",
         "grad_fn->self_ = make_saved_variable_list(self, false);",
     ]

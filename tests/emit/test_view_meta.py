@@ -100,7 +100,7 @@ def test_newer_releases_hold_tensors_by_value() -> None:
     entries = TURN.replace("SymInt[] by", "Tensor by")
     job = job_of(entries)
     newer = Job(job.catalog, Rules(parse_version("2.14.0")), job.options)
-    (old, _), (new, _) = (view_metas(_group(one, "turn"), one) for one in (job, newer))
+    (old, _), (new, _) = (view_metas(_group(job, "turn"), job) for job in (job, newer))
     assert "  const at::Tensor & by;\n" in declaration(old)
     assert "  at::Tensor by;\n" in declaration(new)
 
@@ -112,7 +112,7 @@ def test_newest_releases_make_one_output_alone() -> None:
     )
     job = job_of(renamed.replace("autogen: parts_copy.out", "autogen: unbind_copy.int_out"))
     newest = Job(job.catalog, Rules(parse_version("2.15.0")), job.options)
-    (old,), (new,) = (view_metas(_group(one, "unbind.int"), one) for one in (job, newest))
+    (old,), (new,) = (view_metas(_group(job, "unbind.int"), job) for job in (job, newest))
     assert "    return at::_ops::unbind_int::call(base, dim)[out_index];\n" in implementation(old)[0]
     assert "    return at::_ops::select_int::call(base, dim, out_index);\n" in implementation(new)[0]
     assert "    return at::_ops::select_copy_int::call(base, dim, out_index);\n" in implementation(new)[0]

@@ -250,13 +250,13 @@ def generation(project: Project, out: str) -> Generation:
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """All outputs below a folder by path, without what runs remember."""
-    found = {}
+    files = {}
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".opwright"]
         for name in names:
             path = Path(parent, name)
-            found[path.relative_to(folder).as_posix()] = path.read_bytes()
-    return found
+            files[path.relative_to(folder).as_posix()] = path.read_bytes()
+    return files
 
 
 def times_of(folder: Path) -> dict[str, int]:

@@ -114,8 +114,8 @@ def test_projects_ask_for_a_version(tmp_path: Path, request_: str, accepted: boo
         'message(NOTICE "${Opwright_FOUND} ${Opwright_VERSION}")\n'
     )
     done = subprocess.run(["cmake", "-P", str(script)], capture_output=True, text=True, check=True)
-    found, version = done.stderr.split()[-2:] if accepted else (done.stderr.split()[0], None)
-    assert found == str(int(accepted))
+    answer, version = done.stderr.split()[-2:] if accepted else (done.stderr.split()[0], None)
+    assert answer == str(int(accepted))
     assert version == (opwright.__version__ if accepted else None)
 
 

@@ -49,7 +49,7 @@ def lines_with_entries(target: str, origin: FileOrigin) -> Iterator[tuple[str, f
     for first, last, path, line, _ in origin.lines:
         for place in range(first - 1, last):
             entries[place].add((path, line))
-    return ((line, frozenset(found)) for line, found in zip(lines, entries, strict=True))
+    return ((line, frozenset(entry)) for line, entry in zip(lines, entries, strict=True))
 
 
 def entry(function: NativeFunction) -> Entry:
@@ -71,8 +71,8 @@ def test_a_line_that_shows_an_overload_comes_from_its_entry_alone(
 ) -> None:
     """Whole schemas and the names of single overloads lead to their entries, and to no neighbour."""
     functions = generation.job.catalog.functions
-    by_schema = {str(one.schema): one for one in functions}
-    by_name = {name: one for one in functions for name in (one.name.text, one.name.unambiguous)}
+    by_schema = {str(function.schema): function for function in functions}
+    by_name = {name: function for function in functions for name in (function.name.text, function.name.unambiguous)}
     checked: Counter[str] = Counter()
     wrong = []
     for target, origin in origins.items():
@@ -80,7 +80,7 @@ def test_a_line_that_shows_an_overload_comes_from_its_entry_alone(
             text = line.strip()
             if text in template_lines:
                 continue
-            schemas = [by_schema[found] for found in map(str.rstrip, SCHEMA.findall(line)) if found in by_schema]
+            schemas = [by_schema[schema] for schema in map(str.rstrip, SCHEMA.findall(line)) if schema in by_schema]
             named = [by_name.get(match.group(1)) for form in FORMS for match in [form.match(text)] if match]
             shown = schemas[-1] if schemas else next(iter(named), None)
             if shown is not None:
@@ -111,8 +111,8 @@ def test_a_line_that_a_unit_made_does_not_come_from_a_template(
         made -= file_lines | template_lines
         for (folder, path), target in targets.items():
             if folder == emitter.folder and origins[target].emitter == emitter.name and made:
-                lost += [(path, line) for line, found in lines_with_entries(target, origins[target])
-                         if not found and line.strip() in made]  # fmt: skip
+                lost += [(path, line) for line, entries in lines_with_entries(target, origins[target])
+                         if not entries and line.strip() in made]  # fmt: skip
     assert not lost, lost[:5]
 
 
@@ -136,7 +136,7 @@ def test_a_header_that_a_whole_file_includes_leads_to_its_operator(
             overloads = generation.job.by_root.get(match.group(1), ()) if match else ()
             if overloads:
                 checked += 1
-                assert entries == {entry(one) for one in overloads}, (target, line)
+                assert entries == {entry(overload) for overload in overloads}, (target, line)
     assert checked > 3_000
 
 
@@ -158,11 +158,11 @@ def test_lines_of_file_slots_lead_to_what_they_name(
     origins: Mapping[str, FileOrigin], file: str, line: str, operators: set[str]
 ) -> None:
     """Lines that are made for all operators together know the operator, or the tag, of each."""
-    found = []
+    named = []
     for target, origin in origins.items():
         if target.endswith(file):
             for number, text in enumerate(Path(target).read_text(encoding="utf-8").split("\n"), 1):
                 if text.strip().startswith(line):
-                    found.append({one.operator for one in origin.lines if one.first <= number <= one.last})
-    assert found
-    assert all(one == operators for one in found)
+                    named.append({entry.operator for entry in origin.lines if entry.first <= number <= entry.last})
+    assert named
+    assert all(names == operators for names in named)

@@ -23,12 +23,12 @@ def test_several_processes_write_the_same(project: Project, monkeypatch: pytest.
     """Outputs, their count and what is remembered of them are those of one process."""
     monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
     alone, shared = project.out.with_name("alone"), project.out.with_name("shared")
-    one = generation(project, str(alone)).write_after(None, None, 1)
+    outcome = generation(project, str(alone)).write_after(None, None, 1)
     many = generation(project, str(shared)).write_after(None, None, processes)
     assert files_of(shared) == files_of(alone)
-    assert many.summary[:3] == one.summary[:3]
-    assert many.emitters == one.emitters
-    assert {path.replace("/shared/", "/alone/") for path in many.statuses} == set(one.statuses)
+    assert many.summary[:3] == outcome.summary[:3]
+    assert many.emitters == outcome.emitters
+    assert {path.replace("/shared/", "/alone/") for path in many.statuses} == set(outcome.statuses)
 
 
 @needs_fork

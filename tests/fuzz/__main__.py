@@ -47,9 +47,9 @@ def main() -> int:
     _chosen[:] = [target for target in targets() if target.name.startswith(options.only)]
     loaded = 0
     findings: list[Finding] = []
-    for count, found in _all_found(options.first * len(_chosen), options.count, options.processes):
+    for count, batch in _all_found(options.first * len(_chosen), options.count, options.processes):
         loaded += count
-        findings += found
+        findings += batch
         if loaded % 10_000 < AT_ONCE:
             print(f"{loaded} texts, {len(findings)} findings", flush=True)
     for finding in findings[:WORST]:

@@ -26,7 +26,7 @@ def opwright(capsys: pytest.CaptureFixture[str]) -> Iterator[Program]:
     """Runs the program with the given arguments; gives its exit status and both its outputs."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        status = main([str(one) for one in arguments])
+        status = main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
         return status, printed.out, printed.err
 

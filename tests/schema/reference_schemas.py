@@ -14,10 +14,10 @@ from torchgen.model import FunctionSchema
 
 def main() -> None:
     """Print one record per schema."""
-    found = []
+    schemas = []
     for text in json.loads(Path(sys.argv[1]).read_text()):
         schema = FunctionSchema.parse(text)
-        found.append(
+        schemas.append(
             {
                 "kind": schema.kind().name,
                 "plain": str(schema.signature()),
@@ -26,7 +26,7 @@ def main() -> None:
                 "with return names": str(schema.signature(keep_return_names=True)),
             }
         )
-    print(json.dumps(found))
+    print(json.dumps(schemas))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,11 @@ def test_values_are_those_of_pytorch() -> None:
     compared = 0
     for function in opwright.load("auto").functions:
         theirs = registered[f"{function.namespace}::{function.name.name}.{function.name.overload}"]
-        ours = {one.name: as_json(one.default_value) for one in function.arguments.all if one.default is not None}
+        ours = {
+            argument.name: as_json(argument.default_value)
+            for argument in function.arguments.all
+            if argument.default is not None
+        }
         # As text, so that 1, 1.0 and True differ.
         assert json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True), str(function)
         compared += len(ours)

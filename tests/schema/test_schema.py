@@ -61,8 +61,8 @@ def test_a_key_is_equal_where_the_signature_is(schemas: list[str]) -> None:
     """The quick key of a signature tells apart exactly what the signature itself does."""
     for options in ({}, {"strip_default": True}, {"view_form": True}):
         parsed = [parse_schema(text) for text in schemas]
-        keys = [signature_key(one, **options) for one in parsed]
-        texts = [str(signature(one, **options)) for one in parsed]
+        keys = [signature_key(schema, **options) for schema in parsed]
+        texts = [str(signature(schema, **options)) for schema in parsed]
         first_by_key = dict(zip(reversed(keys), reversed(texts), strict=True))
         assert [first_by_key[key] for key in keys] == texts
         assert len(set(keys)) == len(set(texts))
@@ -91,7 +91,8 @@ def functional_schemas(draw: st.DrawFn) -> FunctionSchema:
     split = draw(st.integers(0, len(arguments)))
     positional = arguments[:split]
     keyword_only = [
-        make_argument(one.name, optional(one.type), "None") if draw(st.booleans()) else one for one in arguments[split:]
+        make_argument(argument.name, optional(argument.type), "None") if draw(st.booleans()) else argument
+        for argument in arguments[split:]
     ]
     returns = draw(st.lists(st.builds(make_return, st.none() | IDENTIFIER, TYPES), max_size=3))
     name = operator_name(draw(IDENTIFIER), overload=draw(st.just("") | IDENTIFIER))
@@ -202,9 +203,9 @@ def test_kinds() -> None:
 
 def test_arguments_and_annotations_are_interned() -> None:
     """Equal parts are the same object, on which every table of the program relies."""
-    one, other = (parse_schema(f"{name}(Tensor(a!) self, int n=1) -> ()") for name in ("f", "g"))
-    assert one.arguments.all[0] is other.arguments.all[0]
-    assert one.arguments.all[0].annotation is annotation(("a",), True)
+    schema, other = (parse_schema(f"{name}(Tensor(a!) self, int n=1) -> ()") for name in ("f", "g"))
+    assert schema.arguments.all[0] is other.arguments.all[0]
+    assert schema.arguments.all[0].annotation is annotation(("a",), True)
 
 
 def test_tensor_options_are_found_between_other_arguments() -> None:
@@ -212,8 +213,8 @@ def test_tensor_options_are_found_between_other_arguments() -> None:
     options = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
     arguments = parse_schema(f"f(int n, *, int a, {options}, int b=0) -> Tensor").arguments
     assert arguments.options is not None
-    assert [one.name for one in arguments.pre_options] == ["a"]
-    assert [one.name for one in arguments.post_options] == ["b"]
+    assert [option.name for option in arguments.pre_options] == ["a"]
+    assert [option.name for option in arguments.post_options] == ["b"]
 
 
 def test_a_list_without_its_end_is_told_at_its_place() -> None:
@@ -221,7 +222,7 @@ def test_a_list_without_its_end_is_told_at_its_place() -> None:
     for name in ("known", "again"):
         # The first reads the arguments, the second the list of them.
         parse_schema(f"{name}(Tensor self) -> Tensor")
-    with pytest.raises(Fault) as found:
+    with pytest.raises(Fault) as raised:
         parse_schema("other(Tensor self]")
-    (label,) = found.value.diagnostic.labels
+    (label,) = raised.value.diagnostic.labels
     assert (label.span.start, label.span.text) == (17, "]")

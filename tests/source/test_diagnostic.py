@@ -29,8 +29,11 @@ def test_order() -> None:
     sink.error("E0002", "m", FILES["a.yaml"].span(3))
     sink.warning("E0001", "m", FILES["a.yaml"].span(3))
     sink.note("E0009", "m")
-    found = [(found.code, found.place and (found.place.file.path, found.place.start)) for found in sink.sorted()]
-    assert found == [
+    order = [
+        (diagnostic.code, diagnostic.place and (diagnostic.place.file.path, diagnostic.place.start))
+        for diagnostic in sink.sorted()
+    ]
+    assert order == [
         ("E0009", None),
         ("E0001", ("a.yaml", 3)),
         ("E0002", ("a.yaml", 3)),
@@ -45,7 +48,7 @@ def test_order_does_not_depend_on_arrival(arrivals: list[tuple[str, int]]) -> No
     sink = Diagnostics()
     for code, offset in arrivals:
         sink.error(code, "m", FILES["a.yaml"].span(offset))
-    places = [(found.place.start, found.code) for found in sink.sorted() if found.place]
+    places = [(diagnostic.place.start, diagnostic.code) for diagnostic in sink.sorted() if diagnostic.place]
     assert places == sorted(places)
     assert len(places) == len(arrivals)
 
@@ -71,7 +74,7 @@ def test_gate() -> None:
     assert (before, sink.has_errors) == (False, True)
     with pytest.raises(FaultsFound) as caught:
         sink.raise_if_errors()
-    assert [found.severity for found in caught.value.diagnostics] == [
+    assert [diagnostic.severity for diagnostic in caught.value.diagnostics] == [
         Severity.ERROR,
         Severity.WARNING,
         Severity.NOTE,
@@ -85,7 +88,7 @@ def test_place_is_the_first_primary_label() -> None:
     sink = Diagnostics()
     sink.error("E0001", "m", FILES["a.yaml"].span(3), also=[other])
     sink.error("E0002", "m", also=[other])
-    assert [found.place for found in sink] == [FILES["a.yaml"].span(3), FILES["b.yaml"].span(7)]
+    assert [diagnostic.place for diagnostic in sink] == [FILES["a.yaml"].span(3), FILES["b.yaml"].span(7)]
 
 
 def test_values_cannot_change() -> None:

@@ -78,7 +78,7 @@ def test_each_wrong_item_is_reported() -> None:
     """Of a list with several wrong items each is reported."""
     sink = Diagnostics()
     assert expect_strings(node_of("[a, 1, [b], ~]"), "it", sink) is None
-    assert [found.place and found.place.text for found in sink] == ["1", "[b]", "~"]
+    assert [diagnostic.place and diagnostic.place.text for diagnostic in sink] == ["1", "[b]", "~"]
 
 
 def test_repeated_keys_are_reported() -> None:
@@ -87,5 +87,5 @@ def test_repeated_keys_are_reported() -> None:
     root = node_of("a: 1\nb: 2\na: 3\na: 4\n")
     assert isinstance(root, Mapping)
     check_unique_keys(root, sink)
-    assert [[label.span.line for label in found.labels] for found in sink] == [[3, 1], [4, 1]]
-    assert [found.code for found in sink] == ["E0107", "E0107"]
+    assert [[label.span.line for label in diagnostic.labels] for diagnostic in sink] == [[3, 1], [4, 1]]
+    assert [diagnostic.code for diagnostic in sink] == ["E0107", "E0107"]

@@ -57,11 +57,15 @@ def test_example_has_its_fault(code: str, example: str) -> None:
     lines = example.splitlines()
     marks = next(number for number, line in enumerate(lines) if re.match(r" *\^", line))
     carets, _, words = lines[marks].strip().partition(" ")
-    found = first_diagnostic("\n".join(lines[:marks] + lines[marks + 1 :]) + "\n")
-    assert found.place is not None
-    assert (found.code, found.place.line, found.place.column) == (code, marks, lines[marks].index("^") + 1)
-    assert len(found.place.text) == len(carets)
-    assert found.labels[0].text == words
+    diagnostic = first_diagnostic("\n".join(lines[:marks] + lines[marks + 1 :]) + "\n")
+    assert diagnostic.place is not None
+    assert (diagnostic.code, diagnostic.place.line, diagnostic.place.column) == (
+        code,
+        marks,
+        lines[marks].index("^") + 1,
+    )
+    assert len(diagnostic.place.text) == len(carets)
+    assert diagnostic.labels[0].text == words
 
 
 def test_there_are_examples() -> None:

@@ -97,9 +97,9 @@ def test_faults_are_those_of_the_file(name: str) -> None:
     file = source(name)
     with pytest.raises(Fault) as expected:
         load_yaml(file)
-    with prefetching([file]), pytest.raises(Fault) as found:
+    with prefetching([file]), pytest.raises(Fault) as raised:
         read_tree(file)
-    assert found.value.diagnostic == expected.value.diagnostic
+    assert raised.value.diagnostic == expected.value.diagnostic
 
 
 def test_items_come_before_the_fault() -> None:

@@ -118,9 +118,9 @@ def test_get() -> None:
     assert {key: value.python_value() for key in "ab" if (value := root.get(key))} == {"a": 3, "b": 2}
     assert root.get("c") is None
     assert root.entry("c") is None
-    found = root.entry("b")
-    assert found is not None
-    assert found[0].span.line == 2
+    entry = root.entry("b")
+    assert entry is not None
+    assert entry[0].span.line == 2
 
 
 def test_duplicate_keys() -> None:

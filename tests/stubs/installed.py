@@ -61,10 +61,10 @@ def mypy_errors(site: Site, *files: Path) -> dict[str, dict[int, str]]:
         [*command, *options, *map(str, files)], capture_output=True, text=True, check=False, cwd=folder
     )
     assert ran.returncode in (0, 1), ran.stdout + ran.stderr
-    found: dict[str, dict[int, str]] = {file.name: {} for file in files}
+    errors: dict[str, dict[int, str]] = {file.name: {} for file in files}
     for path, line, message in re.findall(r"(?m)^(.*?):(\d+): error: (.*)$", ran.stdout):
-        found[Path(path).name].setdefault(int(line), message)
-    return found
+        errors[Path(path).name].setdefault(int(line), message)
+    return errors
 
 
 def pyright_errors(site: Site, *files: Path, mode: str = "strict") -> dict[str, dict[int, str]]:
@@ -79,8 +79,8 @@ def pyright_errors(site: Site, *files: Path, mode: str = "strict") -> dict[str, 
     assert ran.returncode in (0, 1), ran.stdout + ran.stderr
     report = json.loads(ran.stdout)
     assert report["summary"]["filesAnalyzed"] >= len(files), report["summary"]
-    found: dict[str, dict[int, str]] = {file.name: {} for file in files}
-    for one in report["generalDiagnostics"]:
-        message = f"{one['message']} ({one.get('rule')})"
-        found[Path(one["file"]).name].setdefault(one["range"]["start"]["line"] + 1, message)
-    return found
+    errors: dict[str, dict[int, str]] = {file.name: {} for file in files}
+    for diagnostic in report["generalDiagnostics"]:
+        message = f"{diagnostic['message']} ({diagnostic.get('rule')})"
+        errors[Path(diagnostic["file"]).name].setdefault(diagnostic["range"]["start"]["line"] + 1, message)
+    return errors

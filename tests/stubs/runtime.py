@@ -24,17 +24,22 @@ def typed(function: ast.FunctionDef) -> list[Parameter]:
     spelt = function.args
     positional = [*spelt.posonlyargs, *spelt.args]
     required = len(positional) - len(spelt.defaults)
-    found = [(one.arg, False, index >= required) for index, one in enumerate(positional)]
-    return found + [
-        (one.arg, True, default is not None) for one, default in zip(spelt.kwonlyargs, spelt.kw_defaults, strict=True)
+    arguments = [(arg.arg, False, index >= required) for index, arg in enumerate(positional)]
+    return arguments + [
+        (kwonlyarg.arg, True, default is not None)
+        for kwonlyarg, default in zip(spelt.kwonlyargs, spelt.kw_defaults, strict=True)
     ]
 
 
 def registered(overload: torch._ops.OpOverload) -> list[Parameter]:
     """The same of an operator that is there."""
     return [
-        (f"{one.name}_" if keyword.iskeyword(one.name) else one.name, one.kwarg_only, one.has_default_value())
-        for one in overload._schema.arguments
+        (
+            f"{argument.name}_" if keyword.iskeyword(argument.name) else argument.name,
+            argument.kwarg_only,
+            argument.has_default_value(),
+        )
+        for argument in overload._schema.arguments
     ]
 
 
@@ -53,8 +58,10 @@ def takes_numbers(overload: torch._ops.OpOverload) -> bool | None:
 def compare(operator: ast.ClassDef) -> None:
     """Print in what the class of an operator differs from the operator."""
     packet = getattr(torch.ops.aten, operator.name)
-    functions = {one.name: one for one in operator.body if isinstance(one, ast.FunctionDef) and one.name != "__call__"}
-    calls = [one for one in operator.body if isinstance(one, ast.FunctionDef) and one.name == "__call__"]
+    functions = {
+        stmt.name: stmt for stmt in operator.body if isinstance(stmt, ast.FunctionDef) and stmt.name != "__call__"
+    }
+    calls = [stmt for stmt in operator.body if isinstance(stmt, ast.FunctionDef) and stmt.name == "__call__"]
     named = {name for name in functions if not keyword.iskeyword(name)}
     if missing := named - set(packet.overloads()):
         print(f"{operator.name}: there are no overloads {sorted(missing)}")
@@ -77,9 +84,9 @@ def compare(operator: ast.ClassDef) -> None:
 def main() -> None:
     """Compare every operator of the module."""
     tree = ast.parse(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
+    classes = {stmt.name: stmt for stmt in tree.body if isinstance(stmt, ast.ClassDef)}
     count = 0
-    for name in (one.target.id for one in classes["Namespace"].body if isinstance(one, ast.AnnAssign)):  # type: ignore[union-attr]
+    for name in (stmt.target.id for stmt in classes["Namespace"].body if isinstance(stmt, ast.AnnAssign)):  # type: ignore[union-attr]
         compare(classes[name])
         count += 1
     print(f"compared {count}")

@@ -43,11 +43,11 @@ def calls(tmp_path: Path) -> list[Path]:
     return [Path(shutil.copy(HERE / name, tmp_path)) for name in CALLS]
 
 
-def unlike(found: dict[str, dict[int, str]], files: list[Path]) -> list[str]:
+def unlike(errors: dict[str, dict[int, str]], files: list[Path]) -> list[str]:
     """Where errors are missing or not expected."""
     differences = []
     for file in files:
-        expected, given = expected_lines(file), found[file.name]
+        expected, given = expected_lines(file), errors[file.name]
         assert expected
         differences += [f"{file.name}:{line}: nothing is said" for line in sorted(expected - given.keys())]
         differences += [f"{file.name}:{line}: {given[line]}" for line in sorted(given.keys() - expected)]
@@ -61,12 +61,12 @@ def test_mypy_takes_right_calls_and_flags_wrong_ones(installed: Site, calls: lis
 
 def test_pyright_takes_right_calls_and_flags_wrong_ones(installed: Site, calls: list[Path]) -> None:
     """With pyright, exactly the lines that are wrong have errors."""
-    found = pyright_errors(installed, *calls)
+    test_pyright_takes_right_calls_and_flags_wrong_ones = pyright_errors(installed, *calls)
     # In strict mode pyright also has an opinion on private names of PyTorch, which the calls use on purpose.
-    for lines in found.values():
+    for lines in test_pyright_takes_right_calls_and_flags_wrong_ones.values():
         for line in [line for line, message in lines.items() if "reportPrivateUsage" in message]:
             del lines[line]
-    assert unlike(found, calls) == []
+    assert unlike(test_pyright_takes_right_calls_and_flags_wrong_ones, calls) == []
 
 
 def test_checkers_find_nothing_in_the_stubs(installed: Site, tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_checkers_find_nothing_in_the_stubs(installed: Site, tmp_path: Path) -> 
     # The 3,000 overloads of `aten` are many seconds to pyright, and like those of the library to it.
     (tmp_path / "aten.pyi").unlink()
     files.remove(tmp_path / "aten.pyi")
-    found = pyright_errors(installed, *files, mode="standard")
-    assert found == {file.name: {} for file in files}
+    stubs = pyright_errors(installed, *files, mode="standard")
+    assert stubs == {file.name: {} for file in files}
 
 
 def test_a_library_can_bring_its_stub(installed: Site, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_the_calls_do_in_pytorch_as_their_remarks_say() -> None:
 def test_every_overload_shows_its_schema(installed: Site) -> None:
     """Docstrings hold the schema as the YAML spells it."""
     tree = ast.parse(installed.text("_opwright/small.pyi"))
-    shown = {ast.get_docstring(one) for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
+    shown = {ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     schemas = {
         line.partition("func: ")[2].strip()
         for line in LIBRARY.read_text(encoding="utf-8").splitlines()
@@ -130,10 +130,10 @@ def test_every_overload_shows_its_schema(installed: Site) -> None:
 def test_names_that_cannot_follow_a_dot_are_left_out(installed: Site) -> None:
     """Keywords, numbers and what operators have anyway are no attributes; calls still choose among all overloads."""
     tree = ast.parse(installed.text("_opwright/small.pyi"))
-    classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
-    operators = {one.target.id for one in classes["Namespace"].body if isinstance(one, ast.AnnAssign)}  # type: ignore[union-attr]
+    classes = {stmt.name: stmt for stmt in tree.body if isinstance(stmt, ast.ClassDef)}
+    operators = {stmt.target.id for stmt in classes["Namespace"].body if isinstance(stmt, ast.AnnAssign)}  # type: ignore[union-attr]
     assert operators.isdisjoint(UNREACHABLE)
-    pick = [one.name for one in classes["pick"].body if isinstance(one, ast.FunctionDef)]
+    pick = [stmt.name for stmt in classes["pick"].body if isinstance(stmt, ast.FunctionDef)]
     assert pick == ["Scalar", "__call__", "__call__", "__call__", "__call__"]
 
 
@@ -142,14 +142,14 @@ def test_one_namespace_alone(tmp_path: Path) -> None:
     ran = run_opwright("stubs", "--out", tmp_path, "--yaml", LIBRARY, "--namespace", "small", "--project", "small-ops")
     assert ran.returncode == 0, ran.stderr
     package = tmp_path / "torch-stubs"
-    assert sorted(one.name for one in (package / "_opwright").iterdir()) == ["__init__.pyi", "small.pyi"]
+    assert sorted(path.name for path in (package / "_opwright").iterdir()) == ["__init__.pyi", "small.pyi"]
     assert "    aten: " not in (package / "_ops.pyi").read_text(encoding="utf-8")
     assert (package / "py.typed").read_text(encoding="utf-8") == "partial\n"
     assert 'name = "small-ops"' in (tmp_path / "pyproject.toml").read_text(encoding="utf-8")
-    found = find_spec("torch")
-    assert found is not None
-    assert found.origin is not None
-    own = Path(found.origin).parent / "_C" / "__init__.pyi"
+    spec = find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    own = Path(spec.origin).parent / "_C" / "__init__.pyi"
     assert (package / "_C" / "__init__.pyi").read_bytes() == own.read_bytes()
 
 

@@ -37,16 +37,16 @@ def names(tmp_path: Path) -> Path:
 
 def test_mypy_checks_users_in_full(environment: Site, program: Path, names: Path) -> None:
     """With `mypy --strict`, every public name is known, and exactly the lines that are wrong have errors."""
-    found = mypy_errors(environment, program, names)
-    assert found[names.name] == {}
-    assert found[program.name].keys() == expected_lines(program)
+    errors = mypy_errors(environment, program, names)
+    assert errors[names.name] == {}
+    assert errors[program.name].keys() == expected_lines(program)
 
 
 def test_pyright_checks_users_in_full(environment: Site, program: Path, names: Path) -> None:
     """With pyright, every public name is known, and exactly the lines that are wrong have errors."""
-    found = pyright_errors(environment, program, names, mode="standard")
-    assert found[names.name] == {}
-    assert found[program.name].keys() == expected_lines(program)
+    errors = pyright_errors(environment, program, names, mode="standard")
+    assert errors[names.name] == {}
+    assert errors[program.name].keys() == expected_lines(program)
 
 
 def test_public_names_are_there() -> None:

@@ -34,8 +34,8 @@ OPTIONAL_FACTS: Final = ("{}", "{}->sym_sizes()", "{}.has_value()")
 
 def derivative(draw: random.Random, signature: Signature) -> str:
     """An entry of `derivatives.yaml`; empty where the function cannot have one."""
-    tensors = [one for one in signature.all_arguments if one.type.startswith("Tensor")]
-    outputs = [place for place, one in enumerate(signature.returns) if one.startswith("Tensor")]
+    tensors = [argument for argument in signature.all_arguments if argument.type.startswith("Tensor")]
+    outputs = [place for place, result in enumerate(signature.returns) if result.startswith("Tensor")]
     if not tensors or not outputs:
         return ""
     lines = [f"- name: {signature.schema}"]
@@ -59,10 +59,10 @@ def drawn_formulas(draw: random.Random, signature: Signature, tensors: list[Argu
     lines: list[str] = []
     together = len(tensors) > 1 and draw.random() < 0.3
     if together:
-        lines.append(f"{', '.join([one.name for one in tensors])}: {several(draw, signature)}")
+        lines.append(f"{', '.join([tensor.name for tensor in tensors])}: {several(draw, signature)}")
     else:
-        kept = [one for one in tensors if draw.random() < 0.9] or tensors[:1]
-        lines += [f"{one.name}: {formula(draw, signature, one)}" for one in kept]
+        kept = [tensor for tensor in tensors if draw.random() < 0.9] or tensors[:1]
+        lines += [f"{argument.name}: {formula(draw, signature, argument)}" for argument in kept]
     if len(signature.returns) == 1 and draw.random() < 0.4:
         lines.append(f"result: {forward(draw, signature, tensors)}")
     return lines
@@ -79,19 +79,19 @@ def asked(draw: random.Random, signature: Signature) -> str:
     """A value that a formula asks for: an argument, a fact of it, or the result."""
     choices = list(signature.all_arguments)
     if draw.random() < 0.2 or not choices:
-        names = [one.partition(" ")[2] for one in signature.returns]
+        names = [result.partition(" ")[2] for result in signature.returns]
         return next((name for name in names if name), "result" if len(names) == 1 else "result0")
-    one = draw.choice(choices)
-    if one.type in ("Tensor", "Tensor(a)", "Tensor(a!)"):
-        return draw.choice(FACTS).format(one.name)
-    if one.type == "Tensor[]":
-        return draw.choice(LIST_FACTS).format(one.name)
-    if one.type == "Tensor?":
-        return draw.choice(OPTIONAL_FACTS).format(one.name)
-    return one.name
+    argument = draw.choice(choices)
+    if argument.type in ("Tensor", "Tensor(a)", "Tensor(a!)"):
+        return draw.choice(FACTS).format(argument.name)
+    if argument.type == "Tensor[]":
+        return draw.choice(LIST_FACTS).format(argument.name)
+    if argument.type == "Tensor?":
+        return draw.choice(OPTIONAL_FACTS).format(argument.name)
+    return argument.name
 
 
-def formula(draw: random.Random, signature: Signature, one: Argument) -> str:
+def formula(draw: random.Random, signature: Signature, argument: Argument) -> str:
     """A backward formula for one argument."""
     grad = gradient(draw, signature)
     return draw.choice(
@@ -100,7 +100,7 @@ def formula(draw: random.Random, signature: Signature, one: Argument) -> str:
             f"{grad}.mul(2)",
             f"{grad} * {asked(draw, signature)}",
             f"tree_backward({grad}, {asked(draw, signature)}, {asked(draw, signature)})",
-            f"tree_{one.name}_backward({grad}, {asked(draw, signature)})",
+            f"tree_{argument.name}_backward({grad}, {asked(draw, signature)})",
             f"tree_backward({grad}, {asked(draw, signature)}, task_should_compute_output({{ {draw.randrange(2)} }}))",
             "non_differentiable",
             f'not_implemented("{signature.name}")',
@@ -125,13 +125,13 @@ def several(draw: random.Random, signature: Signature) -> str:
 
 def forward(draw: random.Random, signature: Signature, tensors: list[Argument]) -> str:
     """A forward formula."""
-    one = draw.choice(tensors).name
+    tensor = draw.choice(tensors).name
     return draw.choice(
         (
             "auto_linear",
             "auto_element_wise",
-            f"{one}_t * {one}_p",
-            f"tree_jvp({one}_p, {one}_t, result)",
-            f"{one}_t.cos()",
+            f"{tensor}_t * {tensor}_p",
+            f"tree_jvp({tensor}_p, {tensor}_t, result)",
+            f"{tensor}_t.cos()",
         )
     )

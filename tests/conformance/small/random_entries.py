@@ -311,7 +311,7 @@ def draw_factory(writer: Writer, place: int) -> None:
         options = options.replace("dtype=None", "dtype=long")
     first = ["Tensor self"] if name.startswith("new_") or name.endswith("_like") or writer.chance(0.2) else []
     plain = arguments(draw, draw.choice((0, 1, 2)), plain=True)
-    plain = tuple([one for one in plain if one.name not in ("dtype", "dim") or writer.chance(0.1)])
+    plain = tuple([argument for argument in plain if argument.name not in ("dtype", "dim") or writer.chance(0.1)])
     after = ["MemoryFormat? memory_format=None"] if writer.chance(0.3) else []
     listed = [*first, *[argument.text for argument in plain], "*", options, *after]
     schema = f"{name}({', '.join(listed)}) -> Tensor"

@@ -132,7 +132,7 @@ class Signature:
     @property
     def returns_tensors(self) -> bool:
         """Whether out arguments can take all that the function returns."""
-        return bool(self.returns) and all(one.split()[0] == "Tensor" for one in self.returns)
+        return bool(self.returns) and all(result.split()[0] == "Tensor" for result in self.returns)
 
     @property
     def can_be_inplace(self) -> bool:
@@ -177,7 +177,7 @@ class Signature:
     @property
     def copying(self) -> str:
         """The copying form of a view."""
-        plain = tuple([one.replace("(a)", "") for one in self.returns])
+        plain = tuple([result.replace("(a)", "") for result in self.returns])
         return replace(self, name=f"{self.name}_copy", self_type="Tensor", returns=plain).schema
 
 
@@ -239,10 +239,10 @@ def draw_signature(
         extra = Argument("Tensor", "state")
         drawn = tuple(
             [
-                replace(one, type=one.type.replace("Tensor", f"Tensor({next(letters)}!)"), default="")
-                if one.type in writable[: draw.choice((1, 1, 2, 3))] and not one.keyword and place < 2
-                else one
-                for place, one in enumerate((extra, *drawn))
+                replace(argument, type=argument.type.replace("Tensor", f"Tensor({next(letters)}!)"), default="")
+                if argument.type in writable[: draw.choice((1, 1, 2, 3))] and not argument.keyword and place < 2
+                else argument
+                for place, argument in enumerate((extra, *drawn))
             ]
         )
     return Signature(name, drawn, returns, has_self=has_self)
@@ -251,7 +251,9 @@ def draw_signature(
 def draw_view(draw: random.Random, name: str) -> Signature:
     """The signature of a view."""
     drawn = arguments(draw, draw.choice((0, 1, 1, 2, 3)), usual=True)
-    drawn = tuple([one for one in drawn if "Tensor" not in one.type and "Generator" not in one.type])
+    drawn = tuple(
+        [argument for argument in drawn if "Tensor" not in argument.type and "Generator" not in argument.type]
+    )
     if draw.random() < 0.3:
         return Signature(name, drawn, ("Tensor(a)[]",), has_self=True, self_type="Tensor(a -> *)")
     return Signature(name, drawn, ("Tensor(a)",), has_self=True, self_type="Tensor(a)")

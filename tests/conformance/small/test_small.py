@@ -23,13 +23,13 @@ HEADING = "## What Opwright refuses"
 @pytest.fixture(scope="module")
 def odd_verdicts() -> dict[str, Verdict]:
     """What came out for each odd input, by title."""
-    return {one.given.name: one for one in verdicts(small_input(case["title"], case) for case in ODD)}
+    return {verdict.given.name: verdict for verdict in verdicts(small_input(case["title"], case) for case in ODD)}
 
 
 @pytest.fixture(scope="module")
 def refused_verdicts() -> dict[str, Verdict]:
     """What came out for each input that Opwright refuses, by kind."""
-    return {one.given.name: one for one in verdicts(small_input(case["kind"], case) for case in REFUSED)}
+    return {verdict.given.name: verdict for verdict in verdicts(small_input(case["kind"], case) for case in REFUSED)}
 
 
 @pytest.mark.parametrize("title", [case["title"] for case in ODD])
@@ -55,8 +55,8 @@ def test_what_is_refused_on_purpose_is_taken_by_the_reference(
 @pytest.mark.parametrize("numbers", [range(12), pytest.param(range(COUNT), marks=pytest.mark.slow)], ids=len)
 def test_random_operators_have_the_same_files(numbers: range) -> None:
     """What both sides take has the same bytes; what one side alone refuses is on the list of what is refused."""
-    found = [report(outcome, fault) for outcome, fault in faults(numbers, Counter())]
-    assert not found, "\n\n".join(found)
+    files = [report(outcome, fault) for outcome, fault in faults(numbers, Counter())]
+    assert not files, "\n\n".join(files)
 
 
 def test_a_fault_is_found_and_its_input_made_small() -> None:
