@@ -26,7 +26,7 @@ IRREGULAR_PARTICIPLES = {
 PLAIN_WORDS = {"deprecated", "embed", "exceed", "feed", "need", "proceed", "reversed", "seed", "sorted", "structured"}
 
 # What is left of before these rules; nothing may join it.
-LEFT_LOCALS = ("opwright.build", "opwright.emit.emitter")
+LEFT_LOCALS: tuple[str, ...] = ()
 LEFT_PARTICIPLES = ("opwright.build",)
 LEFT_CLASSES = {"Namespace", "Node", "Output", "Root", "Shard", "Share", "Unit", "Wrapper"}
 

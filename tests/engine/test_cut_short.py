@@ -21,7 +21,7 @@ def test_two_runs_at_once(project: Project) -> None:
 
 
 def test_the_lock_is_held_by_one(tmp_path: Path) -> None:
-    """Who asks for a folder's lock waits for the one that has it, and knows that it waited."""
+    """A run that asks for a folder's lock waits for the run that holds it."""
     log = tmp_path / "log"
     process = os.fork() if hasattr(os, "fork") else pytest.skip("processes cannot be copied here")
     if not process:
@@ -34,7 +34,7 @@ def test_the_lock_is_held_by_one(tmp_path: Path) -> None:
         time.sleep(0.01)
     with FolderLock(str(tmp_path / "state")) as lock:
         assert log.read_text() == "taken\nreleased\n"
-        assert lock.waited
+        assert lock.is_held
     os.waitpid(process, 0)
 
 
@@ -42,4 +42,4 @@ def test_a_folder_that_cannot_be_locked_is_no_fault(tmp_path: Path) -> None:
     """Where no lock can be made, the run goes on without."""
     (tmp_path / "file").write_text("")
     with FolderLock(str(tmp_path / "file" / "state")) as lock:
-        assert not lock.waited
+        assert not lock.is_held

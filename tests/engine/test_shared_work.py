@@ -49,14 +49,14 @@ def test_a_process_that_dies_is_a_fault(project: Project, monkeypatch: pytest.Mo
     """When the system ends a worker, the run says so and writes nothing."""
     monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
     first = os.getpid()
-    taken = workers._taken
+    taken = workers._take_tasks
 
     def die_elsewhere(tasks: int) -> object:
         if os.getpid() != first:
             os._exit(9)
         return taken(tasks)
 
-    monkeypatch.setattr(workers, "_taken", die_elsewhere)
+    monkeypatch.setattr(workers, "_take_tasks", die_elsewhere)
     with pytest.raises(FaultsFound) as caught:
         generation(project, str(project.out)).write_after(None, None, 2)
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E0608"]
@@ -118,14 +118,14 @@ def test_what_the_system_refuses_a_process(
 ) -> None:
     """A process that lacks files or memory ends the run as the first one would, and nothing is written."""
     monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
-    first, taken = os.getpid(), workers._taken
+    first, taken = os.getpid(), workers._take_tasks
 
     def refused_elsewhere(tasks: int) -> object:
         if os.getpid() != first:
             raise refusal
         return taken(tasks)
 
-    monkeypatch.setattr(workers, "_taken", refused_elsewhere)
+    monkeypatch.setattr(workers, "_take_tasks", refused_elsewhere)
     with pytest.raises(type(refusal)):
         generation(project, str(project.out)).write_after(None, None, 3)
     assert files_of(project.out) == {}

@@ -1,9 +1,9 @@
 """Dependency lists for CMake: which files a run makes, as PyTorch's build reads them.
 
-One list for each group of files that the build compiles its own way, in a file of its own: `NAME.cmake` for most,
+Each group of files that the build compiles in its own way has a list in a file of its own: `NAME.cmake` for most,
 `core_NAME.cmake` and `ops_NAME.cmake` for those in these folders, `cpu_vec_NAME.cmake` for kernels that are compiled
-once per instruction set, and one for each kind of device that the build knows. The files that hold all shards at once
-are never compiled, and those of other folders are not listed.
+once per instruction set, and one for each kind of device that the build knows. Files with all shards at once are never
+compiled, and files of other folders are not listed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cmake_list", "dependency_lists", "list_paths", "make_rule", "write_dependency_lists"]
 
-# The prefix of the list for each output folder that has one of its own; those of `aten` are told apart by name.
+# The prefix of the list for each output folder that has its own list; files of `aten` are divided by name.
 _FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
 _MAIN_FOLDER = "aten"
 _VECTORIZED = re.compile(r"UfuncCPUKernel_\w+\.cpp")
@@ -54,7 +54,7 @@ def dependency_lists(plan: Plan, devices: Sequence[str] = ("CUDA",)) -> dict[str
     Each of `devices` has a list, under the prefix `cuda_` for `CUDA`. A list is there even when it is empty. Files of
     a device that has no list go to the main one.
     """
-    roots = {name: _listed_root(path) for name, path in plan.folders.items()}
+    roots = {name: _list_root(path) for name, path in plan.folders.items()}
     lists: dict[str, list[str]] = {prefix: [] for prefix in ("", "cpu_vec_", "core_", "ops_")}
     lists.update({f"{device.lower()}_": [] for device in devices})
     of_device = re.compile(_OF_DEVICE.format("|".join(devices)))
@@ -65,8 +65,8 @@ def dependency_lists(plan: Plan, devices: Sequence[str] = ("CUDA",)) -> dict[str
     return lists
 
 
-def _listed_root(path: str) -> str:
-    """How the paths below a folder start: `./a//b/` is listed as `a/b/`, and a relative path stays one."""
+def _list_root(path: str) -> str:
+    """The start of the paths below a folder: `./a//b/` becomes `a/b/`, and a relative path stays relative."""
     root = PurePath(path).as_posix()
     return "" if root == "." else root if root.endswith("/") else f"{root}/"
 
@@ -86,26 +86,26 @@ def _prefix(planned: PlannedFile, of_device: re.Pattern[str]) -> str | None:
 def make_rule(targets: Iterable[str], inputs: Iterable[str]) -> bytes:
     """A rule that says what targets depend on, as Make and Ninja read it from a dependency file.
 
-    Raises Fault for a path that they do not both read, however it is written (E0612).
+    Raises Fault for a path that Make and Ninja cannot both read (E0612).
 
     >>> print(make_rule(["out/add.h"], ["my entries.yaml", "add.h"]).decode(), end="")
     out/add.h: \\
       my\\ entries.yaml \\
       add.h
     """
-    written_targets = " ".join([_written(path, _NO_TARGET) for path in targets])
-    lines = [f"{written_targets}:", *[f"  {_written(path, _NO_INPUT)}" for path in inputs]]
+    target_text = " ".join([_escape(path, _NO_TARGET) for path in targets])
+    lines = [f"{target_text}:", *[f"  {_escape(path, _NO_INPUT)}" for path in inputs]]
     return os.fsencode(" \\\n".join(lines) + "\n")
 
 
-# What Make and Ninja do not both read, whether it is escaped or not. `make` takes text after `%` or `;` for patterns and
+# Text that Make and Ninja cannot both read, even escaped. `make` takes text after `%` or `;` for patterns and
 # commands and expands `*` and `~`; `ninja` ends a path at most of these characters.
 _NO_INPUT = re.compile(r"""[\x00-\x1f"&'*;<=>?^`|\x7f]|\\(?=[ #$:\\]|\Z)|[ :]\Z|\A~|\([^/]*\)\Z""")
 _NO_TARGET = re.compile(rf"%|{_NO_INPUT.pattern}")
 _ESCAPED = re.compile(r"[ #:]")
 
 
-def _written(path: str, refused: re.Pattern[str]) -> str:
+def _escape(path: str, refused: re.Pattern[str]) -> str:
     """A path as GCC writes it: a backslash before blanks, `#` and colons, and a doubled `$`."""
     drive, rest = os.path.splitdrive(path)
     rest = rest.replace(os.sep, "/")
@@ -123,24 +123,24 @@ def _written(path: str, refused: re.Pattern[str]) -> str:
 def write_dependency_lists(
     path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("CUDA",), journal: Journal | None = None
 ) -> dict[str, Status]:
-    """Writes each list beside `path`, with its prefix before the file's name and before the variable's.
+    """Write each list beside `path`, with its prefix before the name of the file and of the variable.
 
-    Gives the status of each, by its path, as the writer tells it. The journal gets the staging folder.
-    Raises Fault when one of them cannot be written (E0605 to E0608).
+    Gives the status of each list, by its path, as the writer does. The journal gets the staging folder.
+    Raises Fault if a list cannot be written (E0605 to E0608).
     """
     with Writer(journal) as writer:
         for prefix, paths in dependency_lists(plan, devices).items():
-            target, name = _list_place(path, prefix)
+            target, name = _list_path(path, prefix)
             writer.write(target, os.fsencode(cmake_list(name, paths)))
     return writer.statuses
 
 
 def list_paths(path: str | os.PathLike[str], devices: Sequence[str] = ("CUDA",)) -> list[str]:
     """The path of each list that `write_dependency_lists` writes."""
-    return [_list_place(path, prefix)[0] for prefix in dependency_lists(Plan({}), devices)]
+    return [_list_path(path, prefix)[0] for prefix in dependency_lists(Plan({}), devices)]
 
 
-def _list_place(path: str | os.PathLike[str], prefix: str) -> tuple[str, str]:
+def _list_path(path: str | os.PathLike[str], prefix: str) -> tuple[str, str]:
     """The path of the list with a prefix, and the name of its variable."""
     folder, name = os.path.split(real_path(os.fspath(path)))
     if not name or os.path.isdir(path):

@@ -179,7 +179,7 @@ class EmitterFiles:
         return state if state.context == self._context_fingerprint else None
 
     @cached_property
-    def _filled(self) -> frozenset[str]:
+    def _filled_slots(self) -> frozenset[str]:
         """The slots that any unit fills."""
         return frozenset().union(*[self.fragment(number) for number in range(len(self.units))])
 
@@ -205,9 +205,9 @@ class EmitterFiles:
     def _up_to_date(self, spec: FileSpec, previous: PreviousFile | None) -> RenderedFile | None:
         if previous is None or self._state is None or self._state.file_slots != self._file_slots_fingerprint:
             return None
-        return RenderedFile(None, previous.spans) if previous.spans.fingerprints == self._joined(spec.units) else None
+        return RenderedFile(None, previous.spans) if previous.spans.fingerprints == self._file_fingerprints(spec.units) else None
 
-    def _joined(self, units: Sequence[int]) -> bytes:
+    def _file_fingerprints(self, units: Sequence[int]) -> bytes:
         """The fingerprints of the units of a file, one after the other."""
         fingerprints = self._fingerprints
         return b"".join([fingerprints[number] for number in units])
@@ -225,12 +225,12 @@ class EmitterFiles:
         slots = {**own, **fragment}
         for name in own.keys() & fragment.keys():
             slots[name] = [*_texts(own[name]), *_texts(fragment[name])]
-        return RenderedFile(_filled_template(self.template, slots).encode(), FileSpans(self._joined(spec.units), None))
+        return RenderedFile(_fill_template(self.template, slots).encode(), FileSpans(self._file_fingerprints(spec.units), None))
 
     def _render_units(self, spec: FileSpec, previous: PreviousFile | None) -> RenderedFile:
         """The file of many units, spliced if possible."""
         slots = {**self._file_slots, "shard_id": spec.shard} if spec.shard else self._file_slots
-        fingerprints = self._joined(spec.units)
+        fingerprints = self._file_fingerprints(spec.units)
         chunks = _FileChunks(self, spec.units)
         if previous is not None and self._can_splice(spec, previous) and self._state is not None:
             filled = self._state.filled
@@ -241,7 +241,7 @@ class EmitterFiles:
                 file = None
             if file is not None:
                 return RenderedFile(*file)
-        filled = self._filled
+        filled = self._filled_slots
         try:
             return RenderedFile(*assemble(self.template, slots, filled, chunks, fingerprints))
         except KeyError:
@@ -254,8 +254,8 @@ class EmitterFiles:
         """
         if self._state is None or previous.spans.slots is None:
             return False
-        known, fingerprints = set(split_fingerprints(previous.spans.fingerprints)), self._fingerprints
-        changed = [number for number in spec.units if fingerprints[number] not in known]
+        old, fingerprints = set(split_fingerprints(previous.spans.fingerprints)), self._fingerprints
+        changed = [number for number in spec.units if fingerprints[number] not in old]
         return all(self._state.filled.issuperset(self.fragment(number)) for number in changed)
 
     def _encoding_fault(self, error: UnicodeEncodeError) -> Fault:
@@ -277,16 +277,16 @@ class EmitterFiles:
 
         filled: frozenset[str] = frozenset()
         if not self._has_file_per_unit:
-            reused = self._state is not None and "_filled" not in self.__dict__
-            filled = self._state.filled if self._state is not None and reused else self._filled
+            reused = self._state is not None and "_filled_slots" not in self.__dict__
+            filled = self._state.filled if self._state is not None and reused else self._filled_slots
         return EmitterState(
             self._context_fingerprint, self._template_fingerprint, self._file_slots_fingerprint, filled, self._spans
         )
 
     def fragment_counts(self) -> FragmentCounts:
         """How many fragments and files this run made, and how many it did not need to make."""
-        made, files_made = len(self._fragments), self._files_made
-        return FragmentCounts(made, len(self.units) - made, files_made, len(self._spans) - files_made)
+        fragments_made, files_made = len(self._fragments), self._files_made
+        return FragmentCounts(fragments_made, len(self.units) - fragments_made, files_made, len(self._spans) - files_made)
 
 
 class _FileChunks:
@@ -319,7 +319,7 @@ def _texts(value: str | Sequence[str]) -> Sequence[str]:
     return value
 
 
-def _filled_template(template: AnyTemplate, slots: Mapping[str, str | Sequence[str]]) -> str:
+def _fill_template(template: AnyTemplate, slots: Mapping[str, str | Sequence[str]]) -> str:
     if isinstance(template, Template):
         return template.render(slots)
     if template.names[0] not in slots:

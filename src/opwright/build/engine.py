@@ -79,7 +79,7 @@ class Engine:
         """Every file with its path; nothing is rendered. Raises FaultsFound with all faults."""
         sink = Diagnostics()
         plan = Plan(self._folders)
-        for _ in self._planned(tasks, plan, sink):
+        for _ in self._plan_files(tasks, plan, sink):
             pass
         sink.raise_if_errors()
         return plan
@@ -91,8 +91,8 @@ class Engine:
         """
         sink = Diagnostics()
         differing = []
-        for planned, files, spec in self._planned(tasks, Plan(self._folders), sink):
-            data = _rendered(files, spec, planned.target, None, sink)
+        for planned, files, spec in self._plan_files(tasks, Plan(self._folders), sink):
+            data = _render(files, spec, planned.target, None, sink)
             if data is not None and not file_holds(planned.target, data):
                 differing.append(planned.target)
         sink.raise_if_errors()
@@ -136,8 +136,8 @@ class Engine:
         plan = Plan(self._folders)
         written = 0
         statuses: dict[str, Status] = {}
-        for planned, files, spec in self._planned(tasks, plan, sink):
-            data = _rendered(files, spec, planned.target, previous, sink)
+        for planned, files, spec in self._plan_files(tasks, plan, sink):
+            data = _render(files, spec, planned.target, previous, sink)
             if sink.has_errors:
                 continue
             if data is None and previous is not None:
@@ -191,7 +191,7 @@ class Engine:
             statuses.update(staged.statuses)
         return _summary([staged for staged, _, _ in results], started), [note for _, _, note in results]
 
-    def _planned(
+    def _plan_files(
         self, tasks: Iterable[Task], plan: Plan, sink: Diagnostics
     ) -> Iterator[tuple[PlannedFile, EmitterFiles, FileSpec]]:
         """Each file with its path, one by one. After a fault of an emitter the next emitter has its turn."""
@@ -209,7 +209,7 @@ class Engine:
                 sink.take(fault)
 
 
-def _rendered(
+def _render(
     files: EmitterFiles, spec: FileSpec, target: str, previous: PreviousBuild | None, sink: Diagnostics
 ) -> bytes | None:
     """The bytes of a file; None if the file on disk is up to date, or if there is a fault, which goes to the sink."""

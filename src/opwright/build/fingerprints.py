@@ -40,7 +40,7 @@ _ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Ty
 
 #: Attributes of a function that its own entry's fingerprint leaves out: its position, its caches, what follows from
 #: other attributes, and its groups, whose members' entries are fingerprinted instead.
-NOT_FINGERPRINTED: Final = frozenset(("arguments", "derived", "entry", "group", "kind", "name", "root_name", "view_group"))
+NOT_FINGERPRINTED: Final = frozenset(("arguments", "cache", "entry", "group", "kind", "name", "root_name", "view_group"))
 
 
 def fingerprint(text: str) -> bytes:
@@ -77,19 +77,19 @@ class UnitFingerprints:
             # It has dictionaries, and to find out by an exception takes longer than the rest.
             return self._of_unhashable(unit) if unit.infos else self.of(unit.function)
         try:
-            known = self._by_value.get(unit)
+            cached = self._by_value.get(unit)
         except TypeError:
             return self._of_unhashable(unit)
         # True and 1 are equal, so numbers are computed anew.
-        if known is not None and not isinstance(unit, int):
-            return known
+        if cached is not None and not isinstance(unit, int):
+            return cached
         result = self._by_value[unit] = self._compute(unit)
         return result
 
     def _of_unhashable(self, unit: object) -> bytes:
-        known = self._by_identity.get(id(unit))
-        if known is not None:
-            return known[1]
+        cached = self._by_identity.get(id(unit))
+        if cached is not None:
+            return cached[1]
         result = self._compute(unit)
         self._by_identity[id(unit)] = unit, result
         return result

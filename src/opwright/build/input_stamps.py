@@ -53,12 +53,12 @@ class InputStamps:
     True
     """
 
-    __slots__ = ("_refreshed", "_statuses", "files", "folders")
+    __slots__ = ("_has_new_stamps", "_statuses", "files", "folders")
 
     def __init__(self, files: Mapping[str, Stamp], folders: Mapping[str, Sequence[str] | None]) -> None:
         self.files = dict(files)
         self.folders = dict(folders)
-        self._refreshed = False
+        self._has_new_stamps = False
         self._statuses: dict[str, Status | None] = {}
 
     @classmethod
@@ -71,7 +71,7 @@ class InputStamps:
         return stamps
 
     @classmethod
-    def stored(cls, files: Mapping[str, Any], folders: Mapping[str, Any]) -> InputStamps:
+    def from_manifest(cls, files: Mapping[str, Any], folders: Mapping[str, Any]) -> InputStamps:
         """The stamps that a manifest has. Raises TypeError where a value is of a wrong type."""
         for stamp in files.values():
             if stamp is not None and list(map(type, stamp)) != _STAMP_TYPES:
@@ -96,9 +96,9 @@ class InputStamps:
                 self.files[path] = [0, _RACY, 0, _UNKNOWN]
 
     @property
-    def refreshed(self) -> bool:
+    def has_new_stamps(self) -> bool:
         """Whether `are_current` had to read a file that need not be read the next time."""
-        return self._refreshed
+        return self._has_new_stamps
 
     def are_current(self) -> bool:
         """Whether all files have the contents, and all folders the names, that they had."""
@@ -123,7 +123,7 @@ class InputStamps:
             return False
         if now[1] != _RACY:
             self.files[path] = now
-            self._refreshed = True
+            self._has_new_stamps = True
         return True
 
 

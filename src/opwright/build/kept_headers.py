@@ -1,4 +1,4 @@
-"""Comparison of headers that must not change with those that are kept in the source tree."""
+"""Comparison of generated headers with those in the source tree, which must not change."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["check_kept_headers"]
 def check_kept_headers(
     headers: Iterable[tuple[str, str]], folder: str, sink: Diagnostics, *, note_missing: bool = True
 ) -> None:
-    """Reports every header, given by name and text, that differs from the file of that name in the folder.
+    """Report every header, given by name and text, that differs from the file of that name in the folder.
 
-    A difference is an error that shows it; a file that is not there is noted, unless that is of no interest.
+    A difference is an error. A missing file is noted if `note_missing` is true.
     """
     for name, text in headers:
         path = os.path.join(folder, name)
@@ -26,27 +26,27 @@ def check_kept_headers(
                 sink.note(SHIM_MISSING, f"no header to compare with at `{path}`")
             continue
         try:
-            kept = SourceFile.read(path)
+            existing = SourceFile.read(path)
         except Fault as fault:
             sink.add(fault.diagnostic)
             continue
-        if kept.text.replace("\r\n", "\n") != text:
-            _report(name, kept, text, sink)
+        if existing.text.replace("\r\n", "\n") != text:
+            _report(name, existing, text, sink)
 
 
-def _report(name: str, kept: SourceFile, text: str, sink: Diagnostics) -> None:
+def _report(name: str, existing: SourceFile, text: str, sink: Diagnostics) -> None:
     import difflib
 
-    old, new = kept.text.splitlines(), text.splitlines()
+    old, new = existing.text.splitlines(), text.splitlines()
     difference = "\n".join(difflib.unified_diff(old, new, "kept", "generated", lineterm=""))
     differing = (line for line, (before, now) in enumerate(zip(old, new, strict=False)) if before != now)
     same = next(differing, min(len(old), len(new)))
-    start = sum(map(len, kept.text.splitlines(keepends=True)[:same]))
+    start = sum(map(len, existing.text.splitlines(keepends=True)[:same]))
     length = len(old[same]) if same < len(old) else 0
     sink.error(
         SHIM_CHANGED,
         f"C shim `{name}` differs from the header that is kept",
-        kept.span(start, start + length),
+        existing.span(start, start + length),
         label="from here on",
         notes=[difference],
         help="if compiled code may rely on the new header, write it with `--update-aoti-c-shim`",

@@ -1,9 +1,9 @@
-"""Which overload a generated line was made for, where units or pieces alone do not tell.
+"""Finds the overload that owns each generated line, if the unit of the line has several or none.
 
-A unit of several overloads, such as all of `add` in `ops/add.h`, makes the lines of each in turn. Its fragment is asked
-for again with each overload alone; lines that only one of them makes are its own. Otherwise a line that opens a
-definition, or a comment with the whole schema, says whose the lines after it are. Lines of a frame say by the form
-that their emitter declares which operator they are for.
+A unit of several overloads, such as all of `add` in `ops/add.h`, makes the lines of each in turn. Its fragment is
+rendered again with each overload alone, and a line that only one of them makes belongs to it. Otherwise a line that
+opens a definition, or a comment with the whole schema, names the owner of the lines after it. Lines of file slots name
+their operator in the form that their emitter declares.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opwright.schema.names import OperatorName
 __all__ = ["NOBODY", "FileSlotOwners", "Owners", "unit_owners"]
 
 Owners: TypeAlias = tuple[object, ...]
-"""The overloads that a line was made for, or the tag; several where it is made for all of them together."""
+"""The overloads, or the tag, that a line was made for; several if it was made for all of them together."""
 
 NOBODY: Final[Owners] = ()
 
@@ -36,7 +36,7 @@ _VERSION: Final = re.compile(r"_v\d+$")
 
 
 def unit_owners(lines: Sequence[str], functions: Sequence[NativeFunction], alone: Mapping[str, Owners]) -> list[Owners]:
-    """The owners of each line that a unit of these functions made; `alone` has the lines that one of them makes alone."""
+    """The owners of each line that a unit of these functions made. `alone` has the lines of each function alone."""
     everyone: Owners = tuple(functions)
     if len(functions) == 1:
         return [everyone] * len(lines)
@@ -47,7 +47,7 @@ def unit_owners(lines: Sequence[str], functions: Sequence[NativeFunction], alone
     for line in lines:
         text = line.strip()
         indent = _indent(line)
-        marked = alone.get(text, NOBODY) if len(alone.get(text, NOBODY)) == 1 else _marked(text, functions, indent == least)
+        marked = alone.get(text, NOBODY) if len(alone.get(text, NOBODY)) == 1 else _marked_owner(text, functions, indent == least)
         if marked:
             owners[len(owners) - waiting :] = [marked] * waiting
             current, mark_indent, waiting = marked, indent, 0
@@ -72,22 +72,22 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _marked(text: str, functions: Iterable[NativeFunction], is_opening: bool) -> Owners:
-    """The function that a line names as the one it is for, by its whole schema, or by its own name where it opens."""
+def _marked_owner(text: str, functions: Iterable[NativeFunction], is_opening: bool) -> Owners:
+    """The function that a line names: by its whole schema, or by its own name if the line opens a definition."""
     if "->" in text:
-        named = [one for one in functions if str(one.schema) in text]
+        named = [function for function in functions if str(function.schema) in text]
         if named:
-            return (max(named, key=lambda one: len(str(one.schema))),)
+            return (max(named, key=lambda function: len(str(function.schema))),)
     registered = _REGISTERED.match(text)
     if registered is not None:
-        return tuple(one for one in functions if one.name.text == registered.group(1))
+        return tuple(function for function in functions if function.name.text == registered.group(1))
     if not is_opening or _CLOSER.match(text):
         return NOBODY
-    likely = [one for one in functions if one.name.overload in text and one.name.name in text]
+    likely = [function for function in functions if function.name.overload in text and function.name.name in text]
     words = _WORD.findall(text) if likely else []
-    lengths = {one: max(_likeness(word, one.name) for word in words) for one in likely} if words else {}
+    lengths = {function: max(_likeness(word, function.name) for word in words) for function in likely} if words else {}
     longest = max(lengths.values(), default=0)
-    named = [one for one, length in lengths.items() if length == longest] if longest else []
+    named = [function for function, length in lengths.items() if length == longest] if longest else []
     return tuple(named) if len(named) == 1 else NOBODY
 
 
@@ -100,7 +100,7 @@ def _likeness(word: str, name: OperatorName) -> int:
 
 
 class FileSlotOwners:
-    """Finds the owners of lines that belong to no unit, by the names in them."""
+    """Finds the owners of lines that no unit made, by the names in them."""
 
     __slots__ = ("_by_name", "_by_overload", "_by_root", "_tags")
 
@@ -113,28 +113,28 @@ class FileSlotOwners:
             for name in dict.fromkeys(names):
                 by_name.setdefault(name, []).append(function)
         self._by_name: Final = by_name
-        self._by_overload: Final = {one.name.unambiguous: one for one in job.catalog.functions}
+        self._by_overload: Final = {function.name.unambiguous: function for function in job.catalog.functions}
 
-    def owners(self, lines: Sequence[str], known: list[Owners], template: frozenset[str], emitter: AnyEmitter) -> None:
-        """Completes the known owners of a file's lines; lines that stand in the template are nobody's."""
+    def complete(self, owners: list[Owners], lines: Sequence[str], template: frozenset[str], emitter: AnyEmitter) -> None:
+        """Fill in the owners of a file's lines that its units do not know. Lines of the template have no owner."""
         form = re.compile(emitter.line_names) if emitter.line_names else None
         block: Owners = NOBODY
-        for place, line in enumerate(lines):
+        for number, line in enumerate(lines):
             text = line.strip()
-            if known[place] or not text:
+            if owners[number] or not text:
                 continue
             is_opening = not line[0].isspace() and not _CLOSER.match(text)
             if text in template:
                 block = NOBODY if is_opening else block
                 continue
-            found = self._named(text, form)
-            if found:
-                block = found if form is not None and form.match(text) else NOBODY
+            named = self._named_owners(text, form)
+            if named:
+                block = named if form is not None and form.match(text) else NOBODY
             elif is_opening:
                 block = NOBODY
-            known[place] = found or block
+            owners[number] = named or block
 
-    def _named(self, text: str, form: re.Pattern[str] | None) -> Owners:
+    def _named_owners(self, text: str, form: re.Pattern[str] | None) -> Owners:
         include = _INCLUDE.match(text)
         if include is not None:
             return self._root(include.group(1))

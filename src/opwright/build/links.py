@@ -1,4 +1,4 @@
-"""Symbolic links below a run's own folder that lead out of it: the run writes there too, and says so."""
+"""Symbolic links that lead out of a run's own folder. The run writes there too, and notes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["note_links"]
 
 
 def note_links(run: Run, written: Iterable[str], sink: Diagnostics) -> None:
-    """Notes each folder that is a link and leads out of the folder that the user chose, if the run writes to it."""
+    """Note each folder that the run writes to and that is a link out of the folder that the user chose."""
     for link in sorted(set(_links(run, written))):
         sink.note(LINKED_FOLDER, f"`{link}` is a link: what belongs there is written to `{real_folder(link)}`")
 

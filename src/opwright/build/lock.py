@@ -1,7 +1,8 @@
 """The lock of an output folder: runs into the same folder take turns.
 
-The lock is the system's own on a file that stays, so it ends with the process, however that ends. Where the system or
-the file system has none, or the folder cannot be written, runs go on without: files are still written whole.
+The lock is the system's own lock on a file that stays, so it ends with the process, however the process ends. If the
+system or the file system has no locks, or the folder cannot be written, runs go on without one: files are still
+written whole.
 """
 
 from __future__ import annotations
@@ -21,17 +22,15 @@ _LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_N
 class FolderLock:
     """A context in which no other run holds the lock of the same folder.
 
-    `waited` tells whether another run held it: then that one may have done the work already. `is_held` tells whether
-    this run holds it now. A process that was copied from the run's holds it too, until it ends.
+    `is_held` tells whether this run holds it now. A process forked from the run holds it too, until it ends.
     """
 
-    __slots__ = ("_folder", "_handle", "is_held", "waited")
+    __slots__ = ("_folder", "_handle", "is_held")
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._handle = -1
         self.is_held = False
-        self.waited = False
 
     def __enter__(self) -> FolderLock:
         try:
@@ -40,7 +39,7 @@ class FolderLock:
         except OSError:
             return self
         with contextlib.suppress(OSError):
-            self.waited = _locked(self._handle)
+            _lock_file(self._handle)
             self.is_held = True
         return self
 
@@ -58,27 +57,20 @@ try:
 except ImportError:
     import time
 
-    def _locked(handle: int) -> bool:
-        """Locks a file, and says whether that took waiting."""
+    def _lock_file(handle: int) -> None:
+        """Lock a file, waiting until that is possible."""
         import msvcrt
 
-        waited = False
         while True:
             try:
                 msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
             except OSError:
-                waited = True
                 time.sleep(0.05)
             else:
-                return waited
+                return
 
 else:
 
-    def _locked(handle: int) -> bool:
-        """Locks a file, and says whether that took waiting."""
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            return True
-        return False
+    def _lock_file(handle: int) -> None:
+        """Lock a file, waiting until that is possible."""
+        fcntl.flock(handle, fcntl.LOCK_EX)

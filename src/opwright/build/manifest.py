@@ -49,7 +49,7 @@ _STATUS_SIZE = 3
 
 
 class Manifest:
-    """What a run read, made and said.
+    """What a run read, wrote and reported.
 
     `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
     outside of its output folders, such as dependency files. `kept` are outputs that belong to the sources and are never
@@ -91,7 +91,7 @@ class Manifest:
         # Last, because there are most of them.
         if not self.outputs_hold():
             return False
-        if self.stamps.refreshed:
+        if self.stamps.has_new_stamps:
             write_manifest(run, self)
         return True
 
@@ -213,7 +213,7 @@ def _load(path: str, run: Run) -> Manifest | None:
             data["kind"],
             data["request"],
             data["tool"],
-            InputStamps.stored(data["files"], data["folders"]),
+            InputStamps.from_manifest(data["files"], data["folders"]),
             _statuses(_stored_folders(roots, data["outputs"])),
             data["facts"],
             others=_statuses(data["others"].items()),

@@ -1,10 +1,10 @@
 """Reading and removing files in folders that others can write to.
 
-What earlier runs left on disk may be damaged, copied from elsewhere or forged. These functions touch regular files
-only: they do not follow symbolic links, and do not wait for pipes or devices. A folder below another one is opened part
-by part, so that no link on the way leads out of it.
+What earlier runs left on disk may be damaged, copied from elsewhere or forged. These functions touch only regular
+files: they do not follow symbolic links, and do not wait for pipes or devices. A folder below another one is opened
+part by part, so that no link on the way leads out of it.
 
-The run that finds nothing to do imports this module, so it imports little.
+A run that has nothing to do imports this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["file_status", "read_below", "read_plain_file", "remove_below", "remove_flat_folder", "stays_below"]
 
 _LARGEST = 1 << 28
-"""Files above this size are none that a run left."""
+"""Larger files were not left by a run."""
 
 _PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE = os.O_RDONLY | _PLAIN | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -34,13 +34,13 @@ _FOLDER = os.O_RDONLY | _PLAIN | getattr(os, "O_DIRECTORY", 0)
 _HAS_FOLDER_HANDLES = {os.open, os.stat, os.unlink} <= os.supports_dir_fd
 
 
-#: The time that tells of an edit. Where the system keeps the time of change, no program can put that back, and setting
-#: the time of modification changes it too; Windows has the time of creation in its place.
+#: The time that shows an edit. No program can set the time of change back, and setting the time of modification changes
+#: it too. Windows keeps the time of creation in its place.
 _TIME = "st_mtime_ns" if os.name == "nt" else "st_ctime_ns"
 
 
 def file_status(status: os.stat_result) -> Status:
-    """What tells a file from the same one after a change, without reading it: size, time of change, inode."""
+    """The size, time of change and inode of a file, one of which differs after any change."""
     return status.st_size, getattr(status, _TIME), status.st_ino
 
 
@@ -57,7 +57,7 @@ def stays_below(path: str) -> bool:
 def read_plain_file(path: str, folder: int | None = None) -> bytes:
     """The contents of a regular file; `folder` is the handle of the folder that the path is relative to.
 
-    Raises OSError for anything else, such as a link, a pipe, or a file of a size that no run writes.
+    Raises OSError for anything else, such as a link, a pipe, or a file larger than a run writes.
     """
     handle = os.open(path, _FILE, dir_fd=folder)
     try:
@@ -70,14 +70,14 @@ def read_plain_file(path: str, folder: int | None = None) -> bytes:
 
 
 def read_below(top: str, path: str) -> bytes:
-    """The contents of a regular file below a folder; raises OSError where there is none or a link is on the way."""
+    """The contents of a regular file below a folder. Raises OSError if it is missing, or a link is on the way."""
     folder, _, name = path.rpartition("/")
-    with _opened(top, folder) as handle:
+    with _open_folder(top, folder) as handle:
         return read_plain_file(name if handle is not None else f"{top}/{path}", handle)
 
 
 def remove_below(top: str, paths: Iterable[str]) -> int:
-    """Removes the regular files among these paths below a folder, and counts them.
+    """Remove the regular files among these paths below a folder, and count them.
 
     Paths with a link on the way, and those that would lead out of the folder, stay as they are.
     """
@@ -85,25 +85,25 @@ def remove_below(top: str, paths: Iterable[str]) -> int:
     for path in filter(stays_below, paths):
         folder, _, name = path.rpartition("/")
         folders.setdefault(folder, []).append(name)
-    removed = 0
+    count = 0
     for folder, names in folders.items():
-        with contextlib.suppress(OSError), _opened(top, folder) as handle:
+        with contextlib.suppress(OSError), _open_folder(top, folder) as handle:
             for name in names:
                 path = name if handle is not None else f"{top}/{folder}/{name}"
-                removed += _removed(path, handle)
-    return removed
+                count += _remove(path, handle)
+    return count
 
 
 def remove_flat_folder(path: str) -> None:
-    """Removes a folder of regular files. A link to a folder, and whatever cannot be removed, stays."""
+    """Remove a folder of regular files. A link to a folder, and whatever cannot be removed, stays."""
     with contextlib.suppress(OSError):
-        with _opened(path, "") as handle:
+        with _open_folder(path, "") as handle:
             for name in os.listdir(path if handle is None else handle):
-                _removed(name if handle is not None else f"{path}/{name}", handle)
+                _remove(name if handle is not None else f"{path}/{name}", handle)
         os.rmdir(path)
 
 
-def _removed(path: str, folder: int | None) -> bool:
+def _remove(path: str, folder: int | None) -> bool:
     with contextlib.suppress(OSError):
         if stat.S_ISREG(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
             os.unlink(path, dir_fd=folder)
@@ -112,10 +112,10 @@ def _removed(path: str, folder: int | None) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(top: str, relative: str) -> Iterator[int | None]:
+def _open_folder(top: str, relative: str) -> Iterator[int | None]:
     """The handle of a folder below another one, or None on systems without such handles.
 
-    Raises OSError where there is a link on the way, `top` itself included.
+    Raises OSError if there is a link on the way, `top` itself included.
     """
     if not _HAS_FOLDER_HANDLES:
         path = os.path.join(os.path.realpath(os.path.dirname(top)), os.path.basename(top), relative)

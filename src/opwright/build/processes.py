@@ -10,17 +10,17 @@ __all__ = ["usable_processes"]
 
 
 def usable_processes(most: int | None = None) -> int:
-    """How many processes can work at once, but at most so many: 1 where this one cannot be copied.
+    """How many processes can work at once, `most` at most.
 
-    Else they are as many as the processors that this one may use.
+    It is 1 if this process cannot be forked, else the number of processors that it may use.
     """
-    usable = _usable()
+    usable = _processors()
     return usable if most is None else min(usable, most)
 
 
-def _usable() -> int:
+def _processors() -> int:
     if not hasattr(os, "fork") or sys.platform == "darwin" or threading.active_count() > 1:
-        # System libraries of macOS do not survive being copied, and neither do locks that another thread holds.
+        # System libraries of macOS do not survive a fork, and neither do locks that another thread holds.
         return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -1,7 +1,7 @@
-"""Where generated lines come from: for each file its emitter, and for each stretch of lines the entry it was made from.
+"""Where generated lines come from: the emitter of each file, and the entry of each range of lines.
 
-It is read off the pieces of this run and the files as they are on disk; `line_owners` tells the overloads of one unit
-apart, and whose the lines of frames are.
+Provenance is computed from the chunk spans of the run and the files on disk. `line_owners` tells the overloads of one
+unit apart, and finds the owners of lines from file slots.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["FileOrigin", "LineOrigin", "Sources", "origins"]
 
 _MANY: Final = 4
-"""A unit whose functions have more names than this is no unit of one operator; a view and its copies have three."""
+"""A unit whose functions have more names than this is not about one operator; a view and its copies have three."""
 
 _TAG: Final = re.compile(r"^- +tag: *(\w+)", re.MULTILINE)
 
 
 class LineOrigin(NamedTuple):
-    """Lines from first to last, and the entry that they were made from, of an operator or of a tag."""
+    """A range of lines, first and last included, and the entry of the operator or tag that they were made from."""
 
     first: int
     last: int
@@ -49,7 +49,7 @@ class LineOrigin(NamedTuple):
 class FileOrigin(NamedTuple):
     """The emitter of a file, and where its lines come from.
 
-    Lines that several entries make together have an origin for each. Lines that no entry made have none.
+    Lines that several entries make together have an origin for each. Other lines may have none.
     """
 
     emitter: str
@@ -57,7 +57,7 @@ class FileOrigin(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """What provenance is made from: the emitters and outputs of a run, how it made them, and templates by name."""
+    """What provenance is computed from: the emitters of a run, its plan and its states, and templates by name."""
 
     emitters: Sequence[AnyEmitter]
     plan: Plan
@@ -67,7 +67,7 @@ class Sources(NamedTuple):
 
 
 class _Tag(NamedTuple):
-    """A tag with its place."""
+    """A tag and the line of its entry."""
 
     file: SourceFile
     line: int
@@ -82,8 +82,8 @@ def origins(job: Job, sources: Sources) -> dict[str, FileOrigin]:
         match.group(1): _Tag(sources.tags, text.count("\n", 0, match.start()) + 1, match.group(1))
         for match in _TAG.finditer(text)
     }
-    frame_owners = FileSlotOwners(job, tags)
-    found: dict[str, FileOrigin] = {}
+    file_slot_owners = FileSlotOwners(job, tags)
+    file_origins: dict[str, FileOrigin] = {}
     for name, emitter in named_emitters(sources.emitters):
         files = _EmitterFiles(job, emitter, sources.states.get(name))
         template = sources.template(emitter.template) if emitter.template is not None else ""
@@ -95,9 +95,9 @@ def origins(job: Job, sources: Sources) -> dict[str, FileOrigin]:
             with open(target, "rb") as stream:
                 lines = stream.read().decode("utf-8", "replace").split("\n")
             owners = files.owners(spec.path, spec.units, lines)
-            frame_owners.owners(lines, owners, own_lines, emitter)
-            found[target] = FileOrigin(emitter.name, tuple(_line_origins(owners)))
-    return found
+            file_slot_owners.complete(owners, lines, own_lines, emitter)
+            file_origins[target] = FileOrigin(emitter.name, tuple(_line_origins(owners)))
+    return file_origins
 
 
 class _EmitterFiles:
@@ -112,30 +112,30 @@ class _EmitterFiles:
         self._alone: Final[dict[int, Mapping[str, Owners]]] = {}
         self._chunks: Final[dict[tuple[int, tuple[str, ...]], Sequence[Owners]]] = {}
 
-    def owners(self, path: str, places: Sequence[int], lines: Sequence[str]) -> list[Owners]:
+    def owners(self, path: str, numbers: Sequence[int], lines: Sequence[str]) -> list[Owners]:
         """The owners of each line of a file, as far as its units tell."""
         owners: list[Owners] = [NOBODY] * len(lines)
-        for place, first, last in self._stretches(path, places, lines):
-            functions = self._functions_at(place)
+        for number, first, last in self._line_ranges(path, numbers, lines):
+            functions = self._functions_of(number)
             if len(functions) == 1:
                 owners[first:last] = [functions] * (last - first)
             elif functions:
-                owners[first:last] = self._owners_within(place, functions, tuple(lines[first:last]))
+                owners[first:last] = self._owners_within(number, functions, tuple(lines[first:last]))
         return owners
 
     def _owners_within(
-        self, place: int, functions: tuple[NativeFunction, ...], lines: tuple[str, ...]
+        self, number: int, functions: tuple[NativeFunction, ...], lines: tuple[str, ...]
     ) -> Sequence[Owners]:
         """The owners of a chunk's lines; of a sharded family each chunk stands in two files."""
-        known = self._chunks.get((place, lines))
-        if known is None:
-            known = self._chunks[place, lines] = unit_owners(lines, functions, self._alone_at(place))
-        return known
+        owners = self._chunks.get((number, lines))
+        if owners is None:
+            owners = self._chunks[number, lines] = unit_owners(lines, functions, self._alone_of(number))
+        return owners
 
-    def _stretches(self, path: str, places: Sequence[int], lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-        """The place of each unit in each slot, with the first of its lines and the one after the last."""
+    def _line_ranges(self, path: str, numbers: Sequence[int], lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+        """The number of each unit in each slot, the first of its lines, and the line after the last."""
         if isinstance(self._emitter.layout, FilePerUnit):
-            yield places[0], 0, len(lines)
+            yield numbers[0], 0, len(lines)
             return
         spans = None if self._state is None else self._state.files.get(path)
         ends: list[int] = []
@@ -145,32 +145,32 @@ class _EmitterFiles:
             ends.append(size)
         gap = 0 if self._emitter.template is None else 1
         for slot in (spans.slots or ()) if spans is not None else ():
-            yield from _slot_stretches(slot, places, ends, gap)
+            yield from _slot_line_ranges(slot, numbers, ends, gap)
 
-    def _functions_at(self, place: int) -> tuple[NativeFunction, ...]:
-        functions = self._functions.get(place)
+    def _functions_of(self, number: int) -> tuple[NativeFunction, ...]:
+        functions = self._functions.get(number)
         if functions is None:
-            functions = tuple(dict.fromkeys(_functions(self.units[place])))
-            if len({one.root_name for one in functions}) > _MANY:
+            functions = tuple(dict.fromkeys(_functions(self.units[number])))
+            if len({function.root_name for function in functions}) > _MANY:
                 functions = ()
-            self._functions[place] = functions
+            self._functions[number] = functions
         return functions
 
-    def _alone_at(self, place: int) -> Mapping[str, Owners]:
-        """The lines that the fragment of a unit has with each of its functions alone, and whose they are."""
-        alone = self._alone.get(place)
+    def _alone_of(self, number: int) -> Mapping[str, Owners]:
+        """The lines of the unit's fragment with each of its functions alone, and their owners."""
+        alone = self._alone.get(number)
         if alone is None:
-            unit, functions = self.units[place], self._functions_at(place)
-            made: dict[str, Owners] = {}
+            unit, functions = self.units[number], self._functions_of(number)
+            owners: dict[str, Owners] = {}
             if len(functions) > 1 and isinstance(unit, tuple):
                 for function in functions:
                     for line in self._lines_alone(unit, function):
-                        made[line] = (*made.get(line, NOBODY), function)
-            alone = self._alone[place] = made
+                        owners[line] = (*owners.get(line, NOBODY), function)
+            alone = self._alone[number] = owners
         return alone
 
     def _lines_alone(self, unit: tuple[object, ...], function: NativeFunction) -> set[str]:
-        narrowed = _narrowed(unit, function)
+        narrowed = _narrow(unit, function)
         if narrowed is None:
             return set()
         slots = self._emitter.fragment(narrowed, self._job)
@@ -178,27 +178,27 @@ class _EmitterFiles:
         return {line.strip() for text in texts for line in text.split("\n")}
 
 
-def _narrowed(unit: object, function: NativeFunction) -> object | None:
+def _narrow(unit: object, function: NativeFunction) -> object | None:
     """A unit with a function instead of all that it lists beside it; None where it does not list functions."""
     if not isinstance(unit, (tuple, list)):
         return None
     if all(isinstance(item, NativeFunction) for item in unit):
         return [item for item in unit if item is function]
-    inner = [(place, _narrowed(item, function)) for place, item in enumerate(unit) if isinstance(item, (tuple, list))]
+    inner = [(number, _narrow(item, function)) for number, item in enumerate(unit) if isinstance(item, (tuple, list))]
     if len(inner) != 1 or inner[0][1] is None or type(unit) is not tuple:
         return None
-    place, item = inner[0]
-    return (*unit[:place], item, *unit[place + 1 :])
+    number, item = inner[0]
+    return (*unit[:number], item, *unit[number + 1 :])
 
 
-def _slot_stretches(
-    slot: SlotSpans, places: Sequence[int], ends: Sequence[int], gap: int
+def _slot_line_ranges(
+    slot: SlotSpans, numbers: Sequence[int], ends: Sequence[int], gap: int
 ) -> Iterator[tuple[int, int, int]]:
     """The lines of each unit's chunk in a slot; chunks are `gap` line breaks apart. `ends` are where lines end."""
     lengths = array("i")
     lengths.frombytes(slot.lengths)
     at, line = slot.start, 0
-    for place, length in zip(places, lengths, strict=True):
+    for number, length in zip(numbers, lengths, strict=True):
         if length < 0:
             continue
         while line < len(ends) and ends[line] <= at:
@@ -207,7 +207,7 @@ def _slot_stretches(
         while line < len(ends) and ends[line] < at + length:
             line += 1
         if length:
-            yield place, first, min(line + 1, len(ends))
+            yield number, first, min(line + 1, len(ends))
         at += length + gap
 
 
@@ -222,16 +222,16 @@ def _line_origins(owners: Sequence[Owners]) -> Iterator[LineOrigin]:
 
 @cache
 def _entries(owners: Owners) -> Sequence[tuple[str, int, str]]:
-    """Path, line and name of each entry of some owners; what was made stands for the entry it was made from."""
+    """Path, line and name of each entry of some owners; a synthesized function counts for the entry it came from."""
     entries: dict[tuple[str, int], str] = {}
-    for owner in sorted(owners, key=lambda one: isinstance(one, NativeFunction) and one.is_synthesized):
+    for owner in sorted(owners, key=lambda owner: isinstance(owner, NativeFunction) and owner.is_synthesized):
         if isinstance(owner, NativeFunction):
-            place, name = (os.path.abspath(owner.entry.file.path), owner.entry.line), owner.name.text
+            entry, name = (os.path.abspath(owner.entry.file.path), owner.entry.line), owner.name.text
         elif isinstance(owner, _Tag):
-            place, name = (os.path.abspath(owner.file.path), owner.line), owner.name
+            entry, name = (os.path.abspath(owner.file.path), owner.line), owner.name
         else:
             continue
-        entries.setdefault(place, name)
+        entries.setdefault(entry, name)
     return [(path, line, name) for (path, line), name in entries.items()]
 
 

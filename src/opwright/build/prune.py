@@ -1,4 +1,4 @@
-"""Removal of what runs leave behind: outputs that are made no longer, and what is remembered of folders that are gone."""
+"""Removal of what runs leave behind: outputs that are no longer made, and the state of folders that are gone."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from opwright.build.runs import Run, real_folder, replace_state
 __all__ = ["forget_gone_folders", "prune", "stale_outputs"]
 
 _HOME_FILE = "folder"
-"""The file that says whose state it is, in state folders that stand apart from their output folders."""
+"""The file that names the output folder, in state folders that are kept apart from it."""
 
 
-def stale_outputs(run: Run, earlier: Manifest, others: Iterable[Manifest], made: Collection[str]) -> set[str]:
+def stale_outputs(run: Run, previous: Manifest, others: Iterable[Manifest], targets: Collection[str]) -> set[str]:
     """The files that earlier runs of the same kind made and this one does not make.
 
-    A file that a run of another kind made too is none of them, unless all that such runs make this one makes as well.
-    Nor is a file behind a link that leads out of the folders that the user chose.
+    They exclude files that a run of another kind made too, unless this run makes everything that such runs make. They
+    also exclude files behind a link that leads out of the folders that the user chose.
     """
-    gone = earlier.own_outputs() - set(made)
+    gone = previous.own_outputs() - set(targets)
     for other in others:
         if not _covers(run, other):
             gone -= other.outputs.keys()
@@ -47,7 +47,7 @@ def _tops(run: Run) -> dict[str, str]:
 
 
 def prune(run: Run, paths: Iterable[str]) -> int:
-    """Removes stale outputs of a run, and counts those that were there. Links are not followed, and not removed."""
+    """Remove stale outputs of a run, and count those that existed. Links are neither followed nor removed."""
     tops = _tops(run)
     below: dict[str, list[str]] = {}
     for path in paths:
@@ -59,7 +59,7 @@ def prune(run: Run, paths: Iterable[str]) -> int:
 
 
 def _covers(run: Run, other: Manifest) -> bool:
-    """Whether a run makes whatever runs of the other kind make: the same folders, and at least their families."""
+    """Whether a run makes everything that runs of the other kind make: same folders, and at least their families."""
     mine: Mapping[str, object] = loads(run.kind)
     its: Mapping[str, object] = loads(other.kind)
     families = its.get("families")
@@ -70,9 +70,9 @@ def _covers(run: Run, other: Manifest) -> bool:
 
 
 def forget_gone_folders(run: Run) -> None:
-    """Removes from the user's cache what is remembered of output folders that are there no longer.
+    """Remove the state of output folders that no longer exist from the user's cache.
 
-    For a run whose state stands apart; nothing else would ever remove the state of a deleted build.
+    Runs that keep their state there do this, because nothing else would remove the state of a deleted build.
     """
     if not run.apart:
         return

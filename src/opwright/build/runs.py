@@ -1,4 +1,4 @@
-"""What identifies a run, and where runs of its kind remember what they did."""
+"""What identifies a run, and where runs of its kind keep their state."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 __all__ = ["STATE_FOLDER", "Run", "real_folder", "real_path", "replace_state"]
 
 STATE_FOLDER = ".opwright"
-"""The folder below an output folder that has what runs remember there. It may be deleted at any time."""
+"""The folder below an output folder where runs keep their state. It may be deleted at any time."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Run:
-    """What identifies a run: the output folder that it is remembered in, its kind, and all that was asked for.
+    """What identifies a run: the output folder that keeps its state (`home`), its kind, and its request.
 
-    Runs of one kind make the same files, as far as their inputs and options agree: a later one takes the place of an
-    earlier one. `kind` has the families, the output folders, and what else tells kinds apart. `folders` are the output
-    folders by name as the kind has them: relative to `home` if they are below it, so that the kind stays the same when
-    `home` is moved. `roots` are their real paths.
+    Runs of one kind make the same files, if their inputs and options agree; the state of a later run replaces that of
+    an earlier one. `kind` has the families, the output folders, and whatever else distinguishes kinds. `folders` are
+    the output folders by name: relative to `home` if they are below it, so that the kind stays the same if `home` is
+    moved. `roots` are their real paths.
 
-    What is remembered stands in the output folder, or in the user's cache where nothing but outputs may stand there
-    (`apart`). `prunes` tells whether the run removes outputs of earlier runs that are made no longer.
+    The state is kept in the output folder, or in the user's cache (`apart`) if the output folder may hold only outputs.
+    `prunes` tells whether the run removes outputs of earlier runs that are no longer made.
     """
 
     __slots__ = ("apart", "families", "folders", "home", "kind", "prunes", "request", "roots", "state_folder")
@@ -59,23 +59,23 @@ class Run:
 
     @property
     def journal_top(self) -> str | None:
-        """The folder below which the journal of runs may remove files; None where the journal is the user's own."""
+        """The folder below which the journal may remove files; None if the journal is in the user's cache."""
         return None if self.apart else self.home
 
     def state_path(self, suffix: str) -> str:
-        """The path of something that runs of this kind remember."""
+        """The path of a file of the state of runs of this kind."""
         encoded = self.kind.encode()
         name = f"{zlib.crc32(encoded):08x}{zlib.adler32(encoded):08x}"
         return os.path.join(self.state_folder, name + suffix)
 
 
 def real_folder(path: str) -> str:
-    """The path of a folder with all links resolved and slashes between its parts; the top of a system is empty."""
+    """The path of a folder with all links resolved and slashes between its parts; the root of a system is empty."""
     return os.path.realpath(path).replace(os.sep, "/").rstrip("/")
 
 
 def real_path(path: str) -> str:
-    """The path of a file with all links to its folder resolved; a link in place of the file itself is not followed."""
+    """The path of a file with all links to its folder resolved; if the file itself is a link, it is not followed."""
     folder, name = os.path.split(os.path.abspath(path))
     return f"{real_folder(folder)}/{name}"
 
@@ -88,7 +88,7 @@ def _folder_in_kind(home: str, folder: str) -> str:
 
 
 def _state_folder_apart(home: str) -> str:
-    """Where the user's cache has what runs into an output folder remember."""
+    """The folder of the user's cache with the state of runs into an output folder."""
     from opwright.release.places import cache_folder
 
     real = os.path.realpath(home).encode("utf-8", "surrogateescape")
@@ -96,7 +96,7 @@ def _state_folder_apart(home: str) -> str:
 
 
 def replace_state(path: str, data: bytes) -> bool:
-    """Replaces a file of the state folder, whole, and says whether that was possible."""
+    """Replace a file of the state folder, whole, and tell whether that was possible."""
     temporary = f"{path}.{os.getpid()}{TEMPORARY_SUFFIX}"
     try:
         make_folders(os.path.dirname(path))

@@ -1,10 +1,9 @@
-"""Staging folders, where a run writes files before it puts them in place, and the journal by which what a killed run
-leaves is found.
+"""Staging folders, where a run writes files before it puts them in place, and the journal that names them.
 
-A run that is killed can remove neither its staging folders nor the new files that it has put in place already. So it
-writes them into a journal before it makes them, and the next run into the same output folder removes what the journal
-names. The lock of the output folder, which ends with the last process of a run, is the proof that the run is dead.
-Process numbers would prove nothing: they are used again, and other containers have their own.
+A killed run can remove neither its staging folders nor the new files that it has already put in place. So a run writes
+them into a journal before it makes them, and the next run into the same output folder removes what the journal names.
+The lock of the output folder ends with the last process of a run, so whoever holds it knows that the run is dead.
+Process numbers would not prove that: systems use them again, and each container has its own.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["STAGING_PREFIX", "TEMPORARY_SUFFIX", "Journal", "remove_left_staging", "remove_old_staging", "remove_staging", "staging_name"]
 
 STAGING_PREFIX: Final = ".opwright-"
-"""How the name of each staging folder starts."""
+"""The start of the name of each staging folder."""
 
 TEMPORARY_SUFFIX: Final = ".new"
-"""How the name of each file starts out that is about to replace one of the state folder."""
+"""The suffix of a new file in the state folder, before it is renamed."""
 
 _JOURNAL_NAME: Final = "staging"
 _END: Final = "\0"
 _APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OLD_SECONDS: Final = 3600
-"""The age at which a staging folder belongs to no run any more: a run takes seconds."""
+"""The age at which a staging folder can belong to no run: a run takes seconds."""
 
 
 def staging_name() -> str:
@@ -44,27 +43,27 @@ def staging_name() -> str:
 
 
 class Journal:
-    """The journal of the runs into one output folder; it stands in their state folder.
+    """The journal of the runs into one output folder, in their state folder.
 
-    Whoever enters it removes what a run left that was killed. Only the run that holds the lock of the folder may write
-    in it: without the lock (`locked`) it does nothing. A journal in an output folder may be forged, so it removes files
-    below that folder (`top`) only; one in the user's cache has no such limit.
+    Entering it removes what a killed run left. Only the run that holds the lock of the folder may use it: without the
+    lock (`locked`) it does nothing. A journal in an output folder may be forged, so it removes only files below that
+    folder (`top`); a journal in the user's cache has no such limit.
     """
 
-    __slots__ = ("_folder", "_locked", "_path", "_places", "_top")
+    __slots__ = ("_folder", "_locked", "_path", "_relative_folders", "_top")
 
     def __init__(self, state_folder: str, top: str | None, *, locked: bool) -> None:
         self._folder = os.path.realpath(state_folder)
         self._top = None if top is None else os.path.realpath(top)
         self._path = os.path.join(self._folder, _JOURNAL_NAME)
-        self._places: dict[str, str] = {}
+        self._relative_folders: dict[str, str] = {}
         self._locked = locked
 
     def __enter__(self) -> Journal:
         if self._locked:
-            for path, mark in self._entries():
-                if mark:
-                    _remove_file(self._top, path, mark)
+            for path, status_text in self._entries():
+                if status_text:
+                    _remove_file(self._top, path, status_text)
                 else:
                     remove_staging(path)
             self._end()
@@ -76,11 +75,11 @@ class Journal:
         if not self._locked:
             return
         entries = self._entries()
-        for path, mark in entries:
-            if not mark:
+        for path, status_text in entries:
+            if not status_text:
                 remove_staging(path)
         # A process of a run that failed may have been killed with new files in place: the next run removes them.
-        if error is None or not any(mark and os.path.lexists(path) for path, mark in entries):
+        if error is None or not any(status_text and os.path.lexists(path) for path, status_text in entries):
             self._end()
 
     def add_staging(self, staging: str) -> None:
@@ -89,13 +88,13 @@ class Journal:
 
     def add_files(self, files: Iterable[tuple[str, Status]]) -> None:
         """Note files that are about to be put where there are none, with their provisional status."""
-        self._add((path, _mark(status)) for path, status in files)
+        self._add((path, _status_text(status)) for path, status in files)
 
     def _add(self, entries: Iterable[tuple[str, str]]) -> None:
-        """Append entries. Where that cannot be done, the run goes on without."""
+        """Append entries. If that fails, the run goes on without them."""
         if not self._locked:
             return
-        text = "".join(f"{self._place(path)}{_END}{mark}{_END}" for path, mark in entries)
+        text = "".join(f"{self._relative_path(path)}{_END}{status_text}{_END}" for path, status_text in entries)
         with contextlib.suppress(OSError):
             handle = os.open(self._path, _APPEND, 0o666)
             try:
@@ -103,45 +102,45 @@ class Journal:
             finally:
                 os.close(handle)
 
-    def _place(self, path: str) -> str:
-        """A path as the journal has it: relative, so that it holds where the output folder is moved."""
+    def _relative_path(self, path: str) -> str:
+        """A path relative to the journal, so that it stays right if the output folder is moved."""
         folder, name = os.path.split(path)
-        place = self._places.get(folder)
-        if place is None:
-            place = self._places[folder] = _relative(os.path.realpath(folder), self._folder)
-        return os.path.join(place, name)
+        relative = self._relative_folders.get(folder)
+        if relative is None:
+            relative = self._relative_folders[folder] = _relative(os.path.realpath(folder), self._folder)
+        return os.path.join(relative, name)
 
     def _entries(self) -> list[tuple[str, str]]:
-        """Each path that is noted, with the mark of a file; staging folders have none."""
+        """Each path in the journal, with the status of a file as text; staging folders have none."""
         try:
             words = iter(os.fsdecode(read_plain_file(self._path)).split(_END))
         except OSError:
             return []
-        return [(os.path.normpath(os.path.join(self._folder, path)), mark) for path, mark in zip(words, words)]
+        return [(os.path.normpath(os.path.join(self._folder, path)), status_text) for path, status_text in zip(words, words)]
 
     def _end(self) -> None:
-        """Remove the journal, and files of the state that were not finished."""
+        """Remove the journal, and unfinished files of the state."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self._folder):
                 if name == _JOURNAL_NAME or name.endswith(TEMPORARY_SUFFIX):
                     os.unlink(os.path.join(self._folder, name))
 
 
-def _mark(status: Status) -> str:
+def _status_text(status: Status) -> str:
     return " ".join(map(str, status))
 
 
-def _remove_file(top: str | None, path: str, mark: str) -> None:
-    """Remove a file that is as it was noted: a journal that was copied or tampered with does no harm."""
+def _remove_file(top: str | None, path: str, status_text: str) -> None:
+    """Remove a file if its status is still that of the journal, so a copied or forged journal does no harm."""
     folder, name = os.path.split(path) if top is None else (top, os.path.relpath(path, top).replace(os.sep, "/"))
     with contextlib.suppress(OSError):
         status = os.lstat(path)
-        if _mark((status.st_size, -status.st_mtime_ns, status.st_ino)) == mark:
+        if _status_text((status.st_size, -status.st_mtime_ns, status.st_ino)) == status_text:
             remove_below(folder, [name])
 
 
 def remove_left_staging(state_folder: str, top: str | None) -> None:
-    """Remove what runs left that were killed; waits for one that is under way. `top` is as for the journal."""
+    """Remove what killed runs left, after waiting for a run that is under way. `top` is as for the journal."""
     if os.path.lexists(os.path.join(state_folder, _JOURNAL_NAME)):
         from opwright.build.lock import FolderLock
 
@@ -150,7 +149,7 @@ def remove_left_staging(state_folder: str, top: str | None) -> None:
 
 
 def remove_old_staging(folders: Iterable[str]) -> None:
-    """Remove from folders the staging folders that no journal names (of runs without a lock), once they are old."""
+    """Remove old staging folders that no journal names, left by runs without a lock."""
     now = time.time()
     for folder in folders:
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -160,7 +159,7 @@ def remove_old_staging(folders: Iterable[str]) -> None:
 
 
 def remove_staging(staging: str) -> None:
-    """Remove a staging folder with its files; what cannot be removed, and what is none, stays."""
+    """Remove a staging folder with its files. Whatever cannot be removed, or is not a staging folder, stays."""
     if not os.path.basename(staging).startswith(STAGING_PREFIX) or os.path.islink(staging):
         return
     with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Work shared between processes that are copies of this one, so that what is loaded is there in each.
+"""Work shared between forked processes, so that each has what this one loaded.
 
-Tasks are numbers, which each process takes one at a time until none is left. All files are complete before any
-process puts one in place of an old one: a fault in one process discards what all of them staged.
+Tasks are numbers, which each process takes one at a time until none is left. No process replaces an old file before all
+files are complete: a fault in one process discards what all of them staged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TASKS", "share_work"]
 
 MOST_TASKS: Final = 256
-"""How many tasks there can be: one is a byte in a pipe."""
+"""The largest number of tasks: each is a byte in a pipe."""
 
 Share = TypeVar("Share")
 
@@ -38,14 +38,14 @@ class _Worker(Generic[Share]):
         self._child = Child(lambda parent: _work_apart(work, tasks, journal, parent))
 
     def share(self) -> Share:
-        """What the process did; raises its Fault."""
-        share: Share = self._received()
+        """The result of the process. Raises its Fault."""
+        share: Share = self._receive()
         return share
 
     def commit(self) -> None:
         """Lets the process put its files in place; raises its Fault."""
         self._child.tell(_COMMIT)
-        self._received()
+        self._receive()
 
     def release(self) -> None:
         """Lets the process end, which discards what it has not committed."""
@@ -55,7 +55,7 @@ class _Worker(Generic[Share]):
         """Waits until the process is gone."""
         self._child.end()
 
-    def _received(self) -> Share:
+    def _receive(self) -> Share:
         import pickle
 
         try:
@@ -83,7 +83,7 @@ def _work_apart(
     message: tuple[str, object]
     try:
         with Writer(journal) as writer:
-            share = work(writer, _taken(tasks))
+            share = work(writer, _take_tasks(tasks))
             writer.arrive()
             pickle.dump(("share", share), parent.results)
             parent.results.flush()
@@ -103,8 +103,8 @@ def _work_apart(
         parent.results.flush()
 
 
-def _taken(tasks: int) -> Iterator[int]:
-    """Tasks, as long as there are any; each goes to one process."""
+def _take_tasks(tasks: int) -> Iterator[int]:
+    """Take tasks as long as there are any; each goes to one process."""
     while byte := os.read(tasks, 1):
         yield byte[0]
 
@@ -116,30 +116,30 @@ def share_work(
     check: Callable[[Sequence[Share]], None],
     journal: Journal | None = None,
 ) -> list[Share]:
-    """What each process did with the tasks that it took. The first one is this process.
+    """The result of each process for the tasks that it took; the first result is this process's.
 
-    `check` gets all shares before anything is put in place, and may raise. Raises the Fault of any process.
+    `check` gets all results before anything is put in place, and may raise. Raises the Fault of any process.
     """
     reading, writing = os.pipe()
     os.write(writing, bytes(tasks))
     os.close(writing)
-    # What is loaded so far stays as it is: collecting garbage would only write to memory that processes share.
+    # Collecting garbage would write to memory that the processes share.
     gc.freeze()
     workers: list[_Worker[Share]] = []
     try:
-        # Where the system refuses another process, there is one less.
+        # If the system refuses another process, there is one less.
         with contextlib.suppress(OSError):
             for _ in range(processes - 1):
                 workers.append(_Worker(work, reading, journal))  # noqa: PERF401
         with Writer(journal) as writer:
-            shares = [work(writer, _taken(reading)), *[worker.share() for worker in workers]]
+            shares = [work(writer, _take_tasks(reading)), *[worker.share() for worker in workers]]
             check(shares)
             writer.arrive()
             for worker in workers:
                 worker.commit()
         return shares
     finally:
-        # All are released before the first is waited for, so that they end side by side.
+        # All are released before the first is waited for, so that they end at the same time.
         for worker in workers:
             worker.release()
         for worker in workers:

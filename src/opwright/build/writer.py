@@ -1,9 +1,9 @@
 """Writing files whole: a path holds the old contents or the new ones, never a part.
 
-New contents are written in full to a temporary file in a staging folder beside the target, and then renamed to it: at
-once where there was no file, and when all files of the run are complete where an old one is replaced. So a run that
-fails before that leaves every old file as it was, and one that is killed at any moment leaves no half-written one.
-A file whose contents are already right is not touched at all, and keeps its time stamp.
+New contents are written in full to a temporary file in a staging folder beside the target, which is then renamed to
+the target: at once if there was no file, and after all files of the run are complete if it replaces an old one. A run
+that fails before that leaves every old file as it was, and a run that is killed leaves no half-written file. A file
+whose contents are already right is not touched, and keeps its time stamp.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | g
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 _AT_ONCE = 64
-"""How many new files are noted in a journal at once, before they are put in place."""
+"""How many new files are noted in a journal together, before they are put in place."""
 
 _NOT_PERMITTED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -41,9 +41,9 @@ _NOT_A_FILE = frozenset({errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP}
 
 
 class Writer:
-    """The files of one run. `write` makes new files and stages what replaces old ones; `commit` puts that in place.
+    """Writes the files of one run. `write` makes new files and stages replacements; `commit` puts these in place.
 
-    As a context manager it commits at the end of the block, and discards when the block raises:
+    As a context manager it commits at the end of the block, and discards if the block raises:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -54,16 +54,16 @@ class Writer:
     >>> changed, again
     (True, False)
 
-    With a journal, the next run finds what one leaves that is killed: staging folders, and files that were not there.
+    The journal lets the next run find what a killed run leaves: staging folders, and files that were not there before.
 
-    Folders that are missing are made. An existing file keeps its permissions. A target that is a symbolic link is
-    replaced by a file, and what it leads to is left alone. Errors of the system become a Fault (E0605 to E0608).
+    Missing folders are made. An existing file keeps its permissions. A target that is a symbolic link is replaced by a
+    file; the file it points to stays as it is. Errors of the system become a Fault (E0605 to E0608).
     """
 
     __slots__ = ("_arriving", "_created", "_journal", "_name", "_numbers", "_pending", "_staging", "statuses")
 
     statuses: dict[str, Status]
-    """The status of every file that was handed in. Those of changed files are provisional until `final_statuses`."""
+    """The status of every file that was written. The status of a changed file is provisional until `final_statuses`."""
 
     def __init__(self, journal: Journal | None = None) -> None:
         self.statuses = {}
@@ -87,7 +87,7 @@ class Writer:
             self.discard()
 
     def write(self, target: str, data: bytes) -> bool:
-        """Whether the file at a path differs from these contents; if so, they are in place once `commit` returns."""
+        """Write a file, and tell whether its contents differed; new contents are in place once `commit` returns."""
         try:
             try:
                 status = os.lstat(target)
@@ -96,13 +96,13 @@ class Writer:
                 return True
             is_link = stat.S_ISLNK(status.st_mode)
             if not is_link and not stat.S_ISREG(status.st_mode):
-                raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: what is there is not a file")
+                raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
             if not is_link and status.st_size == len(data) and _holds(target, data):
-                # Two paths may be one file; what the later one says then holds.
+                # Two paths may lead to one file; the later one wins.
                 self._pending.pop(target, None)
                 self.statuses[target] = file_status(status)
                 return False
-            staged, self.statuses[target] = self._staged(target, data)
+            staged, self.statuses[target] = self._stage(target, data)
             self._pending[target] = staged
             if not is_link:
                 with contextlib.suppress(PermissionError):
@@ -113,9 +113,9 @@ class Writer:
             raise _fault(target, error) from None
 
     def commit(self) -> None:
-        """Puts every staged file in place.
+        """Put every staged file in place.
 
-        Raises Fault when one cannot be; those after it are then discarded, and their targets stay as they were.
+        Raises Fault if one cannot be; those after it are then discarded, and their targets stay as they were.
         """
         target = ""
         try:
@@ -130,7 +130,7 @@ class Writer:
             self.discard()
 
     def discard(self) -> None:
-        """Removes what is not committed: staged contents, and files that were not there before."""
+        """Remove what is not committed: staged contents, and files that were not there before."""
         for target in self._created:
             with contextlib.suppress(OSError):
                 os.unlink(target)
@@ -142,20 +142,19 @@ class Writer:
         self._pending.clear()
 
     def _create(self, target: str, data: bytes) -> Status:
-        """Makes a file that was not there, which is in place soon.
+        """Make a file that was not there.
 
-        Waiting for the commit with the rename would cost half as much again; a journal takes several at once.
+        It is renamed before the commit, because waiting would cost half as much again. With a journal several files are
+        renamed together.
         """
-        staged, status = self._staged(target, data)
+        staged, status = self._stage(target, data)
         self._arriving.append((target, staged, status))
         if self._journal is None or len(self._arriving) == _AT_ONCE:
             self.arrive()
         return status
 
     def arrive(self) -> None:
-        """Puts the new files in place that are complete: what can fail with them fails before the commit.
-
-        Raises Fault.
+        """Put the new files that are complete in place, so that errors with them come before the commit. Raises Fault.
         """
         if self._journal is not None and self._arriving:
             self._journal.add_files((target, status) for target, _, status in self._arriving)
@@ -167,8 +166,8 @@ class Writer:
                 raise _fault(target, error) from None
         self._arriving.clear()
 
-    def _staged(self, target: str, data: bytes) -> tuple[str, Status]:
-        """The path and the status of a complete temporary file with these contents."""
+    def _stage(self, target: str, data: bytes) -> tuple[str, Status]:
+        """Write contents to a temporary file; its path and status."""
         folder = target.rpartition("/")[0] or ("/" if target.startswith("/") else ".")
         staging = self._staging.get(folder)
         if staging is None:
@@ -189,7 +188,7 @@ class Writer:
         staging = f"{folder}/{self._name}"
         if self._journal is not None:
             self._journal.add_staging(staging)
-        # Remembered first, so that an interrupt cannot leave a folder that nobody removes.
+        # Noted first, so that an interrupt cannot leave a folder that nobody removes.
         self._staging[folder] = staging
         try:
             os.mkdir(staging)
@@ -200,7 +199,7 @@ class Writer:
 
 
 def write_file(target: str, data: bytes) -> bool:
-    """Writes one file whole, and says whether its contents differed.
+    """Write one file whole, and tell whether its contents differed.
 
     Raises Fault (E0605 to E0608) as `Writer` does.
     """
@@ -209,7 +208,7 @@ def write_file(target: str, data: bytes) -> bool:
 
 
 def touch_file(path: str) -> None:
-    """Gives a file the time of now. It is made where there is none, with its folder.
+    """Set the time of a file to now. A missing file is made, with its folder.
 
     Raises Fault (E0605 to E0608) as `Writer` does.
     """
@@ -225,9 +224,9 @@ def touch_file(path: str) -> None:
 
 
 def final_statuses(statuses: Mapping[str, Status]) -> dict[str, Status]:
-    """The statuses that a writer gave, final for all files: to be asked for after the commit.
+    """The final statuses for those that a writer gave; call it after the commit.
 
-    Moving a file into its place sets its time of change. So until then the status of a changed file is provisional: its
+    A rename sets the time of change of a file. So before the commit the status of a changed file is provisional: its
     size, its time of modification as a negative number, and its inode.
     """
     final = dict(statuses)
@@ -235,14 +234,14 @@ def final_statuses(statuses: Mapping[str, Status]) -> dict[str, Status]:
         if changed < 0:
             with contextlib.suppress(OSError):
                 now = os.lstat(path)
-                # A file that someone else changed since is not taken for the one that was written.
+                # A file that someone else changed since is not the one that was written.
                 if (now.st_size, -now.st_mtime_ns, now.st_ino) == (size, changed, inode):
                     final[path] = file_status(now)
     return final
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder with those above it, where it is not there yet.
+    """Make a folder and its missing parents.
 
     Raises Fault (E0605 to E0608) as `Writer` does.
     """
@@ -253,7 +252,7 @@ def make_folder(path: str) -> None:
 
 
 def file_holds(path: str, data: bytes) -> bool:
-    """Whether a file is there, and not a link to one, that holds exactly these bytes."""
+    """Whether a path is a file, not a link, that holds exactly these bytes."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode) and _holds(path, data)
     except OSError:
@@ -261,7 +260,7 @@ def file_holds(path: str, data: bytes) -> bool:
 
 
 def _holds(target: str, data: bytes) -> bool:
-    """Whether a file holds exactly these bytes; a file that cannot be read is taken to hold others."""
+    """Whether a file holds exactly these bytes. A file that may not be read counts as different."""
     try:
         handle = os.open(target, _READ)
     except PermissionError:
@@ -273,7 +272,7 @@ def _holds(target: str, data: bytes) -> bool:
 
 
 def _fault(target: str, error: OSError) -> Fault:
-    """The fault that an error of the system is, with a help that fits it."""
+    """The fault for an error of the system, with help that fits it."""
     message = f"cannot write `{target}`: {error.strerror or error}"
     number = error.errno
     if number in _NOT_PERMITTED:

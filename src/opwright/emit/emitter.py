@@ -1,7 +1,7 @@
 """What an emitter is: units, a pure function from a unit to text, and a layout of files.
 
-An emitter says what its files are made of; the engine (`opwright.build`) works out the files, fills the templates
-and writes. Emitters read and write nothing themselves.
+An emitter declares what its files are made of. The engine (`opwright.build`) works out the files, fills the templates
+and writes. Emitters read and write no files themselves.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Fact = TypeVar("Fact")
 
 
 class Options(NamedTuple):
-    """What the flags of a run choose, as far as it changes the text of files.
+    """The choices of a run that change the text of files.
 
-    `static_dispatch` are the dispatch keys of `--static-dispatch-backend`, whether the run has kernels for them or not.
-    `backends` are the dispatch keys whose registrations are wanted (`--backend-whitelist`), None for all.
-    `autograd_templates` is what the comments of autograd's files call the folder of their templates, as seen from the
-    reference's package: the default is where a source tree has it. `autograd_program` is the program that these
-    comments name as their maker: the default is the one that PyTorch's build runs. `disable_autograd` leaves out all
-    kernels of autograd, of views and of tracing. `stub_project` is the name of the project that installs the stubs of
-    `torch.ops`, None where they are not installed with pip.
+    `static_dispatch` are the dispatch keys of `--static-dispatch-backend`, with or without kernels in the run.
+    `backends` are the dispatch keys whose registrations the run makes (`--backend-whitelist`), None for all.
+    `autograd_templates` is the folder of templates that the comments of autograd's files name, relative to the
+    reference's package; the default is its path in a source tree. `autograd_program` is the program that these comments
+    name; the default is the one that PyTorch's build runs. `disable_autograd` leaves out all kernels of autograd, of
+    views and of tracing. `stub_project` is the name of the project that installs the stubs of `torch.ops`, None if pip
+    does not install them.
     """
 
     per_operator_headers: bool = True
@@ -53,37 +53,37 @@ class Options(NamedTuple):
     stub_project: str | None = None
 
 
-class Later(Generic[Fact]):
-    """A value that is made when it is first asked for, once; so is the refusal to make it.
+class Lazy(Generic[Fact]):
+    """A value that is computed when it is first needed, once. If computing it fails, it is not tried again.
 
-    >>> later = Later(lambda: print("made") or 1)
-    >>> later.get(), later.get()
-    made
+    >>> lazy = Lazy(lambda: print("computed") or 1)
+    >>> lazy.get(), lazy.get()
+    computed
     (1, 1)
     """
 
-    __slots__ = ("_made", "_make", "_refusal")
+    __slots__ = ("_compute", "_error", "_values")
 
-    def __init__(self, make: Callable[[], Fact]) -> None:
-        self._make = make
-        self._made: list[Fact] = []
-        self._refusal: FaultsFound | None = None
+    def __init__(self, compute: Callable[[], Fact]) -> None:
+        self._compute = compute
+        self._values: list[Fact] = []
+        self._error: FaultsFound | None = None
 
     def get(self) -> Fact:
-        """The value. Raises FaultsFound, each time, if making it did."""
-        if self._refusal is not None:
-            raise self._refusal
-        if not self._made:
+        """The value. Raises FaultsFound, each time, if computing it did."""
+        if self._error is not None:
+            raise self._error
+        if not self._values:
             try:
-                self._made.append(self._make())
-            except FaultsFound as refusal:
-                self._refusal = refusal
+                self._values.append(self._compute())
+            except FaultsFound as error:
+                self._error = error
                 raise
-        return self._made[0]
+        return self._values[0]
 
 
 class UnitText(Protocol):
-    """Makes the text of a unit from slots, as a template of PyTorch's says, whose text is `text`."""
+    """Makes the text of a unit from slots, with one of PyTorch's templates, whose text is `text`."""
 
     @property
     def text(self) -> str:
@@ -96,7 +96,7 @@ class UnitText(Protocol):
 
 
 class ListedSlots:
-    """The text of a unit where there is no template: the values of its slots, one below the other."""
+    """The text of a unit without a template: the values of its slots, one below the other."""
 
     text: Final = ""
 
@@ -137,22 +137,21 @@ class FragmentContext:
         self._facts: Final[Mapping[DeclaredRead[Any], Any]] = facts or {}
 
     def read(self, read: DeclaredRead[Fact]) -> Fact:
-        """A declared fact. Raises KeyError, a fault of the emitter, where the emitter does not declare the read."""
+        """A declared fact. Raises KeyError, which is a bug of the emitter, if it does not declare the read."""
         return cast(Fact, self._facts[read])
 
 
 class Job(FragmentContext):
     """One run's input to the emitters: the catalog, the rules of the release, and the options.
 
-    `by_root` maps a root name (`add`) to its overloads; it is the unit of per-operator files, in the order in which
-    the names first occur. `derivatives` are those of the functions selected for training, ordered by C++ name; they
-    are there where a family of the run needs them, and so are the `deprecated` signatures of Python. Both may be made
-    when they are first asked for, which then may raise FaultsFound.
-    `native_aot` are the kernels compiled ahead of time. `static_backends` are the dispatch keys whose functions static
-    calls name: those of the options, and `Undefined` in place of each that has no kernels. `registration_text` makes
-    the text of a unit in `Register{Key}.cpp`. `own_stubs` are the stubs that PyTorch brings, by path; they are there
-    where a family of the run needs them. `derived` is where `per_job`
-    remembers what follows from the job alone.
+    `by_root` maps a root name (`add`) to its overloads, in the order in which the names first occur; it has the units
+    of per-operator files. `derivatives` are those of the functions selected for training, ordered by C++ name, and
+    `deprecated` are the deprecated signatures of Python; both are loaded only if a family of the run needs them, maybe
+    when they are first read, which then may raise FaultsFound. `native_aot` are the kernels compiled ahead of time.
+    `static_backends` are the dispatch keys whose functions static calls name: those of the options, with `Undefined` in
+    place of each key without kernels. `registration_text` makes the text of a unit in `Register{Key}.cpp`. `own_stubs`
+    are the stub files of PyTorch itself, by path, if a family of the run needs them. `cache` has what `per_job`
+    functions computed.
     """
 
     __slots__ = (
@@ -160,8 +159,8 @@ class Job(FragmentContext):
         "_derivatives",
         "_shim_tables",
         "by_root",
+        "cache",
         "catalog",
-        "derived",
         "native_aot",
         "own_stubs",
         "registration_text",
@@ -174,8 +173,8 @@ class Job(FragmentContext):
         rules: Rules,
         options: Options,
         selection: Selection = EVERYTHING,
-        derivatives: MatchedDerivatives | Later[MatchedDerivatives] = NO_DERIVATIVES,
-        deprecated: Sequence[DeprecatedSignature] | Later[Sequence[DeprecatedSignature]] = (),
+        derivatives: MatchedDerivatives | Lazy[MatchedDerivatives] = NO_DERIVATIVES,
+        deprecated: Sequence[DeprecatedSignature] | Lazy[Sequence[DeprecatedSignature]] = (),
         native_aot: Sequence[NativeAotKernel] = (),
         shim_tables: ShimTables | None = None,
         registration_text: UnitText | None = None,
@@ -196,41 +195,41 @@ class Job(FragmentContext):
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
         self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = by_root
-        self.derived: Final[dict[object, object]] = {}
+        self.cache: Final[dict[object, object]] = {}
 
     def context(self, reads: Iterable[DeclaredRead[Any]] = ()) -> FragmentContext:
-        """What fragments of an emitter with these reads may see of the job."""
+        """The context of the fragments of an emitter with these reads."""
         facts = {read: read.get(self) for read in reads}
         return FragmentContext(self.options, self.rules, self.selection, facts)
 
     def read(self, read: DeclaredRead[Fact]) -> Fact:
-        """Any fact: outside of fragments nothing needs to be declared."""
+        """Any fact: code outside of fragments need not declare its reads."""
         return read.get(self)
 
     @property
     def derivatives(self) -> MatchedDerivatives:
         """The derivatives of the functions that are selected for training."""
-        return self._derivatives.get() if isinstance(self._derivatives, Later) else self._derivatives
+        return self._derivatives.get() if isinstance(self._derivatives, Lazy) else self._derivatives
 
     @property
     def deprecated(self) -> Sequence[DeprecatedSignature]:
         """The deprecated signatures that Python still takes."""
-        return self._deprecated.get() if isinstance(self._deprecated, Later) else self._deprecated
+        return self._deprecated.get() if isinstance(self._deprecated, Lazy) else self._deprecated
 
     @property
     def shim_tables(self) -> ShimTables:
-        """The operators with a C shim: from the tables of the inputs, else those of the release."""
+        """The operators with a C shim: from the tables of the inputs, else from those of the release."""
         return self._shim_tables or self.rules.shim_tables
 
 
 def per_job(make: Callable[[Job], Fact]) -> Callable[[Job], Fact]:
-    """The same function, remembering its answer with the job: for indexes that several emitters select from."""
+    """The same function, whose results the job caches: for indexes that several emitters select from."""
 
     def look_up(job: Job) -> Fact:
-        found = job.derived.get(make)
-        if found is None:
-            found = job.derived[make] = make(job)
-        return cast(Fact, found)
+        value = job.cache.get(make)
+        if value is None:
+            value = job.cache[make] = make(job)
+        return cast(Fact, value)
 
     look_up.__doc__ = make.__doc__
     look_up.__name__ = make.__name__
@@ -244,7 +243,7 @@ class OneFile(NamedTuple):
 
 
 class FilePerUnit(Generic[Unit]):
-    """A file for each unit, at the path that the function names."""
+    """A file for each unit, at the path that the function gives."""
 
     __slots__ = ("path",)
 
@@ -253,9 +252,9 @@ class FilePerUnit(Generic[Unit]):
 
 
 class Sharded(Generic[Unit]):
-    """`shards` files (`Name_0.cpp` ...) by a stable hash of each unit's key, and all of it in `NameEverything.cpp`.
+    """`shards` files (`Name_0.cpp` ...) by a stable hash of each unit's key, and all units in `NameEverything.cpp`.
 
-    `path` is the name without either; `key` gives the text that is hashed.
+    `path` is the path without these endings; `key` gives the text that is hashed.
     """
 
     __slots__ = ("key", "path", "shards")

@@ -8,7 +8,7 @@ __all__ = ["Frozen"]
 
 
 class Frozen:
-    """A base class whose attributes are set once, by the constructor. Later assignments are refused.
+    """A base class whose attributes are set once, by the constructor. Lazy assignments are refused.
 
     >>> class Point(Frozen):
     ...     def __init__(self) -> None:

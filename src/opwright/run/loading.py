@@ -21,7 +21,7 @@ from opwright.dialects.table import (
     more_dialects,
 )
 from opwright.emit.checks import check_emittable
-from opwright.emit.emitter import Job, Later
+from opwright.emit.emitter import Job, Lazy
 from opwright.emit.registry import FAMILIES, OWN_STUBS, REGISTRATIONS, checks_of, dialects_of, family_inputs
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
@@ -110,8 +110,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Job, Ma
         rules,
         request.options,
         request.selection,
-        derivatives=Later(partial(_load_derivatives, request, context)),
-        deprecated=Later(partial(_load_deprecated, request, context)),
+        derivatives=Lazy(partial(_load_derivatives, request, context)),
+        deprecated=Lazy(partial(_load_deprecated, request, context)),
         native_aot=NATIVE_AOT.load_inputs(context) or (),
         shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
         registration_text=_load_registration_text(request, sink),
@@ -139,8 +139,8 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
         job.rules,
         job.options,
         job.selection,
-        derivatives=Later(lambda: job.derivatives),
-        deprecated=Later(lambda: job.deprecated),
+        derivatives=Lazy(lambda: job.derivatives),
+        deprecated=Lazy(lambda: job.deprecated),
         native_aot=job.native_aot,
         shim_tables=job.shim_tables,
         registration_text=job.registration_text,
