@@ -43,7 +43,7 @@ def diagnostics_page() -> str:
     import_all_codes()
     lines = [
         *("# Diagnostics", "", _NOTE, ""),
-        "Each fault that Opwright finds has a code. `opwright explain CODE` prints what is below.",
+        "Each diagnostic has a code. `opwright explain CODE` prints the text below for one of them.",
     ]
     for start, subject in RANGES.items():
         codes = [code for code in all_codes() if code.code[1:3] == start]
@@ -137,7 +137,7 @@ def api_page() -> str:
     """The public names of the library, with their signatures and docstrings."""
     lines = [
         *("# The library, name by name", "", _NOTE, ""),
-        "The public names of `opwright`. [library.md](library.md) shows how they are used together.",
+        "The public names of `opwright`. [library.md](library.md) shows how to use them together.",
     ]
     for name in sorted(opwright.__all__, key=str.lower):
         value = getattr(opwright, name)
