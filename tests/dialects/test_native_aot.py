@@ -139,10 +139,10 @@ def test_a_new_declaration_is_a_change(tmp_path: Path) -> None:
     tree = write_source_tree(tmp_path / "tree")
     ops = tree / "torch" / "_native" / "ops"
     write_files(ops, {"top/kernels.py": ""})
-    places = from_source_path(tree).places()
-    assert places is not None
-    assert str(ops) in places.folders
-    assert str(ops / "top" / "aot.py") in places.files
-    mine = from_source_path(tree).with_native_aot(str(tmp_path / "mine")).places()
+    paths = from_source_path(tree).paths()
+    assert paths is not None
+    assert str(ops) in paths.folders
+    assert str(ops / "top" / "aot.py") in paths.files
+    mine = from_source_path(tree).with_native_aot(str(tmp_path / "mine")).paths()
     assert mine is not None
     assert str(tmp_path / "mine") in mine.folders

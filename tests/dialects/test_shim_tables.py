@@ -129,9 +129,9 @@ def test_the_tables_are_an_input(tmp_path: Path) -> None:
     """A tree, an installed package and a wheel have them in `torchgen`, a folder that stands alone in `aoti`."""
     names = tuple(sorted([*INPUT_NAMES, NAME]))
     tree = write_source_tree(tmp_path / "tree")
-    places = from_source_path(tree).places()
-    assert places is not None
-    assert str(tree / "torchgen" / NAME) in places.files
+    paths = from_source_path(tree).paths()
+    assert paths is not None
+    assert str(tree / "torchgen" / NAME) in paths.files
     write_files(tree / "torchgen", {NAME: TABLES})
     package = {**package_files("2.13.0"), f"torchgen/{NAME}": TABLES}
     site = write_files(tmp_path / "site", package)

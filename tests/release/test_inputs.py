@@ -254,6 +254,6 @@ def test_an_edited_header_of_formula_helpers_is_noticed(tmp_path: Path) -> None:
     """It is among the files that a later run compares."""
     tree = write_source_tree(tmp_path)
     write_files(tree, {"torch/csrc/autograd/FunctionsManual.h": "Tensor twice(Tensor grad);\n"})
-    places = from_source_path(tree).places()
+    places = from_source_path(tree).paths()
     assert places is not None
     assert str(tree / "torch" / "csrc" / "autograd" / "FunctionsManual.h") in places.files

@@ -89,7 +89,7 @@ def _folder_in_kind(home: str, folder: str) -> str:
 
 def _state_folder_apart(home: str) -> str:
     """The folder of the user's cache with the state of runs into an output folder."""
-    from opwright.release.places import cache_folder
+    from opwright.release.user_cache import cache_folder
 
     real = os.path.realpath(home).encode("utf-8", "surrogateescape")
     return os.path.join(cache_folder(), "state", f"{zlib.crc32(real):08x}{zlib.adler32(real):08x}")

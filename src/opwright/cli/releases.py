@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def _listing(offline: bool) -> Iterator[str]:
     """The table of releases, newest first."""
     from opwright.release.fetch import cached_versions, offered_versions
-    from opwright.release.places import cache_folder
+    from opwright.release.user_cache import cache_folder
 
     complaint = ""
     offered: tuple[str, ...] = ()

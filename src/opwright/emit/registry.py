@@ -136,7 +136,7 @@ class Family:
 _CHECK_KERNELS: Final = Check(".aten.kernel_checks:check_kernels")
 _CHECK_REGISTERED: Final = Check(".aten.kernel_checks:check_registered")
 
-#: Places of output folders in PyTorch's own build.
+#: Output folders in PyTorch's own build.
 _ATEN: Final = {"aten": "aten/src/ATen"}
 _OPS: Final = {"ops": "aten/src/ATen/ops"}
 _CORE: Final = {"core": "aten/src/ATen/core"}

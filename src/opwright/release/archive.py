@@ -1,9 +1,8 @@
 """Zip archives read by ranges of bytes, from a file on disk or from a server.
 
-A wheel of PyTorch has some 13,000 members and hundreds of megabytes, of which a
-generator wants 90 small ones. This reader looks at the archive's directory, works out
-which stretches of bytes hold the wanted members, asks for as few stretches as it can,
-and verifies every member's CRC. Nothing is unpacked to disk.
+A wheel of PyTorch has some 13,000 members and hundreds of megabytes; Opwright needs 90 small members. The reader reads
+the archive's directory, requests as few byte ranges as possible for the members, and checks each member's CRC. It
+unpacks nothing to disk.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _ENCRYPTED = 0x1
 _IN_EXTRA = 0xFFFFFFFF
 _ZIP64_EXTRA = 0x0001
 
-# A gap shorter than this is cheaper to read over than to ask for separately.
+# Reading a shorter gap is cheaper than a second request.
 _GAP_WORTH_SKIPPING = 64 * 1024
 
 
 class BadArchiveError(Exception):
-    """The bytes are not a whole, readable zip archive; the text says why."""
+    """The bytes are not a complete, readable zip archive; the message says why."""
 
 
 class DamagedMemberError(Exception):
-    """A member's bytes do not agree with the archive's own account of it."""
+    """A member's bytes do not match the archive's directory."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{name}: {reason}")
@@ -55,7 +54,7 @@ class ByteSource(Protocol):
         ...
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of each `(start, end)` range, in the order asked."""
+        """The bytes of each `(start, end)` range, in the order of the ranges."""
         ...
 
 
@@ -71,17 +70,17 @@ class FileBytes:
         self.size = os.stat(path).st_size
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of each `(start, end)` range, in the order asked."""
-        pieces = []
+        """The bytes of each `(start, end)` range, in the order of the ranges."""
+        chunks = []
         with open(self.path, "rb") as stream:
             for start, end in ranges:
                 stream.seek(start)
-                pieces.append(stream.read(end - start))
-        return pieces
+                chunks.append(stream.read(end - start))
+        return chunks
 
 
 class Member(NamedTuple):
-    """One file of the archive, as the directory describes it."""
+    """One file of the archive, as described by the directory."""
 
     name: str
     method: int
@@ -93,7 +92,7 @@ class Member(NamedTuple):
 
 
 class Archive:
-    """The directory of one zip archive, and its members on demand.
+    """The directory of a zip archive; reads members on demand.
 
     Raises `BadArchiveError` when the directory cannot be read.
     """
@@ -102,13 +101,13 @@ class Archive:
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
-        start, length = _directory_place(source)
+        start, length = _directory_span(source)
         directory = source.read_ranges([(start, start + length)])[0]
         if len(directory) != length:
             raise BadArchiveError("its directory is cut short")
         members = list(_directory_members(directory))
         self._members = {member.name: member for member in members}
-        # A member ends, at the latest, where the next one begins.
+        # A member ends where the next one begins, or before.
         offsets = sorted({member.offset for member in members})
         if offsets and offsets[-1] >= start:
             raise BadArchiveError("its directory is damaged")
@@ -118,32 +117,32 @@ class Archive:
         return name in self._members
 
     def names(self, prefix: str = "") -> tuple[str, ...]:
-        """Every file whose name begins with `prefix`, sorted; folders are left out."""
+        """All files whose name begins with `prefix`, sorted, without folders."""
         return tuple(sorted(name for name in self._members if name.startswith(prefix) and not name.endswith("/")))
 
     def read(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The content of each named member, its CRC verified.
+        """The content of each named member, with verified CRC.
 
-        Raises `KeyError` for a name that is not there, `DamagedMemberError` for content that disagrees with the
-        directory, or is larger than any input.
+        Raises `KeyError` for an unknown name, and `DamagedMemberError` for content that does not match the directory
+        or is larger than any input.
         """
         members = sorted((self._members[name] for name in names), key=lambda member: member.offset)
         for member in members:
             if member.size > FILE_BYTES:
                 raise DamagedMemberError(member.name, f"it has more than {FILE_BYTES:,} bytes")
-        stretches = _join_ranges([(member.offset, self._stops[member.offset]) for member in members])
-        pieces = self._source.read_ranges(stretches)
+        ranges = _join_ranges([(member.offset, self._stops[member.offset]) for member in members])
+        chunks = self._source.read_ranges(ranges)
         contents: dict[str, bytes] = {}
-        place = 0
+        index = 0
         for member in members:
-            while member.offset >= stretches[place][1]:
-                place += 1
-            contents[member.name] = _content(member, pieces[place], member.offset - stretches[place][0])
+            while member.offset >= ranges[index][1]:
+                index += 1
+            contents[member.name] = _content(member, chunks[index], member.offset - ranges[index][0])
         return contents
 
 
-def _directory_place(source: ByteSource) -> tuple[int, int]:
-    """Where the directory starts, and its length, from the record at the archive's end."""
+def _directory_span(source: ByteSource) -> tuple[int, int]:
+    """The start and length of the directory, from the record at the end of the archive."""
     size = source.size
     tail_start = max(0, size - _LONGEST_COMMENT - _END.size - _END_64_LOCATOR.size)
     tail = source.read_ranges([(tail_start, size)])[0]
@@ -152,14 +151,14 @@ def _directory_place(source: ByteSource) -> tuple[int, int]:
         raise BadArchiveError("it has no end record: not a zip archive, or cut short")
     *_, count, length, start, _comment = _END.unpack_from(tail, at)
     if count == 0xFFFF or _IN_EXTRA in (length, start):
-        return _large_directory_place(source, tail, at - _END_64_LOCATOR.size)
+        return _large_directory_span(source, tail, at - _END_64_LOCATOR.size)
     if start + length > size:
         raise BadArchiveError("its directory lies outside the file")
     return start, length
 
 
-def _large_directory_place(source: ByteSource, tail: bytes, locator_at: int) -> tuple[int, int]:
-    """The directory's place by the 64-bit end record that the locator points to."""
+def _large_directory_span(source: ByteSource, tail: bytes, locator_at: int) -> tuple[int, int]:
+    """The start and length of the directory, from the 64-bit end record that the locator points to."""
     if locator_at < 0 or tail[locator_at : locator_at + 4] != b"PK\x06\x07":
         raise BadArchiveError("its 64-bit end record is missing")
     _, _, record_at, _ = _END_64_LOCATOR.unpack_from(tail, locator_at)
@@ -194,7 +193,7 @@ def _directory_members(directory: bytes) -> Iterator[Member]:
 
 
 def _large_fields(name: str, extra: bytes, *fields: int) -> tuple[int, int, int]:
-    """Size, packed size and offset, those that did not fit taken from the 64-bit extra field."""
+    """Size, packed size and offset; those that need 64 bits are read from the extra field."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, at)
@@ -208,7 +207,7 @@ def _large_fields(name: str, extra: bytes, *fields: int) -> tuple[int, int, int]
 
 
 def _join_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted ranges joined where the gap between them is not worth a request of its own."""
+    """Joins sorted ranges if the gap between them is not worth another request."""
     joined: list[tuple[int, int]] = []
     for start, end in ranges:
         if joined and start - joined[-1][1] <= _GAP_WORTH_SKIPPING:
@@ -218,15 +217,15 @@ def _join_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _content(member: Member, piece: bytes, at: int) -> bytes:
-    """A member's content out of a piece of the archive, in which its local header starts at `at`."""
-    if len(piece) < at + _LOCAL.size or piece[at : at + 4] != b"PK\x03\x04":
+def _content(member: Member, chunk: bytes, at: int) -> bytes:
+    """A member's content, from a range of the archive in which the member's local header starts at `at`."""
+    if len(chunk) < at + _LOCAL.size or chunk[at : at + 4] != b"PK\x03\x04":
         raise DamagedMemberError(member.name, "its header is not where the directory says")
     if member.flags & _ENCRYPTED or member.method not in (_STORED, _DEFLATED):
         raise DamagedMemberError(member.name, f"it is packed with method {member.method}, which is not read here")
-    *_, name_length, extra_length = _LOCAL.unpack_from(piece, at)
+    *_, name_length, extra_length = _LOCAL.unpack_from(chunk, at)
     start = at + _LOCAL.size + name_length + extra_length
-    packed = piece[start : start + member.packed_size]
+    packed = chunk[start : start + member.packed_size]
     if len(packed) != member.packed_size:
         raise DamagedMemberError(member.name, "its bytes are cut short")
     try:
@@ -239,5 +238,5 @@ def _content(member: Member, piece: bytes, at: int) -> bytes:
 
 
 def _inflate(packed: bytes, size: int) -> bytes:
-    """A deflated member's content; unpacking stops soon after the size that the directory gives."""
+    """Inflates a member; stops soon after the size in the directory, which an archive may understate."""
     return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, size + 1)

@@ -1,10 +1,10 @@
-"""The user's cache of inputs that were read from a package index.
+"""The user's cache of inputs from package indexes.
 
     <cache>/releases/2.13.0/manifest.json           the wheel they came from, and the SHA-256 of each file
     <cache>/releases/2.13.0/native/tags.yaml ...    the files, by their names
 
-Files are replaced one by one and whole, and the manifest last of all. A reader compares every file with the manifest,
-so what a killed or a concurrent run leaves is either right or read from the index again.
+Each file is replaced atomically, the manifest last. A reader compares every file with the manifest, so after a killed
+or concurrent run the cache is either correct or read from the index again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from opwright.release.places import cache_folder
+from opwright.release.user_cache import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ _MANIFEST = "manifest.json"
 
 
 class CachedRelease(NamedTuple):
-    """The inputs of one version as the cache has them, verified."""
+    """The cached, verified inputs of one version."""
 
     version: str
     folder: str
@@ -38,7 +38,7 @@ class CachedRelease(NamedTuple):
 
 
 def cached_versions() -> tuple[str, ...]:
-    """The versions that have an entry in the cache, sorted as text; an entry may turn out to be damaged."""
+    """The versions with an entry in the cache, sorted as text. An entry may be damaged."""
     folder = os.path.join(cache_folder(), "releases")
     try:
         names = os.listdir(folder)
@@ -53,7 +53,7 @@ def release_folder(version: str) -> str:
 
 
 def load_cached(version: str) -> CachedRelease | None:
-    """A version's entry, every file compared with the manifest; None when there is none, or it is damaged."""
+    """A version's entry, with every file checked against the manifest; None if it is missing or damaged."""
     folder = release_folder(version)
     try:
         with open(os.path.join(folder, _MANIFEST), "rb") as stream:
@@ -70,12 +70,12 @@ def load_cached(version: str) -> CachedRelease | None:
         wheel, url, wheel_sha256 = manifest["wheel"], manifest["url"], manifest["wheel_sha256"]
         return CachedRelease(version, folder, wheel, url, wheel_sha256, contents) if contents else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        # Whatever is wrong with an entry, reading it from the index again fixes it.
+        # Reading the inputs from the index again fixes any damaged entry.
         return None
 
 
 def write_cached(version: str, wheel: str, url: str, wheel_sha256: str | None, contents: Mapping[str, bytes]) -> str:
-    """Keeps a version's inputs and gives their folder. Raises OSError when the folder cannot be written."""
+    """Writes a version's inputs and returns their folder. Raises OSError if the folder cannot be written."""
     folder = release_folder(version)
     for name, content in contents.items():
         _replace(os.path.join(folder, *name.split("/")), content)
@@ -92,7 +92,7 @@ def write_cached(version: str, wheel: str, url: str, wheel_sha256: str | None, c
 
 
 def _replace(path: str, content: bytes) -> None:
-    """Puts a file in place whole, whatever was there."""
+    """Writes or replaces a file atomically."""
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")

@@ -1,4 +1,4 @@
-"""The inputs of a version: from the cache, else out of its wheel at a package index, and then kept."""
+"""Inputs of a version, from the cache or from its wheel at a package index, which are then cached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opwright.release.codes import (
 )
 from opwright.release.local import from_wheel
 from opwright.release.pip_settings import load_index_settings
-from opwright.release.store import PACKAGED, Places, WheelStore, member_of
+from opwright.release.store import PACKAGED, InputPaths, WheelStore, member_of
 from opwright.release.view import Inputs, check_has_inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
@@ -83,7 +83,7 @@ def _host(url: str) -> str:
 
 
 def _open_link(link: WheelLink, transport: Transport, ask_whole: AskWhole | None) -> Wheel:
-    """The wheel behind a link, by ranges if the server has them, else downloaded whole if that is agreed."""
+    """Opens the wheel of a link: by ranges if the server supports them, else as a whole download if the user agrees."""
     from opwright.release.transport import RangesRefusedError, RemoteBytes
     from opwright.release.wheel import Wheel
 
@@ -108,7 +108,7 @@ def _refusal(link: WheelLink, size: int | None) -> Fault:
 
 
 def _whole(link: WheelLink, transport: Transport) -> ByteSource:
-    """The wheel downloaded to a temporary file that goes with the process, compared with the index's digest."""
+    """Downloads the wheel to a temporary file and checks it against the index's digest."""
     from opwright.release.transport import StreamBytes, TransportError, transport_fault
 
     try:
@@ -127,7 +127,7 @@ def _whole(link: WheelLink, transport: Transport) -> ByteSource:
 
 
 def _reopener(version: str, ask_whole: AskWhole | None) -> Callable[[], Wheel]:
-    """Finds and opens the wheel again, for members that the cache does not keep."""
+    """A function that finds and opens the wheel again, for members that are not cached."""
 
     def reopen() -> Wheel:
         from opwright.release.index import find_wheel
@@ -141,7 +141,7 @@ def _reopener(version: str, ask_whole: AskWhole | None) -> Callable[[], Wheel]:
 
 
 class CachedStore:
-    """Inputs kept in the cache, verified when it was opened; other members come from the wheel again."""
+    """Cached inputs, verified when they were loaded. Other members are read from the wheel."""
 
     __slots__ = ("_contents", "_folder", "_open_wheel", "_wheel")
 
@@ -153,7 +153,7 @@ class CachedStore:
 
     @property
     def wheel(self) -> Wheel:
-        """The wheel that the inputs came from, opened when first asked for."""
+        """The wheel that the inputs came from, opened on first use."""
         if self._wheel is None:
             self._wheel = self._open_wheel()
         return self._wheel
@@ -163,22 +163,22 @@ class CachedStore:
         return os.path.join(self._folder, *name.split("/"))
 
     def read_text(self, name: str) -> SourceFile:
-        """The input of that name, decoded."""
+        """The decoded input with this name."""
         return SourceFile.decode(self.display_path(name), self.read_bytes(name))
 
     def read_bytes(self, name: str) -> bytes:
-        """The input's bytes."""
+        """The bytes of the input."""
         content = self._contents.get(name)
         if content is None:
             raise Fault.at(INPUT_MISSING, f"the release has no `{name}`")
         return content
 
     def names(self) -> tuple[str, ...]:
-        """The inputs that are kept, sorted."""
+        """The names of the cached inputs, sorted."""
         return tuple(sorted(self._contents))
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Members of the wheel; those that are inputs come from the cache."""
+        """Members of the wheel; inputs come from the cache."""
         wanted = list(paths)
         by_member = {member_of(name): content for name, content in self._contents.items()}
         missing = [path for path in wanted if path not in by_member]
@@ -189,10 +189,10 @@ class CachedStore:
         """The wheel's members whose path begins with `prefix`."""
         return self.wheel.names(prefix)
 
-    def places(self, members: Iterable[str] = ()) -> Places:
+    def paths(self, members: Iterable[str] = ()) -> InputPaths:
         """The files in the cache; other members of the wheel at the index never change."""
         del members
-        return Places(tuple(os.path.abspath(self.display_path(name)) for name in self.names()))
+        return InputPaths(tuple(os.path.abspath(self.display_path(name)) for name in self.names()))
 
 
 def offered_versions() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""PyTorch's wheels at package indexes: their links, and which one to read for a version."""
+"""Links to PyTorch's wheels at package indexes, and the choice of the wheel for a version."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _PROJECT = "torch"
 _JSON = "application/vnd.pypi.simple.v1+json"
 _ACCEPTED = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
-# The smallest first, for indexes that do not tell sizes: wheels for Apple have no GPU libraries in them.
+# Smallest first, for indexes that do not tell sizes: wheels for macOS contain no GPU libraries.
 _PLATFORMS_BY_SIZE = ("macosx", "aarch64", "linux")
 
 
 class WheelLink(NamedTuple):
-    """One wheel of PyTorch that an index offers; `yanked` is None, or why (it may be empty) it was withdrawn."""
+    """A wheel of PyTorch that an index offers. `yanked` is None, or the reason (maybe empty) why it was withdrawn."""
 
     file_name: str
     url: str
@@ -43,18 +43,18 @@ class WheelLink(NamedTuple):
 
 
 def find_wheel(version: str, settings: IndexSettings, transport: Transport) -> WheelLink:
-    """The wheel to read a version's inputs from: of any platform, the cheapest to read.
+    """The wheel of a version that is cheapest to read, for any platform.
 
-    Places on this machine are looked through first, and no server is asked if they have the version. Raises Fault when
-    no index answers (E0508), when none has the version (E0506), or it is yanked (E0507).
+    Folders on this machine are searched first; servers are asked only if none has the version. Raises Fault if no index
+    answers (E0508), none has the version (E0506), or it is yanked (E0507).
     """
     from packaging.version import Version
 
     wanted = Version(version)
-    local, remote = _places(settings)
+    local, remote = _link_sources(settings)
     links: list[WheelLink] = []
-    for place in local:
-        links += _local_links(place)
+    for path in local:
+        links += _local_links(path)
     best = _cheapest(_of_version(links, wanted))
     if best is not None:
         return best
@@ -73,9 +73,9 @@ def find_wheel(version: str, settings: IndexSettings, transport: Transport) -> W
 
 
 def wheel_links(settings: IndexSettings, transport: Transport) -> tuple[WheelLink, ...]:
-    """Every wheel of PyTorch in every place that pip would look. Raises Fault when no index answers (E0508)."""
-    local, remote = _places(settings)
-    links = [link for place in local for link in _local_links(place)]
+    """All wheels of PyTorch that pip would find. Raises Fault if no index answers (E0508)."""
+    local, remote = _link_sources(settings)
+    links = [link for path in local for link in _local_links(path)]
     for url in remote:
         try:
             links += _page_links(transport.page(url, _ACCEPTED))
@@ -86,46 +86,46 @@ def wheel_links(settings: IndexSettings, transport: Transport) -> tuple[WheelLin
     return tuple(links)
 
 
-def _places(settings: IndexSettings) -> tuple[list[str], list[str]]:
-    """The folders and files on this machine, and the addresses, at which links of PyTorch's wheels may be."""
+def _link_sources(settings: IndexSettings) -> tuple[list[str], list[str]]:
+    """The paths on this machine, and the addresses on servers, where pip would look for links to PyTorch's wheels."""
     local, remote = [], []
-    for place in (*settings.find_links, *(f"{url}/{_PROJECT}/" for url in settings.indexes)):
-        path = local_path(place)
+    for address in (*settings.find_links, *(f"{url}/{_PROJECT}/" for url in settings.indexes)):
+        path = local_path(address)
         if path is None:
-            remote.append(place)
+            remote.append(address)
         else:
             local.append(path)
     return local, remote
 
 
-def local_path(place: str) -> str | None:
-    """The path of a place on this machine, given as one or as a `file:` address; None for one on a server.
+def local_path(address: str) -> str | None:
+    """The path that an address stands for (a path, or a `file:` URL); None for an address on a server.
 
     >>> local_path("https://pypi.org/simple") is None
     True
     """
-    scheme = urlsplit(place).scheme
+    scheme = urlsplit(address).scheme
     if scheme == "file":
-        return url2pathname(urlsplit(place).path)
+        return url2pathname(urlsplit(address).path)
     # A drive letter looks like a scheme.
     if len(scheme) > 1:
         return None
-    return os.path.abspath(os.path.expanduser(place))
+    return os.path.abspath(os.path.expanduser(address))
 
 
-def _local_links(place: str) -> list[WheelLink]:
-    """The wheels in a folder, or those that its index page, or the page itself, links to."""
-    page = os.path.join(place, "index.html") if os.path.isdir(place) else place
+def _local_links(path: str) -> list[WheelLink]:
+    """The wheels in a folder, or those that an index page or a folder's index page links to."""
+    page = os.path.join(path, "index.html") if os.path.isdir(path) else path
     try:
         with open(page, "rb") as stream:
             return _page_links_of_html(_file_address(page), stream.read().decode("utf-8", "replace"))
     except OSError:
         pass
     try:
-        names = sorted(os.listdir(place))
+        names = sorted(os.listdir(path))
     except OSError:
         return []
-    links = (_link(name, _file_address(os.path.join(place, name))) for name in names)
+    links = (_link(name, _file_address(os.path.join(path, name))) for name in names)
     return [link for link in links if link is not None]
 
 
@@ -232,9 +232,9 @@ def _cheapest(links: Iterable[WheelLink]) -> WheelLink | None:
 
 
 def _cost(link: WheelLink) -> tuple[bool, bool, int, int, str]:
-    """What orders links: those on this machine first, then by size, or what the platform says of it.
+    """The key that sorts links: files on this machine first, then by size, or by platform if sizes are unknown.
 
-    Wheels for Windows come last: the line breaks of their inputs are others, and diagnostics' byte offsets with them.
+    Wheels for Windows come last: their inputs have other line breaks, which change the byte offsets in diagnostics.
     """
     platform = link.file_name.rpartition("-")[2]
     by_platform = next(
@@ -248,7 +248,7 @@ def _cost(link: WheelLink) -> tuple[bool, bool, int, int, str]:
 def _no_wheel(
     version: str, wanted: Version, links: list[WheelLink], failures: list[TransportError], has_index: bool
 ) -> Fault:
-    """The fault of a version that no place offers, or only as yanked."""
+    """The fault for a version that no index offers, or offers only as yanked."""
     notes = [f"no answer: {failure}" for failure in failures]
     withdrawn = _of_version(links, wanted, builds=True)
     if withdrawn:

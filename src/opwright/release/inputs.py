@@ -1,13 +1,13 @@
-"""The inputs of one PyTorch release, read where they are.
+"""The inputs of one PyTorch release.
 
-Four places can hold them: a source tree, the installed package, a wheel file, and the wheel of a version at a package
-index. Whatever the place, the same names lead to the same files:
+They come from a source tree, the installed package, a wheel file, or the wheel of a version at a package index. Inputs
+have the same names wherever they come from:
 
     native/native_functions.yaml        native/tags.yaml        templates/Functions.h ...
     autograd/derivatives.yaml           autograd/deprecated.yaml        autograd/templates/Functions.h ...
     aoti/fallback_ops.py
 
-Heavy modules are imported by the functions that need them: reading a source tree needs none.
+Functions import the heavy modules that they need; reading a source tree needs none.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ __all__ = [
 
 
 def from_version(version: str, *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
-    """The inputs of a version: from the user's cache, else out of its wheel at the package index pip would ask.
+    """The inputs of a version: from the user's cache, else from its wheel at the package index that pip would use.
 
-    Some 2 MB are read, not the whole wheel. When the server cannot send parts of files, `ask_whole(name, size)` is
-    asked whether to download the whole; without it the answer is no (E0511). A cache that cannot be written is a
-    warning in the sink (W0502), no more.
+    Opwright reads some 2 MB, not the whole wheel. If the server cannot send parts of files, `ask_whole(name, size)`
+    decides whether to download the whole wheel; without it Opwright does not (E0511). If the cache cannot be written,
+    the sink gets a warning (W0502).
 
     Raises Fault for a version that the index does not have (E0506) or withdrew (E0507), when no index answers (E0508),
     and for downloads that are cut short (E0509) or altered (E0510).
@@ -54,7 +54,7 @@ def from_version(version: str, *, ask_whole: AskWhole | None = None, sink: Diagn
 def resolve(spec: str = "auto", *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
     """The inputs that a `--torch` argument names: `auto`, the path of a wheel, or a version.
 
-    Raises Fault when it is none of these (E0503), and as the function for each of them does.
+    Raises Fault if it is none of these (E0503), or if the inputs cannot be read.
     """
     if spec == "auto":
         return from_installed()
@@ -77,9 +77,9 @@ def open_inputs(
     ask_whole: AskWhole | None = None,
     sink: Diagnostics | None = None,
 ) -> Inputs:
-    """The inputs that the user names: a source path, else what `torch` says (`auto`, a wheel, a version).
+    """The inputs that the user names: a source path, else `torch` (`auto`, a wheel, a version).
 
-    Raises Fault where they cannot be had.
+    Raises Fault if they cannot be read.
 
     >>> open_inputs("auto").read_text("native/tags.yaml").text.startswith("#")
     True

@@ -16,8 +16,8 @@ __all__ = ["from_files", "from_installed", "from_source_path", "from_wheel"]
 def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
     """The inputs in the `aten/src/ATen` of a source tree, or the `torchgen/packaged/ATen` of an installed PyTorch.
 
-    The top of a source tree does as well. Autograd's inputs are looked for in the same tree or package. Raises Fault
-    when `native/native_functions.yaml` is not there (E0501).
+    The top of a source tree does as well. Autograd's inputs are read from the same tree or package. Raises Fault
+    if `native/native_functions.yaml` is not there (E0501).
     """
     aten = os.fspath(folder)
     if not os.path.isfile(os.path.join(aten, NATIVE_FUNCTIONS)):
@@ -25,7 +25,7 @@ def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
         if not os.path.isfile(os.path.join(inner, NATIVE_FUNCTIONS)):
             raise _no_inputs_in(aten)
         aten = inner
-    # The top of the tree, or the folder of packages: as it is shown, and where it is.
+    # The top of the tree, or the folder of packages: as displayed, and as a path.
     root = os.path.normpath(os.path.join(aten, os.pardir, os.pardir, os.pardir))
     absolute_root = os.path.normpath(os.path.join(os.path.abspath(aten), os.pardir, os.pardir, os.pardir))
     beside = os.path.normpath(os.path.join(aten, os.pardir, "autograd"))
@@ -40,10 +40,10 @@ def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
 
 
 def from_files(native: str, tags: str, autograd: str) -> Inputs:
-    """The inputs that are named one by one: `native_functions.yaml`, `tags.yaml`, and the folder of autograd's.
+    """The inputs with separate paths for `native_functions.yaml`, `tags.yaml` and autograd's folder.
 
     The folder is a source tree's `tools/autograd`, or the `torchgen/packaged/autograd` of an installed PyTorch. Raises
-    Fault when there is no file of the first name (E0501).
+    Fault if `native_functions.yaml` does not exist (E0501).
     """
     if not os.path.isfile(native):
         raise Fault.at(NO_INPUTS_HERE, f"there is no file `{native}`")
@@ -79,7 +79,7 @@ def _tree_version(root: str) -> str | None:
 
 
 def _package_version(site: str) -> str | None:
-    """The version of the torch in a folder of packages, without importing it."""
+    """The version of torch in a folder of packages; does not import torch."""
     try:
         with open(os.path.join(site, "torch", "version.py"), encoding="utf-8") as stream:
             lines = stream.read().splitlines()
@@ -93,9 +93,9 @@ def _package_version(site: str) -> str | None:
 
 
 def from_installed() -> Inputs:
-    """The inputs that the PyTorch of the running environment brought; it is found but not imported.
+    """The inputs of the PyTorch that is installed in the running environment; PyTorch is not imported.
 
-    Raises Fault when there is none (E0502).
+    Raises Fault if there is none (E0502).
     """
     folder = _installed_folder()
     if folder is None:
@@ -106,7 +106,7 @@ def from_installed() -> Inputs:
 
 
 def _installed_folder() -> str | None:
-    """The ATen folder of the installed generator: packaged, or of the source tree it was installed from in place."""
+    """The ATen folder of the installed generator: in the package, or in the source tree of an editable install."""
     from importlib.util import find_spec
 
     try:
@@ -133,8 +133,8 @@ def _metadata_version() -> str | None:
 def from_wheel(path: str | os.PathLike[str]) -> Inputs:
     """The inputs inside a wheel file of any platform; nothing is unpacked.
 
-    Raises Fault when it is no readable wheel (E0504), or one without the generator's inputs (E0505); later, on
-    reading, when a member differs from its checksums (E0510).
+    Raises Fault if it is not a readable wheel (E0504) or has no generator inputs (E0505). Reading raises Fault if a
+    member differs from its checksums (E0510).
     """
     from opwright.release.store import WheelStore
     from opwright.release.wheel import Wheel

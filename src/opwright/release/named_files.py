@@ -1,4 +1,4 @@
-"""Inputs whose YAML files are named one by one, as PyTorch's build names them to its programs."""
+"""Inputs with a separate path for each YAML file, as PyTorch's build passes them to its programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FilesStore"]
 
 
 class FilesStore(FolderStore):
-    """Inputs in two folders, save some that are named one by one: `files` maps their names to their paths."""
+    """Inputs in two folders, except those with a path of their own: `files` maps names to paths."""
 
     __slots__ = ("_files",)
 

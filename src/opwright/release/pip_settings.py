@@ -1,7 +1,7 @@
-"""Which package indexes pip would ask, and how: read from pip's own configuration files and environment.
+"""The package indexes that pip would use, and their settings, from pip's configuration files and environment.
 
 The rules are pip's: global files, then the user's, then the environment's (`sys.prefix`), then `PIP_CONFIG_FILE`, then
-`PIP_*` variables; a later one replaces what an earlier one sets. In a file, `[install]` goes before `[global]`.
+`PIP_*` variables; later settings replace earlier ones. In a file, `[install]` replaces `[global]`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FALSE_WORDS = ("", "0", "false", "no", "off", "n", "f")
 
 
 class IndexSettings(NamedTuple):
-    """Where wheels are looked for, and how servers are reached."""
+    """Where to look for wheels, and how to reach servers."""
 
     indexes: tuple[str, ...]
     find_links: tuple[str, ...] = ()
@@ -36,9 +36,9 @@ class IndexSettings(NamedTuple):
 
 
 def load_index_settings(environ: Mapping[str, str] = os.environ) -> IndexSettings:
-    """pip's settings under these environment variables.
+    """pip's settings with these environment variables.
 
-    Raises Fault when one of pip's configuration files is malformed (E0516).
+    Raises Fault if one of pip's configuration files is malformed (E0516).
     """
     values: dict[str, str] = {}
     for path in _configuration_files(environ):
@@ -67,12 +67,12 @@ def _timeout(text: str | None) -> float:
 
 
 def _configuration_files(environ: Mapping[str, str]) -> list[str]:
-    """The files that pip reads, those that override last."""
+    """The files that pip reads, in the order in which they override each other."""
     named = environ.get("PIP_CONFIG_FILE")
     if named == os.devnull:
         return []
     files = _machine_files(environ)
-    # pip leaves the user's files out when a file that exists is named.
+    # pip ignores the user's files if `PIP_CONFIG_FILE` names a file that exists.
     if not named or not os.path.exists(named):
         files += _user_files(environ)
     files.append(os.path.join(sys.prefix, _FILE_NAME))
@@ -87,7 +87,7 @@ def _machine_files(environ: Mapping[str, str]) -> list[str]:
         return [os.path.join(environ.get("PROGRAMDATA", r"C:\ProgramData"), "pip", _FILE_NAME)]
     if sys.platform == "darwin":
         return [os.path.join("/Library/Application Support/pip", _FILE_NAME)]
-    # pip takes the first folder of the list for the most important one of them, and /etc over all.
+    # For pip, the first folder of the list overrides the others, and /etc overrides all.
     folders = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
     return [os.path.join(folder, "pip", _FILE_NAME) for folder in folders if folder] + ["/etc/pip.conf"]
 
@@ -105,7 +105,7 @@ def _user_files(environ: Mapping[str, str]) -> list[str]:
 
 
 def _file_values(path: str) -> dict[str, str]:
-    """The settings in one file; empty when it does not exist."""
+    """The settings in one file; empty if the file does not exist."""
     import configparser
 
     parser = configparser.RawConfigParser()
@@ -133,7 +133,7 @@ def _environment_values(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _normal(key: str) -> str:
-    """A setting's name as pip compares it.
+    """A setting's name in the form in which pip compares names.
 
     >>> _normal("EXTRA_INDEX_URL")
     'extra-index-url'

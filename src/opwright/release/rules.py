@@ -77,7 +77,7 @@ class Behaviour(Generic[BehaviourValue]):
         return self._last_change(version).value
 
     def holds(self, version: Version) -> str:
-        """From or up to which release the value that a release has holds, in words.
+        """The releases that share a release's value, in words.
 
         >>> Rules.set_output_takes_names.holds(Version(2, 14))
         'from 2.13 on'
@@ -102,23 +102,23 @@ class Behaviour(Generic[BehaviourValue]):
 
 
 def _from(since: str, what: str, why: str) -> Behaviour[bool]:
-    """What releases do from this one on."""
+    """A behaviour that starts in this release."""
     return Behaviour(what, Change(OLDEST.series, False, ""), Change(since, True, why))
 
 
 def _until(until: str, what: str, why: str) -> Behaviour[bool]:
-    """What releases did before this one, and no longer do."""
+    """A behaviour that ends in this release."""
     return Behaviour(what, Change(OLDEST.series, True, ""), Change(until, False, why))
 
 
 def _shards(count: int, what: str, *changes: Change[int]) -> Behaviour[int]:
-    """A number of shards."""
+    """A number of shards, which may change."""
     why = "" if changes else "More and smaller files compile in parallel."
     return Behaviour(what, Change(OLDEST.series, count, why), *changes)
 
 
 def series_followed(version: Version) -> str | None:
-    """The release whose rules a version follows: its own, the newest one, or none where it is too old.
+    """The release whose rules a version follows: its own or the newest one known; None if it is too old.
 
     >>> series_followed(Version(2, 13, 1)), series_followed(Version(2, 8))
     ('2.13', None)
@@ -131,13 +131,15 @@ def series_followed(version: Version) -> str | None:
 
 
 class Rules:
-    """What the output of one release is like: each row of the table as a value of this release.
+    """The rules of one release: the value of each row of the table in this release.
 
-    Frozen, hashable, and cheap to ask; two rules of the same release series are equal.
+    Frozen and hashable; the rules of two patch releases of a series are equal.
     """
 
     version: Version
     """The release whose rules these are."""
+
+    _values: dict[str, int]
 
     # ATen: registration and functionalization.
 
@@ -277,7 +279,7 @@ class Rules:
 
     def __init__(self, version: Version) -> None:
         values = {row.name: row.value_in(version) for row in self.rows()}
-        self.__dict__.update(values, version=version)
+        self.__dict__.update(values, version=version, _values=values)
 
     @classmethod
     def rows(cls) -> Iterator[Behaviour[bool] | Behaviour[int]]:
@@ -285,12 +287,20 @@ class Rules:
         return (row for row in vars(cls).values() if isinstance(row, Behaviour))
 
     def items(self) -> tuple[tuple[str, bool | int], ...]:
-        """Every behaviour's name and value in this release, for digests and listings."""
+        """The name and value of every behaviour in this release."""
         return tuple((row.name, row.value_in(self.version)) for row in self.rows())
+
+    def value(self, name: str) -> int:
+        """The value of the behaviour that a row of another table names, such as that of a dispatch key.
+
+        >>> Rules(Version(2, 13)).value("register_cpu_shards")
+        4
+        """
+        return self._values[name]
 
     @property
     def complex_gradients(self) -> frozenset[str]:
-        """The operators whose derivative formulas hold for complex tensors, by name without overload."""
+        """The operators whose derivative formulas are valid for complex tensors, by name without overload."""
         from opwright.release.tables import complex_gradients
 
         return complex_gradients(self.version)

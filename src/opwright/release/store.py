@@ -1,8 +1,8 @@
-"""Where the bytes of a release's inputs are: folders on disk, or a wheel.
+"""Stores: readers of a release's inputs in folders on disk or in a wheel.
 
 Inputs are named the same everywhere: `native/native_functions.yaml`, `templates/Functions.h`,
 `autograd/derivatives.yaml`, `autograd/templates/Functions.h`, `aoti/fallback_ops.py`. A store maps these names to
-places.
+files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "PACKAGED",
     "SHIM_TABLES",
     "FolderStore",
-    "Places",
+    "InputPaths",
     "Store",
     "WheelStore",
     "aot_names",
@@ -39,7 +39,7 @@ AUTOGRAD = "autograd/"
 NATIVE_AOT = "native_aot/"
 SHIM_TABLES = "aoti/fallback_ops.py"
 """The operators that have a C shim, as tables in a Python module of the generator."""
-#: The header that declares what derivative formulas call besides operators; not every place of inputs has it.
+#: The header that declares the functions that derivative formulas call besides operators; some inputs lack it.
 FORMULA_HELPERS = "autograd/FunctionsManual.h"
 VERSION_FILES = ("version.txt", "torch/version.py")
 
@@ -51,8 +51,8 @@ _INSTALLED_HELPERS = "torch/include/torch/csrc/autograd/FunctionsManual.h"
 _HELPERS_IN_TREE = "torch/csrc/autograd/FunctionsManual.h"
 
 
-class Places(NamedTuple):
-    """Files and folders, as absolute paths, without whose change the inputs do not change."""
+class InputPaths(NamedTuple):
+    """Absolute paths of files and folders. As long as these do not change, the inputs do not either."""
 
     files: tuple[str, ...]
     folders: tuple[str, ...] = ()
@@ -62,36 +62,36 @@ class Store(Protocol):
     """Reads inputs by name."""
 
     def read_text(self, name: str) -> SourceFile:
-        """The input of that name; Fault when it is not there."""
+        """The decoded input. Raises Fault if it does not exist."""
         ...
 
     def read_bytes(self, name: str) -> bytes:
-        """The input's bytes; Fault when it is not there."""
+        """The bytes of the input. Raises Fault if it does not exist."""
         ...
 
     def names(self) -> tuple[str, ...]:
-        """The names of all inputs that are there, sorted."""
+        """The names of all inputs, sorted."""
         ...
 
     def display_path(self, name: str) -> str:
-        """The path to show for an input, in diagnostics."""
+        """The path of an input in diagnostics."""
         ...
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Other files of the same PyTorch, by their path in its wheel."""
+        """Other files of the same PyTorch, by their path in the wheel."""
         ...
 
     def member_names(self, prefix: str) -> tuple[str, ...]:
-        """The paths of such files that begin with `prefix`."""
+        """The paths of files that begin with `prefix`."""
         ...
 
-    def places(self, members: Iterable[str] = ()) -> Places | None:
-        """Where the inputs, and other members, come from on this machine; None when that cannot be told."""
+    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
+        """The paths of the inputs and of other members on this machine; None if they have none."""
         ...
 
 
 def is_input_name(name: str) -> bool:
-    """Whether a name is that of a generator's input: YAML, templates, tables; not the reference's own Python.
+    """Whether a name is that of an input: YAML, a template or a table, but not the reference's Python.
 
     >>> [is_input_name(name) for name in ("native/tags.yaml", "autograd/load_derivatives.py", "templates/UfuncCUDA.cu")]
     [True, False, True]
@@ -107,10 +107,10 @@ def is_input_name(name: str) -> bool:
 
 
 class FolderStore:
-    """Inputs in two folders: that of ATen, and that of autograd, which may be missing.
+    """Inputs in the folders of ATen and of autograd, which may be missing.
 
-    `root` is the folder in which paths are those of a wheel (`site-packages`, or a source tree's top), or None when
-    the ATen folder stands alone.
+    `root` is the folder that corresponds to the top of a wheel (`site-packages`, or the top of a source tree), or None
+    if there is only an ATen folder.
     """
 
     __slots__ = ("_aten", "_autograd", "_root")
@@ -134,18 +134,18 @@ class FolderStore:
 
     @property
     def _native_ops(self) -> str:
-        """The folder of kernels that are compiled ahead of time."""
+        """The folder of ahead-of-time compiled kernels."""
         return os.path.join(self._root or os.path.join(self._aten, *[os.pardir] * 3), *_NATIVE_OPS.split("/")[:-1])
 
     @property
     def _formula_helpers(self) -> str:
-        """The header of formula helpers in a source tree, else where an installed PyTorch has it."""
+        """The path of the header of formula helpers, in a source tree or an installed PyTorch."""
         root = self._root or self._aten
         in_tree = os.path.join(root, *_HELPERS_IN_TREE.split("/"))
         return in_tree if os.path.isfile(in_tree) else os.path.join(root, *_INSTALLED_HELPERS.split("/"))
 
     def read_text(self, name: str) -> SourceFile:
-        """The file of that name, decoded."""
+        """The decoded file with this name."""
         path = self.display_path(name)
         if not os.path.lexists(path):
             raise Fault.at(INPUT_MISSING, f"the release has no `{name}`: there is no `{path}`")
@@ -169,7 +169,7 @@ class FolderStore:
         return {path: _file_bytes(os.path.join(self._root or self._aten, *path.split("/")), path) for path in paths}
 
     def member_names(self, prefix: str) -> tuple[str, ...]:
-        """Files of the same installation or tree whose path begins with `prefix`; slow for a short prefix."""
+        """Files of the same installation or tree whose path begins with `prefix`. Slow for a short prefix."""
         root = self._root or self._aten
         names = []
         for folder, _, files in os.walk(os.path.join(root, *prefix.rpartition("/")[0].split("/"))):
@@ -177,7 +177,7 @@ class FolderStore:
             names += [file_name if relative == "." else f"{relative}/{file_name}" for file_name in files]
         return tuple(sorted(path for path in names if path.startswith(prefix)))
 
-    def places(self, members: Iterable[str] = ()) -> Places:
+    def paths(self, members: Iterable[str] = ()) -> InputPaths:
         """All inputs and members, the folders that they are in, and the files that say the version."""
         files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES, FORMULA_HELPERS))]
         if self._root is not None:
@@ -188,11 +188,11 @@ class FolderStore:
         folders = [os.path.join(self._aten, name) for name in ("native", "templates")]
         folders += [self._autograd, os.path.join(self._autograd, "templates"), self._native_ops]
         folders += dict.fromkeys(map(os.path.dirname, more))
-        return Places(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
+        return InputPaths(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
 
 
 class WheelStore:
-    """Inputs inside a wheel, read in one go when the first one is asked for, so that few ranges are read."""
+    """Inputs inside a wheel. The first access reads all of them, to read few ranges."""
 
     __slots__ = ("_contents", "_wheel")
 
@@ -209,16 +209,16 @@ class WheelStore:
             members = {path: _name_of(path) for path in paths if is_input_name(_name_of(path))}
             read = self._wheel.read(members)
             self._wheel.check_complete(PACKAGED)
-            # Wheels for Windows are made from a checkout with Windows' line breaks; what is generated is the same.
+            # Wheels for Windows have Windows' line breaks; the generated files are the same.
             self._contents = {name: read[path].replace(b"\r\n", b"\n") for path, name in members.items()}
         return self._contents
 
     def display_path(self, name: str) -> str:
-        """The wheel's name, then the path inside it."""
+        """The wheel's name and the path inside it."""
         return f"{self._wheel.name}/{member_of(name)}"
 
     def read_text(self, name: str) -> SourceFile:
-        """The member of that name, decoded."""
+        """The decoded member with this name."""
         return SourceFile.decode(self.display_path(name), self.read_bytes(name))
 
     def read_bytes(self, name: str) -> bytes:
@@ -242,10 +242,10 @@ class WheelStore:
         """The wheel's members whose path begins with `prefix`."""
         return self._wheel.names(prefix)
 
-    def places(self, members: Iterable[str] = ()) -> Places | None:
+    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
         """The wheel, if it is a file."""
         del members
-        return Places((os.path.abspath(self._wheel.name),)) if os.path.isfile(self._wheel.name) else None
+        return InputPaths((os.path.abspath(self._wheel.name),)) if os.path.isfile(self._wheel.name) else None
 
 
 def member_of(name: str) -> str:
@@ -275,13 +275,13 @@ def _name_of(member: str) -> str:
 
 
 def aot_names(folder: str) -> list[str]:
-    """The names of the inputs that declare kernels compiled ahead of time, one in each inner folder that has any."""
+    """The names of the inputs that declare ahead-of-time compiled kernels: at most one per inner folder."""
     paths = filter(os.path.isfile, possible_aot_files(folder))
     return [f"{NATIVE_AOT}{os.path.basename(os.path.dirname(path))}/{_AOT_FILE}" for path in paths]
 
 
 def possible_aot_files(folder: str) -> list[str]:
-    """Where such declarations would stand, below a folder that may be missing."""
+    """The paths that such declarations may have below a folder, which may be missing."""
     try:
         return [os.path.join(folder, name, _AOT_FILE) for name in sorted(os.listdir(folder))]
     except OSError:
@@ -289,7 +289,7 @@ def possible_aot_files(folder: str) -> list[str]:
 
 
 def _files(folder: str, inner: str) -> list[str]:
-    """The plain files in a folder's inner folder, as names relative to the outer one."""
+    """The files in an inner folder, with names relative to the outer folder."""
     prefix = f"{inner}/" if inner else ""
     try:
         with os.scandir(os.path.join(folder, inner)) as entries:

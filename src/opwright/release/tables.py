@@ -1,6 +1,6 @@
-"""Tables of operators that differ between releases, kept as text in `data/`.
+"""Long tables of operators that differ between releases, kept as text in `data/`.
 
-They are facts about PyTorch that stand neither in its YAML nor in its templates.
+These facts about PyTorch are neither in its YAML nor in its templates.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class ShimOperator(NamedTuple):
 
 
 class ShimTables(NamedTuple):
-    """The operators with a C shim, by `namespace.name.overload`: per device, and those that there is one of.
+    """The operators with a C shim, by `namespace.name.overload`: with a shim per device, or one shim for all.
 
-    `spans` has the place of each name, in tables that were read from a file.
+    `spans` has the span of each name if the tables were read from a file.
     """
 
     device: Mapping[str, ShimOperator]
@@ -56,7 +56,7 @@ class ShimTables(NamedTuple):
 
 
 def complex_gradients(version: Version) -> frozenset[str]:
-    """The operators whose derivative formulas hold for complex tensors in a release.
+    """The operators whose derivative formulas are valid for complex tensors in a release.
 
     >>> "ldexp" in complex_gradients(Version(2, 10)), "ldexp" in complex_gradients(Version(2, 11))
     (False, True)
@@ -65,7 +65,7 @@ def complex_gradients(version: Version) -> frozenset[str]:
 
 
 def formula_helper_names(version: Version | None) -> frozenset[str]:
-    """The functions that derivative formulas can call besides operators in a release; in any release for None.
+    """The functions that derivative formulas can call besides operators in a release, or in any release for None.
 
     >>> name = "grid_sampler_2d_jvp"
     >>> name in formula_helper_names(Version(2, 14)), name in formula_helper_names(Version(2, 15))
@@ -85,7 +85,7 @@ def operators(version: Version) -> frozenset[str]:
 
 @cache
 def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
-    """The names of a data file whose rows say since and until when a name holds, if not always; all names for None."""
+    """The names of a data file that a release has, or all names for None. Rows may have a release range."""
     names = []
     for name, *words in _rows(file_name):
         bounds = dict(zip(words[::2], words[1::2], strict=True))
@@ -124,7 +124,7 @@ def _shim_tables(series: Version, guarded: bool) -> ShimTables:
 
 
 def _shim_versions(words: list[str], series: Version, guarded: bool) -> Iterator[ShimVersion]:
-    """The further versions that a row's words name: `v2 since 2.12 guard 2.13 adds a,b`, any number of times."""
+    """Parses the further versions in the words of a row: any number of `v2 since 2.12 guard 2.13 adds a,b`."""
     start = 0
     while start < len(words):
         name, stop = words[start], words.index("adds", start)
@@ -141,12 +141,12 @@ def _guard_macro(since: str) -> str:
 
 
 def _series(version: Version) -> Version:
-    """The version without its patch number, so that patch releases share their tables."""
+    """The version without its patch number: patch releases share their tables."""
     return Version(version.major, version.minor)
 
 
 def _rows(file_name: str) -> Iterator[list[str]]:
-    """The words of each line of a data file; comments and empty lines are left out."""
+    """The words of each line of a data file, without comments and empty lines."""
     with open(os.path.join(_DATA, file_name), encoding="utf-8") as stream:
         for line in stream:
             if not line.startswith("#") and (words := line.split()):

@@ -1,4 +1,4 @@
-"""Reading from servers: pages, ranges of files, whole files, each with the settings that pip has for it."""
+"""Requests to servers for pages, ranges of files and whole files, with pip's settings."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 __all__ = ["NotFoundError", "Page", "RangesRefusedError", "RemoteBytes", "Transport", "TransportError", "shown_url"]
 
-# Waits before the second and third attempt, in seconds.
+# Seconds to wait before the second and third attempt.
 _PAUSES = (0.2, 0.8)
 _WORTH_REPEATING = (408, 429, 500, 502, 503, 504)
-# How servers answer a kind of range that they do not know, apart from sending the whole file.
+# How servers refuse a range, besides sending the whole file.
 _RANGE_UNKNOWN = (400, 416, 501)
 _CHUNK = 1 << 20
 
-# The end of a PyTorch wheel holds its directory (1.2 MB), its RECORD (0.6 MB) and torchgen (0.45 MB), in all the
-# releases and platforms looked at. Asked for in one piece it takes one round trip.
+# In all releases and platforms examined, a PyTorch wheel ends with its directory (1.2 MB), its RECORD (0.6 MB) and
+# torchgen (0.45 MB). One request for all of it takes one round trip.
 TAIL = 2_500_000
 
 
 class TransportError(Exception):
-    """A server cannot be reached or does not give what it should; the text says which, and why."""
+    """A server cannot be reached or sends a wrong answer; the message says why."""
 
 
 class NotFoundError(TransportError):
-    """The server answers that there is no such page."""
+    """The server has no such page."""
 
 
 class ShortAnswerError(TransportError):
-    """The answer ended before the length it was announced with."""
+    """The answer is shorter than announced."""
 
 
 class RangesRefusedError(Exception):
-    """The server answers a request for a part with the whole file; `size` is its length if it says it."""
+    """The server answers a range request with the whole file; `size` is the file's length, if known."""
 
     def __init__(self, size: int | None) -> None:
         super().__init__(size)
@@ -65,7 +65,7 @@ class Page(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A server's answer, its body read."""
+    """A server's answer with its content."""
 
     status: int
     url: str
@@ -74,7 +74,7 @@ class Answer(NamedTuple):
 
 
 def shown_url(url: str) -> str:
-    """An address as it may be shown: without user name and password.
+    """An address without user name and password, for messages.
 
     >>> shown_url("https://me:secret@pypi.example.com/simple")
     'https://pypi.example.com/simple'
@@ -84,14 +84,14 @@ def shown_url(url: str) -> str:
 
 
 class Transport:
-    """Requests with pip's certificates, proxy, credentials and time limit, repeated when a repeat may help."""
+    """Sends requests with pip's certificates, proxy, credentials and time limit, and repeats them if that may help."""
 
     def __init__(self, settings: IndexSettings) -> None:
         self._settings = settings
         self._openers: dict[bool, urllib.request.OpenerDirector] = {}
 
     def page(self, url: str, accept: str) -> Page:
-        """The page at an address. Raises TransportError, or NotFoundError when there is none."""
+        """The page at an address. Raises NotFoundError if there is none, or TransportError."""
         answer = self._retry(lambda: self._answer(url, {"Accept": accept}))
         media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         return Page(answer.url, media_type, answer.content)
@@ -99,8 +99,8 @@ class Transport:
     def part(self, url: str, part: str, small: int) -> Answer:
         """The part of a file that a Range header names (`bytes=0-99`).
 
-        A server may answer with the whole file; that is taken if it has no more than `small` bytes. Raises
-        RangesRefusedError if it has more, and TransportError.
+        A server may send the whole file, which is accepted up to `small` bytes. Raises RangesRefusedError if it is
+        longer, or TransportError.
         """
         return self._retry(lambda: self._answer(url, {"Range": part}, small=small))
 
@@ -130,7 +130,7 @@ class Transport:
                 if small is not None and response.status != 206 and (size is None or size > small):
                     raise RangesRefusedError(size)
                 content = response.read()
-                # A closed connection ends an answer without complaint where no length was announced, or in chunks.
+                # If no length was announced, or in chunks, a closed connection ends an answer without an error.
                 if size is not None and len(content) != size:
                     raise ShortAnswerError(f"{shown_url(url)} sent {len(content)} of {size} bytes")
                 return Answer(response.status, response.url, response.headers, content)
@@ -161,7 +161,7 @@ class Transport:
         request = urllib.request.Request(shown_url(url), headers={"User-Agent": "opwright", **headers})
         credentials = _credentials(url)
         if credentials:
-            # Not sent on when the server redirects to another host.
+            # A redirect to another host does not get this header.
             request.add_unredirected_header("Authorization", credentials)
         host = parts.hostname or ""
         trusted = bool({host, f"{host}:{parts.port}"} & set(self._settings.trusted_hosts))
@@ -201,7 +201,7 @@ if TYPE_CHECKING:
 
 
 def _credentials(url: str) -> str | None:
-    """The Authorization header for an address, from itself or from the user's netrc file."""
+    """The Authorization header for an address, from the address itself or the user's netrc file."""
     from base64 import b64encode
 
     parts = urlsplit(url)
@@ -220,7 +220,7 @@ def _credentials(url: str) -> str | None:
 
 
 def _root(error: Exception) -> Exception:
-    """The error below urllib's wrapping."""
+    """The error inside urllib's wrappers."""
     reason = getattr(error, "reason", None)
     if isinstance(error, urllib.error.URLError) and isinstance(reason, Exception):
         return reason
@@ -240,10 +240,10 @@ def _transport_error(url: str, error: Exception) -> TransportError:
 
 
 class RemoteBytes:
-    """A wheel on a server, read by ranges; what was read is kept.
+    """A wheel on a server, read by ranges, with the ranges read so far in memory.
 
-    Raises RangesRefusedError when the server sends only whole files, and Fault when it does not answer (E0508) or ends
-    its answers early (E0509).
+    Raises RangesRefusedError if the server sends only whole files, and Fault if it does not answer (E0508) or ends its
+    answers early (E0509).
     """
 
     def __init__(self, transport: Transport, url: str, tail: int = TAIL) -> None:
@@ -251,13 +251,13 @@ class RemoteBytes:
         self._url = url
         answer = self._end(tail)
         if answer.status == 206:
-            start, self.size = self._place(answer)
+            start, self.size = self._content_range(answer)
         else:
             start, self.size = 0, len(answer.content)
         self._pieces: list[tuple[int, bytes]] = [(start, answer.content)]
 
     def _end(self, length: int) -> Answer:
-        """The last so many bytes of the file."""
+        """The last bytes of the file."""
         try:
             return self._transport.part(self._url, f"bytes=-{length}", TAIL)
         except RangesRefusedError:
@@ -265,11 +265,11 @@ class RemoteBytes:
         except TransportError as error:
             if not isinstance(error.__cause__, urllib.error.HTTPError) or error.__cause__.code not in _RANGE_UNKNOWN:
                 raise transport_fault(error) from None
-        # Some servers know ranges only from the start on: the first byte tells the length, and with it the range.
+        # Some servers only support ranges with a start: ask for the first byte to learn the length.
         first = self._part("bytes=0-0")
         if first.status != 206:
             return first
-        size = self._place(first)[1]
+        size = self._content_range(first)[1]
         return self._part(f"bytes={max(0, size - length)}-{size - 1}")
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -284,7 +284,11 @@ class RemoteBytes:
             answer = self._part(f"bytes={start}-{end - 1}")
         except RangesRefusedError:
             raise Fault.at(INDEX_SILENT, f"{shown_url(self._url)} no longer sends parts", help="try again") from None
-        if answer.status != 206 or self._place(answer) != (start, self.size) or len(answer.content) != end - start:
+        if (
+            answer.status != 206
+            or self._content_range(answer) != (start, self.size)
+            or len(answer.content) != end - start
+        ):
             raise Fault.at(DOWNLOAD_ALTERED, f"{shown_url(self._url)} changed while it was read", help="try again")
         self._pieces.append((start, answer.content))
         return answer.content
@@ -295,8 +299,8 @@ class RemoteBytes:
         except TransportError as error:
             raise transport_fault(error) from None
 
-    def _place(self, answer: Answer) -> tuple[int, int]:
-        """Where a part starts, and the length of the whole file, from `Content-Range: bytes 5-9/10`."""
+    def _content_range(self, answer: Answer) -> tuple[int, int]:
+        """The start of a part, and the length of the whole file, from `Content-Range: bytes 5-9/10`."""
         span, _, total = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
         start, last, whole = map(read_number, (*span.partition("-")[::2], total))
         if start is None or last is None or whole is None:
@@ -323,7 +327,7 @@ class StreamBytes:
 
 
 def transport_fault(error: TransportError) -> Fault:
-    """The fault of a failed request: cut short (E0509) or not answered (E0508)."""
+    """The fault for a failed request: cut short (E0509) or not answered (E0508)."""
     if isinstance(error, ShortAnswerError):
         return Fault.at(DOWNLOAD_SHORT, f"the download was cut short: {error}", help="try again")
     return Fault.at(INDEX_SILENT, f"the server does not answer: {error}", help=THREE_WAYS)

@@ -1,4 +1,4 @@
-"""Which release given inputs are of."""
+"""Versions, and the detection of the release that inputs belong to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Version(NamedTuple):
-    """A PyTorch version as far as rules depend on it; compares by number.
+    """A PyTorch version, without build or commit; compares by number.
 
     >>> parse_version("2.13.1+cpu") > parse_version("2.13.0a0+git12ab")
     True
@@ -50,9 +50,9 @@ class Version(NamedTuple):
 
 
 def parse_version(text: str) -> Version:
-    """The version that a text like `2.13`, `2.13.0+cpu` or `2.14.0a0+git12ab` begins with.
+    """The version at the start of a text like `2.13`, `2.13.0+cpu` or `2.14.0a0+git12ab`.
 
-    Raises Fault when it begins otherwise (E0517).
+    Raises Fault if the text does not start with a version (E0517).
     """
     numbers: list[int] = []
     for part in text.strip().removeprefix("v").split(".")[:3]:
@@ -111,10 +111,10 @@ NEWEST: Final = Version(*RELEASES[-1].version[:2])
 
 
 def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Version:
-    """The version of some inputs: `release` if it is given, else what their origin says, else by marks in them.
+    """The version of inputs: `release` if given, else the version of their origin, else that of marks in the inputs.
 
-    A version newer than the newest known one is noted in the sink (W0501). Raises Fault for one older than the oldest
-    (E0512), and when nothing says the version (E0513).
+    The sink gets a note for a version that is newer than those known (W0501). Raises Fault if the version is too old
+    (E0512) or unknown (E0513).
     """
     if release is not None:
         version = parse_version(release)
@@ -126,7 +126,7 @@ def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | N
 
 
 def check_supported(version: Version, sink: Diagnostics | None = None, notes: Sequence[str] = ()) -> Version:
-    """The version itself. Raises Fault for one older than the oldest known (E0512); a newer one is noted (W0501)."""
+    """The version itself. Raises Fault if it is too old (E0512); notes that it is newer than those known (W0501)."""
     if version < OLDEST:
         raise Fault.at(
             RELEASE_TOO_OLD,

@@ -1,4 +1,4 @@
-"""A view of one release's generator inputs, the same wherever they are."""
+"""The view of one release's inputs that all origins share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from opwright.release.store import Places, Store
+    from opwright.release.store import InputPaths, Store
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
@@ -26,8 +26,8 @@ NATIVE_FUNCTIONS = "native/native_functions.yaml"
 class Inputs:
     """A read-only view of one release's generator inputs.
 
-    `origin` says in words where they come from ("the wheel torch-2.13.0-...whl"), `version_text` is the version that
-    the origin states, or None when it states none.
+    `origin` says in words where they come from ("the wheel torch-2.13.0-...whl"). `version_text` is the version that
+    the origin states, or None.
     """
 
     __slots__ = ("_digest", "_members", "_store", "_texts", "origin", "version_text")
@@ -44,9 +44,9 @@ class Inputs:
         return f"Inputs({self.origin!r}, version {self.version_text})"
 
     def read_text(self, relative_path: str) -> SourceFile:
-        """An input by its name, such as `native/tags.yaml`; the same object when asked again.
+        """An input by its name, such as `native/tags.yaml`. Each input is read once.
 
-        Raises Fault when the release has no such input (E0514) or it cannot be read as UTF-8.
+        Raises Fault if the release has no such input (E0514) or if it is not UTF-8.
         """
         text = self._texts.get(relative_path)
         if text is None:
@@ -54,31 +54,31 @@ class Inputs:
         return text
 
     def read_optional(self, relative_path: str) -> SourceFile | None:
-        """An input that not all places have, by its name; None where it is not there or no text."""
+        """An optional input by its name; None if it does not exist or is not text."""
         try:
             return self.read_text(relative_path)
         except Fault:
             return None
 
     def names(self) -> tuple[str, ...]:
-        """The names of all inputs that are there, sorted."""
+        """The names of all inputs, sorted."""
         return self._store.names()
 
     def template_names(self, folder: str = "templates") -> tuple[str, ...]:
-        """The file names of the templates in a folder, `templates` (ATen's) or `autograd/templates`, sorted."""
+        """The file names of the templates in `templates` (ATen's) or `autograd/templates`, sorted."""
         prefix = f"{folder}/"
         return tuple(name[len(prefix) :] for name in self._store.names() if name.startswith(prefix))
 
     def display_path(self, relative_path: str) -> str:
-        """The path that diagnostics show for an input: on disk, or the wheel's name and the path inside it."""
+        """The path of an input in diagnostics: on disk, or the wheel's name and the path inside it."""
         return self._store.display_path(relative_path)
 
-    def places(self, members: Iterable[str] = ()) -> Places | None:
+    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
         """Files and folders on this machine without whose change the inputs do not change; None if there are none.
 
         `members` are other files of the same PyTorch that count as inputs, by their paths in the wheel.
         """
-        return self._store.places(members)
+        return self._store.paths(members)
 
     @property
     def digest(self) -> str:
@@ -97,12 +97,12 @@ class Inputs:
     def read_member(self, path: str) -> bytes:
         """Another file of the same PyTorch by its path in the wheel, such as `torch/version.py`.
 
-        From a version at an index this may read from the network. Raises Fault when there is none (E0514).
+        For a version at an index, this may read from the network. Raises Fault if there is no such file (E0514).
         """
         return self._store.read_members([path])[path]
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Several such files at once, which reads as few stretches of the wheel as possible."""
+        """Several such files, read in as few ranges of the wheel as possible."""
         return self._store.read_members(list(paths))
 
     def member_names(self, prefix: str) -> tuple[str, ...]:
@@ -113,9 +113,9 @@ class Inputs:
         return names
 
     def with_native_aot(self, folder: str | None, sink: Diagnostics | None = None) -> Inputs:
-        """The same inputs with the kernels compiled ahead of time that a folder declares; of none if it is empty.
+        """The same inputs with the ahead-of-time compiled kernels that a folder declares; none for an empty name.
 
-        None leaves those that the release brings. A folder that is not there is a warning in the sink (W0503).
+        None keeps those of the release. The sink gets a warning if the folder does not exist (W0503).
         """
         if folder is None:
             return self
@@ -126,12 +126,12 @@ class Inputs:
         return Inputs(AotFolder(self._store, folder), self.origin, self.version_text)
 
     def missing(self) -> Fault:
-        """The fault that there are no generator inputs here at all."""
+        """The fault for an origin without generator inputs."""
         return Fault.at(NO_INPUTS_HERE, f"{self.origin} has no `{NATIVE_FUNCTIONS}`")
 
 
 def check_has_inputs(members: tuple[str, ...], name: str) -> None:
-    """Raises Fault when the members of a wheel do not include the generator's inputs (E0505)."""
+    """Raises Fault if a wheel does not contain the generator's inputs (E0505)."""
     if f"torchgen/packaged/ATen/{NATIVE_FUNCTIONS}" not in members:
         raise Fault.at(
             NO_TORCHGEN,

@@ -1,4 +1,4 @@
-"""A PyTorch wheel: its members, verified against the archive and the wheel's own record."""
+"""A PyTorch wheel, whose members are verified against the archive and the wheel's RECORD."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Wheel"]
 
 
 class Wheel:
-    """The members of one wheel, wherever its bytes are.
+    """The members of one wheel, in a file or on a server.
 
-    Every member that is read is compared with the archive's CRC and with its SHA-256 in the wheel's RECORD. Raises
-    Fault when the bytes are no wheel (E0504).
+    Reading compares each member with the archive's CRC and with its SHA-256 in the wheel's RECORD. Raises Fault if the
+    bytes are not a wheel (E0504).
     """
 
     __slots__ = ("_archive", "_info_folder", "_recorded", "name")
@@ -41,7 +41,7 @@ class Wheel:
 
     @classmethod
     def open(cls, path: str) -> Wheel:
-        """The wheel in a file."""
+        """Opens the wheel in a file."""
         try:
             return cls(path, FileBytes(path))
         except OSError as error:
@@ -57,9 +57,9 @@ class Wheel:
         return self._archive.names(prefix)
 
     def read(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The content of each named member, verified.
+        """The verified content of each named member.
 
-        Raises Fault for a member that is not there (E0514), or that differs from its checksums (E0510).
+        Raises Fault for a member that does not exist (E0514) or differs from its checksums (E0510).
         """
         wanted = list(names)
         for name in wanted:
@@ -78,9 +78,9 @@ class Wheel:
         return {name: contents[name] for name in wanted}
 
     def check_complete(self, prefix: str) -> None:
-        """Raises Fault when the RECORD lists a file whose path begins with `prefix` and the archive lacks it (E0510).
+        """Raises Fault if the archive lacks a file below `prefix` that the RECORD lists (E0510).
 
-        To be asked after a first `read`, which reads the RECORD too.
+        Call it after the first `read`, which reads the RECORD.
         """
         for name in self._recorded or ():
             if name.startswith(prefix) and name not in self._archive:
@@ -95,7 +95,7 @@ class Wheel:
             raise Fault.at(BAD_WHEEL, f"cannot read the wheel `{self.name}`: {error.strerror or error}") from None
 
     def _check_digest(self, name: str, content: bytes) -> None:
-        """Compares a member with the wheel's RECORD, which has no digest of itself."""
+        """Compares a member with the wheel's RECORD, which contains no digest of itself."""
         import hashlib
         from base64 import urlsafe_b64encode
 
@@ -111,7 +111,7 @@ class Wheel:
         return Fault.at(
             DOWNLOAD_ALTERED,
             f"`{member}` in `{self.name}` is damaged: {reason}",
-            help="fetch the wheel again, or from another place",
+            help="download the wheel again, or from another source",
         )
 
 

@@ -51,7 +51,7 @@ def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[Dispa
     return frozenset(
         key
         for key in dispatch_keys()
-        if key.flag and key.flag not in devices and (not key.flag_rule or getattr(rules, key.flag_rule))
+        if key.flag and key.flag not in devices and (not key.flag_rule or rules.value(key.flag_rule))
     )
 
 

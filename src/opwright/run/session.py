@@ -87,7 +87,7 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
     asked = {
         "program": "library",
         "working folder": os.getcwd(),
-        "inputs": [request.inputs.origin, request.inputs.places()],
+        "inputs": [request.inputs.origin, request.inputs.paths()],
         "options": options,
         "selection": repr(request.selection),
         "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
@@ -151,9 +151,9 @@ class Session:
             from opwright.run.loading import own_stub_paths
 
             members = own_stub_paths(inputs)
-        places = inputs.places(members)
-        if places is not None:
-            self.stamps = InputStamps.take([*places.files, *map(os.path.abspath, besides)], places.folders)
+        paths = inputs.paths(members)
+        if paths is not None:
+            self.stamps = InputStamps.take([*paths.files, *map(os.path.abspath, besides)], paths.folders)
 
     def load(
         self, inputs: Inputs, request: Callable[[], Request], sink: Diagnostics, besides: Iterable[str] = ()

@@ -82,8 +82,8 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _write_list(path: str, generation: Generation, journal: Journal) -> None:
     """Writes the one list of this program; no output is of a group that has a list of its own."""
-    places = generation.request.inputs.places()
-    check_overwrites([("--output-dependencies", path)], generation, None, places.files if places is not None else ())
+    paths = generation.request.inputs.paths()
+    check_overwrites([("--output-dependencies", path)], generation, None, paths.files if paths is not None else ())
     outputs = dependency_lists(generation.plan())[""]
     with Writer(journal) as writer:
         writer.write(real_path(path), os.fsencode(cmake_list(PurePath(path).stem, outputs)))

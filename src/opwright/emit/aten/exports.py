@@ -34,6 +34,6 @@ def kernel_macro(kernel: Kernel, rules: Rules) -> str:
 def class_macro(kernel: Kernel, rules: Rules) -> str:
     """The macro of the class of a structured kernel."""
     rule = kernel.key.class_export_rule
-    if rule and getattr(rules, rule):
+    if rule and rules.value(rule):
         return kernel.key.export_macro
     return kernel_macro(kernel, rules)

@@ -51,7 +51,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             file_slots=partial(_file_slots, backend),
             layout=Sharded(
                 f"Register{backend.key.name}.cpp",
-                getattr(job.rules, backend.key.shards_rule),
+                job.rules.value(backend.key.shards_rule),
                 lambda wrapped: wrapped[0].root_name,
             ),
         )

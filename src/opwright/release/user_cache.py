@@ -1,4 +1,4 @@
-"""Where Opwright keeps things between runs that belong to no output folder."""
+"""The user's cache folder, for state that belongs to no output folder."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["cache_folder"]
 
 
 def cache_folder() -> str:
-    """The folder of everything that is kept between runs: `OPWRIGHT_CACHE_DIR`, else the user's cache folder."""
+    """The folder of Opwright's cache: `OPWRIGHT_CACHE_DIR`, else a folder in the user's cache folder."""
     named = os.environ.get("OPWRIGHT_CACHE_DIR")
     if named:
         return os.path.abspath(os.path.expanduser(named))
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
-        # What platformdirs gives here, without the tenth of a short run that its import takes.
+        # The same folder as platformdirs', whose import would take a tenth of a short run.
         root = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
         return os.path.join(root, "opwright")
     from platformdirs import user_cache_dir

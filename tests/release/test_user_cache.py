@@ -7,7 +7,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from opwright.release.places import cache_folder
+from opwright.release.user_cache import cache_folder
 
 
 @pytest.mark.parametrize("named", ["", "  ", "/somewhere/else"])
