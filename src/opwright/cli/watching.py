@@ -23,47 +23,59 @@ if TYPE_CHECKING:
 __all__ = ["changed_operators", "watch"]
 
 
-def watch(arguments: argparse.Namespace, generate: Generate, watched: InputStamps | None) -> int:
+def watch(arguments: argparse.Namespace, generate: Generate, stamps: InputStamps | None) -> int:
     """Run, and again whenever an input changes, until interrupted. Faults are reported, and the next change awaited.
 
-    `watched` is the state of the inputs now, or None where they are not on this machine.
+    `stamps` are those of the inputs now, or None where they are not on this machine.
     """
     try:
         from watchfiles import watch as changes_of
     except ImportError:
         say("opwright: `--watch` needs the package `watchfiles`: pip install watchfiles\n")
         return console.USAGE
-    if watched is None:
+    if stamps is None:
         say("opwright: the inputs are not on this machine, so there is nothing to watch\n")
         return console.USAGE
-    tokens, watched = _run_once(arguments, generate, {}, watched)
-    gc.collect()
-    folders = filter(os.path.isdir, sorted({*map(os.path.dirname, watched.files), *watched.folders}))
-    print(f"watching {len(watched.files)} inputs; stop with Ctrl-C", flush=True)
-    # What changed before the watch began, and on file systems that do not tell, is found by looking every now and then.
+    fingerprints, stamps = _run_once(arguments, generate, {}, stamps)
+    folders = filter(os.path.isdir, sorted({*map(os.path.dirname, stamps.files), *stamps.folders}))
+    print(f"watching {len(stamps.files)} inputs; stop with Ctrl-C", flush=True)
+    # The watcher has threads of its own, beside which this process must not be copied.
+    arguments = argparse.Namespace(**{**vars(arguments), "jobs": 1})
+    # Changes before the watch began, and on file systems that do not report them, show when the stamps are compared.
     for _ in changes_of(*folders, recursive=False, debounce=50, step=20, rust_timeout=1000, yield_on_timeout=True):
-        if not watched.are_current():
-            now = InputStamps.take(watched.files, watched.folders)
-            tokens, watched = _run_once(arguments, generate, tokens, now)
-            # A catalog refers to itself, and programs run without the collection of garbage.
-            gc.collect()
+        if not stamps.are_current():
+            now = InputStamps.take(stamps.files, stamps.folders)
+            fingerprints, stamps = _run_once(arguments, generate, fingerprints, now)
     return console.SUCCESS
 
 
 def _run_once(
-    arguments: argparse.Namespace, generate: Generate, before: dict[str, bytes], watched: InputStamps
+    arguments: argparse.Namespace, generate: Generate, before: dict[str, bytes], stamps: InputStamps
 ) -> tuple[dict[str, bytes], InputStamps]:
-    """One run, with what it found: the token of each operator, and the inputs. After faults, what there was before."""
+    """Run once, and free the memory of the run.
+
+    Gives the fingerprints of the operators and the stamps of the inputs; after faults, those from before.
+    """
+    state = _generate(arguments, generate, before, stamps)
+    # A catalog refers to itself, and programs run without the collection of garbage.
+    gc.collect()
+    return state
+
+
+def _generate(
+    arguments: argparse.Namespace, generate: Generate, before: dict[str, bytes], stamps: InputStamps
+) -> tuple[dict[str, bytes], InputStamps]:
+    """Run once, and print which operators changed or what is wrong with the inputs."""
     sink = Diagnostics()
-    state = before, watched
+    state = before, stamps
     try:
-        generation, read = generate(arguments, sink)
-        tokens = UnitFingerprints()
-        now = {str(function.name): tokens.entry(function) for function in generation.job.catalog.functions}
+        generation, new_stamps = generate(arguments, sink)
+        fingerprints = UnitFingerprints()
+        now = {str(function.name): fingerprints.entry(function) for function in generation.job.catalog.functions}
         if before:
             for line in changed_operators(before, now):
                 print(f"  {line}")
-        state = now, read or watched
+        state = now, new_stamps or stamps
     except (Fault, FaultsFound) as raised:
         sink.take(raised)
     except OSError as error:
@@ -75,15 +87,15 @@ def _run_once(
 
 
 def changed_operators(before: dict[str, bytes], now: dict[str, bytes]) -> Iterable[str]:
-    """What became of operators, by their tokens before and now.
+    """Which operators changed, came or went, by their fingerprints before and now.
 
     >>> list(changed_operators({"a": b"1", "b": b"1"}, {"b": b"2", "c": b"1"}))
     ['changed b', 'added c', 'removed a']
     """
-    for name, token in now.items():
+    for name, fingerprint in now.items():
         if name not in before:
             yield f"added {name}"
-        elif before[name] != token:
+        elif before[name] != fingerprint:
             yield f"changed {name}"
     for name in before:
         if name not in now:
