@@ -61,6 +61,7 @@ class Dialect(Generic[Model]):
     `is_required`, a run that loads it refuses inputs without its file. `loads_into` is a type, or where to import it
     from, as `module:name`: a row of the table does not import its model.
 
+    >>> from opwright.source.text import SourceFile
     >>> tags = Dialect("tags", inputs=("native/tags.yaml",), fields=("tag",), loads_into=dict)
     >>> tags.recognizes_name("native/tags.yaml"), tags.recognizes(SourceFile("mine.yaml", "- tag: core"))
     (True, True)

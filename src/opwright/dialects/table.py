@@ -100,6 +100,7 @@ def more_dialects() -> list[Dialect[Any]]:
 def dialect_of(file: SourceFile) -> Dialect[Any] | None:
     """The dialect of a file, by its file name or its first field; None if no dialect recognises it.
 
+    >>> from opwright.source.text import SourceFile
     >>> dialect_of(SourceFile("my_ops.yaml", "- func: twice(Tensor self) -> Tensor"))
     <dialect native_functions>
     """
