@@ -8,7 +8,6 @@ from opwright.convention import public_api
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.emit.autograd import inplace_or_view, trace_type, variable_factories, view_funcs
-from opwright.emit.autograd.units import differentiable_functions
 from opwright.emit.autograd.views import class_name, view_base
 from opwright.emit.emitter import Job, Options
 from opwright.model.native_function import NativeFunction
@@ -69,7 +68,7 @@ def book_kernel(name: str, entries: str, derivatives: str = "[]") -> str | None:
     job = derived_job(entries, derivatives)
     (function,) = [
         differentiable_function
-        for differentiable_function in differentiable_functions(job)
+        for differentiable_function in job.derivatives.functions
         if differentiable_function.function.name.text == name
     ]
     return inplace_or_view.kernel(function)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from functools import cached_property
 
 from opwright.build.input_stamps import InputStamps
 from opwright.build.manifest import Manifest, load_manifest, load_manifests, root_of, tool_identity, write_manifest
@@ -136,6 +137,11 @@ class Session:
         yield
         self.seconds[name] = time.perf_counter() - started
 
+    @cached_property
+    def _tool(self) -> str:
+        """The identity of this package, whose modules do not change for a process that has imported them."""
+        return tool_identity()
+
     def current_manifest(self) -> Manifest | None:
         """The manifest of an earlier run after which this one has nothing to do, or None."""
         remove_left_staging(self.run.state_folder, self.run.journal_top)
@@ -223,7 +229,7 @@ class Session:
             remove_old_staging({*generation.request.folders.values(), *used})
             processes = usable_processes(self.jobs)
             with self._stage("read the previous build"):
-                previous = _previous_build(run, manifest)
+                previous = _previous_build(run, manifest, self._tool)
             with self._stage("render and write files"):
                 outcome = generation.write_after(previous, report, processes, journal)
             with self._stage("write what else is asked for"):
@@ -238,7 +244,7 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    state = write_state(run, BuildState(tool_identity(), outcome.emitters))
+                    state = write_state(run, BuildState(self._tool, outcome.emitters))
                     all_facts = {**(facts or {}), "state": state, **_facts_of(generation, outcome)}
                     self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
         return outcome
@@ -269,7 +275,7 @@ class Session:
         manifest = Manifest(
             self.run.kind,
             self.run.request,
-            tool_identity(),
+            self._tool,
             stamps,
             outputs,
             {**facts, "said": messages},
@@ -318,11 +324,11 @@ def _prefetched_files(inputs: Inputs, families: Iterable[str]) -> list[SourceFil
     return files
 
 
-def _previous_build(run: Run, manifest: Manifest | None) -> PreviousBuild | None:
+def _previous_build(run: Run, manifest: Manifest | None, tool: str) -> PreviousBuild | None:
     """The previous build, if the same tool made it."""
     from opwright.build.previous_build import PreviousBuild, load_state
 
-    if manifest is None or manifest.tool != tool_identity():
+    if manifest is None or manifest.tool != tool:
         return None
     state = load_state(run, str(manifest.facts.get("state")))
     if state is None or state.tool != manifest.tool:

@@ -6,7 +6,6 @@ of its base, with the way to make it again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import dispatcher, public_api
@@ -23,12 +22,11 @@ from opwright.emit.autograd.kernels import (
     registration,
     returned_value,
 )
-from opwright.emit.autograd.units import differentiable_functions
+from opwright.emit.autograd.units import functions_with_kernels
 from opwright.emit.autograd.views import (
     changes_arguments,
     class_name,
     gives_list,
-    has_kernel,
     is_differentiable_view,
     view_base,
 )
@@ -162,10 +160,6 @@ def kernel(differentiable_function: DifferentiableFunction) -> str | None:
     return f"{kernel_head(function)} {{\n{body}\n}}\n"
 
 
-def _units(job: Job) -> Sequence[DifferentiableFunction]:
-    return [function for function in differentiable_functions(job) if has_kernel(function)]
-
-
 def _fragment(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
     text = kernel(differentiable_function)
     if text is None:
@@ -197,7 +191,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="autograd",
             template="autograd/ADInplaceOrViewType.cpp",
             folder="autograd",
-            units=_units,
+            units=functions_with_kernels,
             fragment=_fragment,
             layout=Sharded(
                 "ADInplaceOrViewType.cpp", job.rules.inplace_or_view_shards, lambda unit: unit.function.root_name

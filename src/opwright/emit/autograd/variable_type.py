@@ -14,8 +14,7 @@ from opwright.cpp import c_types
 from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.codes import NEEDS_DISPATCH
 from opwright.emit.autograd.kernels import generated_comment, kernel_head, kernel_name, returned_value
-from opwright.emit.autograd.units import differentiable_functions
-from opwright.emit.autograd.views import has_kernel
+from opwright.emit.autograd.units import functions_with_kernels
 from opwright.emit.autograd.wrapper_call import (
     call_text,
     indent,
@@ -342,10 +341,6 @@ def _file_slots(job: Job) -> Slots:
     return {slot: () for key in _keys(job) for slot in (_definitions(key), _registrations(key))}
 
 
-def _units(job: Job) -> Sequence[DifferentiableFunction]:
-    return [function for function in differentiable_functions(job) if has_kernel(function)]
-
-
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the header, of the template, and of the kernels; a run without autograd has none."""
     if job.options.disable_autograd:
@@ -372,7 +367,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="autograd",
             template=SHARD_TEMPLATE,
             folder="autograd",
-            units=_units,
+            units=functions_with_kernels,
             fragment=_fragment,
             layout=Sharded(
                 "VariableType.cpp", job.rules.variable_type_shards, lambda unit: public_api.name(unit.function.schema)

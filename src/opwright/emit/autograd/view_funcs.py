@@ -15,8 +15,8 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
 from opwright.emit.autograd.kernels import generated_comment, operator_header
-from opwright.emit.autograd.units import differentiable_functions
-from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, has_kernel, view_base
+from opwright.emit.autograd.units import functions_with_kernels
+from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, view_base
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -219,10 +219,8 @@ def _views(job: Job) -> list[NativeFunction]:
     """The views that have a generated kernel, in-place forms left out."""
     return [
         function.function
-        for function in differentiable_functions(job)
-        if view_base(function.function) is not None
-        and not changes_arguments(function.function)
-        and has_kernel(function)
+        for function in functions_with_kernels(job)
+        if view_base(function.function) is not None and not changes_arguments(function.function)
     ]
 
 
