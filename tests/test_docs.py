@@ -36,7 +36,7 @@ RETIRED_PHRASES = {
 }
 # Names of classes, functions and modules that have another name now.
 RETIRED_NAMES = {
-    *("Draft", "Earlier", "EmitterPast", "Given", "Keeping", "Passing", "Said", "Surroundings", "Want"),
+    *("Draft", "Earlier", "EmitterPast", "Given", "Keeping", "Later", "Passing", "Said", "Surroundings", "Want"),
     *("Watched", "Way", "_Coming", "_Face", "_Family", "_HOMES", "_WatchedJob"),
     *("ahead", "direct_headers", "flattening", "frame", "is_settled", "joint", "pieces", "read_coming", "tokens"),
 }

@@ -74,7 +74,8 @@ class Inputs:
         return self._store.display_path(relative_path)
 
     def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
-        """Files and folders on this machine without whose change the inputs do not change; None if there are none.
+        """The files and folders on this machine that determine the inputs: while they do not change, the inputs do not
+        either. None if there are none.
 
         `members` are other files of the same PyTorch that count as inputs, by their paths in the wheel.
         """

@@ -71,10 +71,10 @@ class Outcome(NamedTuple):
 
 
 class Generation:
-    """A run whose inputs are loaded: it can be planned, and written.
+    """A run with its inputs loaded, which can plan and write its outputs.
 
-    `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs; with
-    `later`, what only files of Python show is loaded and checked when they are made, by the processes that make them.
+    `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs. With
+    `later`, the processes that make the Python files load and check what only these files need.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("declarations_yaml",))
@@ -114,10 +114,10 @@ class Generation:
         return (build or Build(self.job, self._templates)).tasks(emitters(self.job, self.request.families))
 
     def check_shims(self, *, note_missing: bool = False) -> None:
-        """Compare the headers of C shims with those that are kept in their output folder, where they are not updated.
+        """Compare the headers of C shims with those in their output folder, unless the run updates them.
 
-        Notes operators that can have no shim, and, with `note_missing`, headers that are not there. Raises FaultsFound
-        where a header differs.
+        Notes operators that cannot have a shim, and, with `note_missing`, missing headers. Raises FaultsFound if a
+        header differs.
         """
         from opwright.build.kept_headers import check_kept_headers
         from opwright.emit.aten.c_shim import check_c_forms, check_names, headers
@@ -172,7 +172,7 @@ class Generation:
         return Outcome(summary, statuses, states, fragments)
 
     def differing(self) -> list[str]:
-        """The paths of the outputs that are not on disk as they should be; nothing is written."""
+        """The paths of the outputs that are missing on disk or differ; writes nothing."""
         return self._engine.differing(self._tasks())
 
     def kept_outputs(self) -> list[str]:

@@ -67,7 +67,7 @@ def load(
     `source_path` is a folder `aten/src/ATen` instead. Flags such as `mps=True` add the dispatch keys of devices that
     not every build has: `mps`, `xpu` and `mtia`.
 
-    Raises FaultsFound with every mistake in the YAML, Fault where the inputs cannot be had, and TypeError for a flag of
+    Raises FaultsFound with every mistake in the YAML, Fault if the inputs cannot be read, and TypeError for a flag of
     no device.
 
     >>> print(load("auto")["relu"].schema)

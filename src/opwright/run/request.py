@@ -28,14 +28,13 @@ class OutputShard(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a run is asked for: inputs, output folders by name, families of emitters, flags.
+    """The request for a run: inputs, output folders by name, families of files, flags.
 
-    `devices` are the flags of optional devices that the run has kernels for, such as `mps`.
-    `shard` is the part of the outputs that the run makes, None for all. `tolerant` makes warnings of what PyTorch's own
-    generator lets pass (operators that are selected but do not exist); `strict` makes errors of what it lets pass in
-    derivatives (names and functions that do not exist, what has no effect), where others are warned. `libraries` are
-    files of operators that join PyTorch's, and `namespaces` those whose operators the run is for, None for all; so far
-    stubs alone are made of libraries.
+    `devices` are the flags of optional devices that the run has kernels for, such as `mps`. `shard` is the part of the
+    outputs that the run makes, None for all. With `tolerant`, mistakes that PyTorch's own generator accepts (selected
+    operators that do not exist) are warnings. With `strict`, mistakes in derivatives that it accepts (names and
+    functions that do not exist, parts without effect) are errors, not warnings. `libraries` are files of operators that
+    join PyTorch's, and `namespaces` are those of the run's operators, None for all; only stubs support libraries yet.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))

@@ -48,7 +48,7 @@ class Label(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One finding: its code, how grave it is, a sentence, the places it speaks of, notes, and a fix."""
+    """One finding: code, severity, message, labels at spans, notes, and a help text."""
 
     code: str
     severity: Severity
@@ -81,7 +81,7 @@ def _diagnostic(
 
 
 class Fault(Exception):
-    """One fault that a parser cannot get past. It carries the diagnostic; it is never shown as a traceback.
+    """A fault that stops a parser. It carries the diagnostic; users never see it as a traceback.
 
     >>> Fault.at("E0001", "no such file: `ops.yaml`").diagnostic.message
     'no such file: `ops.yaml`'
@@ -110,12 +110,12 @@ class Fault(Exception):
         help: str = "",
         also: Sequence[Label] = (),
     ) -> Fault:
-        """A fault that carries an error made from the same arguments as `Diagnostics.error` takes."""
+        """A fault with an error, from the arguments of `Diagnostics.error`."""
         return cls(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also))
 
 
 class FaultsFound(Exception):
-    """What the gate between two stages raises: all diagnostics of the run so far, sorted, at least one an error.
+    """Raised between two stages of a run with errors: all diagnostics so far, sorted.
 
     >>> sink = Diagnostics()
     >>> sink.error("E0001", "no such file: `ops.yaml`")
@@ -137,10 +137,10 @@ class FaultsFound(Exception):
 
 
 class Diagnostics:
-    """The sink that a run's diagnostics go into.
+    """The sink that collects the diagnostics of a run.
 
-    It keeps 1,000 errors: with the last of them it raises `FaultsFound`, so that the work on a file that is wrong
-    throughout has an end. It keeps 1,000 warnings and notes, and drops further ones.
+    It keeps 1,000 errors and raises `FaultsFound` with the last of them, so that work on a completely wrong file
+    ends. It keeps 1,000 warnings and notes, and drops further ones.
 
     >>> sink = Diagnostics()
     >>> sink.warning("W0001", "the file has no entries")
@@ -176,7 +176,7 @@ class Diagnostics:
             raise FaultsFound(self.sorted())
 
     def extend(self, more: Iterable[Diagnostic]) -> None:
-        """Adds several diagnostics that were found already; it never raises."""
+        """Adds several existing diagnostics; never raises."""
         for diagnostic in more:
             self._keep(diagnostic)
 
@@ -189,11 +189,11 @@ class Diagnostics:
             self._found.append(diagnostic)
 
     def take(self, raised: Fault | FaultsFound) -> None:
-        """Adds what was raised."""
+        """Adds the diagnostics of an exception."""
         self.extend(raised.diagnostics if isinstance(raised, FaultsFound) else [raised.diagnostic])
 
     def since(self, count: int) -> list[Diagnostic]:
-        """What was added after the first so many."""
+        """The diagnostics after the first `count`."""
         return self._found[count:]
 
     def error(
@@ -239,14 +239,14 @@ class Diagnostics:
         self.add(_diagnostic(Severity.NOTE, code, message, at, label, notes, help, also))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics by path, offset and code, each once; those without a place come first."""
+        """The diagnostics sorted by path, offset and code, without duplicates; those without a span come first."""
         seen: dict[tuple[object, ...], Diagnostic] = {}
         for diagnostic in self._found:
             seen.setdefault(_identity(diagnostic), diagnostic)
         return tuple(sorted(seen.values(), key=_order))
 
     def raise_if_errors(self) -> None:
-        """Raises `FaultsFound` with all that was found, if there is an error among it."""
+        """Raises `FaultsFound` with all diagnostics if one of them is an error."""
         if self._errors:
             raise FaultsFound(self.sorted())
 
