@@ -91,10 +91,10 @@ class _FileWriter:
             after = separator if data or any(length >= 0 for length in lengths) else ""
             start += len(lead.encode()) + len(after)
             data = (lead + after).encode() + data
-        kept = data.rstrip(b"\n") if separator else data
+        trimmed = data.rstrip(b"\n") if separator else data
         if self._slots is not None:
-            self._slots.append(SlotSpans(start, lengths.tobytes(), len(data) - len(kept)))
-        self._add(kept)
+            self._slots.append(SlotSpans(start, lengths.tobytes(), len(data) - len(trimmed)))
+        self._add(trimmed)
 
     def finish(self, fingerprints: bytes) -> tuple[bytes, FileSpans]:
         """The bytes of the file and its spans."""
@@ -219,8 +219,8 @@ def _region(
     ends = list(accumulate([length + gap if length >= 0 else 0 for length in lengths], initial=0))
     total = max(ends[-1] - gap, 0)
     # Line breaks are cut off at the end of the slot, which may reach back into the text before the first chunk.
-    kept = max(total - slot.trimmed, 0)
-    data = old[slot.start : slot.start + kept] + b"\n" * (total - kept)
+    size = max(total - slot.trimmed, 0)
+    data = old[slot.start : slot.start + size] + b"\n" * (total - size)
     if len(data) != total:
         return None
     parts: list[bytes] = []

@@ -52,12 +52,12 @@ class Manifest:
     """What a run read, wrote and reported.
 
     `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
-    outside of its output folders, such as dependency files. `kept` are outputs that belong to the sources and are never
+    outside of its output folders, such as dependency files. `source_outputs` are outputs that belong to the sources and are never
     removed. `left` are outputs of earlier runs that are made no longer and were not removed. `facts` are what the
     program says about the run when there is nothing to do.
     """
 
-    __slots__ = ("facts", "kept", "kind", "left", "others", "outputs", "request", "stamps", "tool")
+    __slots__ = ("facts", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Manifest:
         facts: Mapping[str, str | int],
         *,
         others: Mapping[str, Status],
-        kept: Iterable[str] = (),
+        source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
     ) -> None:
         self.kind = kind
@@ -79,7 +79,7 @@ class Manifest:
         self.outputs = outputs
         self.facts = facts
         self.others = others
-        self.kept = frozenset(kept)
+        self.source_outputs = frozenset(source_outputs)
         self.left = frozenset(left)
 
     def is_current(self, run: Run) -> bool:
@@ -105,7 +105,7 @@ class Manifest:
 
     def own_outputs(self) -> set[str]:
         """The outputs that runs of this kind remove once they are made no longer."""
-        return {*(self.outputs.keys() - self.kept), *self.left}
+        return {*(self.outputs.keys() - self.source_outputs), *self.left}
 
 
 def _intact(statuses: Mapping[str, Status]) -> dict[str, Status]:
@@ -217,7 +217,7 @@ def _load(path: str, run: Run) -> Manifest | None:
             _statuses(_stored_folders(roots, data["outputs"])),
             data["facts"],
             others=_statuses(data["others"].items()),
-            kept=_paths(_stored_folders(roots, data["kept"])),
+            source_outputs=_paths(_stored_folders(roots, data["source_outputs"])),
             left=_paths(_stored_folders(roots, data["left"])),
         )
     except _DAMAGE:
@@ -274,7 +274,7 @@ def write_manifest(run: Run, manifest: Manifest) -> None:
             "folders": manifest.stamps.folders,
             "outputs": _by_root(run.roots, _columns(manifest.outputs)),
             "others": _columns(manifest.others),
-            "kept": _by_root(run.roots, _names(manifest.kept)),
+            "source_outputs": _by_root(run.roots, _names(manifest.source_outputs)),
             "left": _by_root(run.roots, _names(manifest.left)),
             "facts": manifest.facts,
         }

@@ -237,10 +237,10 @@ def lines_of(value: str | Sequence[str], indent: str) -> str | None:
         if text[-1] == "\n":
             text = text[:-1]
     else:
-        kept = [item[:-1] if item[-1] == "\n" else item for item in items if item]
-        if not kept:
+        texts = [item[:-1] if item[-1] == "\n" else item for item in items if item]
+        if not texts:
             return None
-        text = "\n".join(kept)
+        text = "\n".join(texts)
     # Without indentation, a blank line at the end is one like others.
     open_end = " \n" if indent else " "
     if not text or text[-1] in open_end or not text.isascii() or indent.strip(" \t") or has_uneven_lines(text):

@@ -175,7 +175,7 @@ class Generation:
         """The paths of the outputs that are missing on disk or differ; writes nothing."""
         return self._engine.differing(self._tasks())
 
-    def kept_outputs(self) -> list[str]:
+    def source_outputs(self) -> list[str]:
         """The paths of the outputs that belong to the user's sources, which no later run removes."""
         chosen = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
         return [planned.target for planned in self._engine.plan(Build(self.job, self._templates).tasks(chosen)).outputs]

@@ -280,7 +280,7 @@ class Session:
             outputs,
             {**facts, "said": messages},
             others=others,
-            kept=generation.kept_outputs(),
+            source_outputs=generation.source_outputs(),
             left=left,
         )
         write_manifest(self.run, manifest)
