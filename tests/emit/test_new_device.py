@@ -128,7 +128,7 @@ def test_static_calls_can_name_the_device(project: Project) -> None:
 def test_the_flag_is_offered(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """A static backend that has no kernels because its flag is missing names the flag."""
     assert main([*project.words("--jobs", "1"), "--static-dispatch-backend", "Tachyon"]) == 1
-    assert "give `--tachyon` as well" in capsys.readouterr().err
+    assert "add `--tachyon`" in capsys.readouterr().err
 
 
 def test_misspelt_keys_suggest_the_device(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

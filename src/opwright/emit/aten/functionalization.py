@@ -51,7 +51,7 @@ def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeF
     if isinstance(unit, NativeFunctionsGroup):
         functions = [function for function in unit.functions() if not function.has_composite_implicit]
         return [] if any(function.name.text in by_hand for function in functions) else list(filter(_writes, functions))
-    left_out = unit.name.text in NOT_FUNCTIONALIZED.in_any_release or unit.has_composite_implicit
+    left_out = unit.name.text in NOT_FUNCTIONALIZED.in_release(rules) or unit.has_composite_implicit
     return [unit] if not left_out and _writes(unit) else []
 
 

@@ -88,7 +88,7 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
         name=info.node_name,
         function=info.name,
         # A view goes by `as_strided`, whose backward function cannot be traced.
-        superclass="Node" if info.name in VIEWS.in_any_release else "TraceableFunction",
+        superclass="Node" if info.name in VIEWS.in_release(rules) else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH_PREFIX),
         inputs=inputs,
         saved=tuple(saved),

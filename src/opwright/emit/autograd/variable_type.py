@@ -237,7 +237,7 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if wrapper.records:
         lines += _saved_outputs(wrapper, context)
         lines += _hook_statements(wrapper, context)
-    if function.name.name in RESHAPED_IN_PLACE.in_any_release:
+    if function.name.name in RESHAPED_IN_PLACE.in_release(context.rules):
         lines.append("reset_grad_accumulator(self);")
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")

@@ -65,7 +65,7 @@ def indent(text: str, indent: str = INDENT) -> str:
 def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
     """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
     call = indent(_call(wrapper, parameters))
-    if public_api.name(wrapper.function.schema) in REPLACES_TENSORS.in_any_release:
+    if public_api.name(wrapper.function.schema) in REPLACES_TENSORS.in_release(context.rules):
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
     results = _result_checks(wrapper.function, context)
@@ -207,9 +207,10 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
     if changes_arguments(function):
         return []
     name = kernel_name(function)
-    base = VIEWS.in_any_release.get(function.root_name) or STORAGE_OF_BASE.in_any_release.get(function.root_name)
+    root, rules = function.root_name, context.rules
+    base = VIEWS.in_release(rules).get(root) or STORAGE_OF_BASE.in_release(rules).get(root)
     expected = "{0}.use_count() == expected_fresh_use_count({0})"
-    if not context.rules.tensor_use_count_asked_of_tensor:
+    if not rules.tensor_use_count_asked_of_tensor:
         expected = "{0}.use_count() <= 1"
     checks: list[str] = []
     for result_name, result in zip(public_api.return_names(function), function.schema.returns, strict=True):
@@ -218,12 +219,12 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({result_name})"
         if base is not None:
             checks.append(_same_storage(f"{base}_", result_name))
-        elif name not in SHARED_STORAGES.in_any_release:
+        elif name not in SHARED_STORAGES.in_release(rules):
             checks.append(
                 f"if ({result_name}.has_storage() && {no_dispatch}) {{\n"
                 f'  TORCH_INTERNAL_ASSERT({result_name}.storage().use_count() == 1, "function: {name}");\n}}'
             )
-        if name not in SHARED_RESULTS.in_any_release:
+        if name not in SHARED_RESULTS.in_release(rules):
             count = expected.format(result_name)
             checks.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
     return checks
