@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from functools import cached_property
 
 from opwright.build.input_stamps import InputStamps
 from opwright.build.manifest import Manifest, load_manifest, load_manifests, root_of, tool_identity, write_manifest
@@ -120,13 +119,14 @@ class Session:
     Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = ("jobs", "run", "seconds", "stamps")
+    __slots__ = ("_identity", "jobs", "run", "seconds", "stamps")
 
     def __init__(self, run: Run, *, jobs: int | None = None) -> None:
         self.run: Final = run
         self.jobs: Final = jobs
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
+        self._identity = ""
         self.stamps: InputStamps | None = None
         """The state of the inputs before they were loaded; None where they are not on this machine."""
 
@@ -137,10 +137,11 @@ class Session:
         yield
         self.seconds[name] = time.perf_counter() - started
 
-    @cached_property
     def _tool(self) -> str:
         """The identity of this package, whose modules do not change for a process that has imported them."""
-        return tool_identity()
+        if not self._identity:
+            self._identity = tool_identity()
+        return self._identity
 
     def current_manifest(self) -> Manifest | None:
         """The manifest of an earlier run after which this one has nothing to do, or None."""
@@ -229,7 +230,7 @@ class Session:
             remove_old_staging({*generation.request.folders.values(), *used})
             processes = usable_processes(self.jobs)
             with self._stage("read the previous build"):
-                previous = _previous_build(run, manifest, self._tool)
+                previous = _previous_build(run, manifest, self._tool())
             with self._stage("render and write files"):
                 outcome = generation.write_after(previous, report, processes, journal)
             with self._stage("write what else is asked for"):
@@ -244,7 +245,7 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    state = write_state(run, BuildState(self._tool, outcome.emitters))
+                    state = write_state(run, BuildState(self._tool(), outcome.emitters))
                     all_facts = {**(facts or {}), "state": state, **_facts_of(generation, outcome)}
                     self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
         return outcome
@@ -275,7 +276,7 @@ class Session:
         manifest = Manifest(
             self.run.kind,
             self.run.request,
-            self._tool,
+            self._tool(),
             stamps,
             outputs,
             {**facts, "said": messages},
