@@ -99,7 +99,7 @@ Free some space, or choose an output folder on another disk.
 )
 NOT_A_FILE: Final = _code(
     7,
-    "something other than a file stands in the way",
+    "something other than a file at the output path",
     """
 At the path of an output file there is a folder, a device or a pipe; or at the path of an output folder there is a file
 or a symbolic link that leads back to itself. Opwright does not remove it: remove it yourself if it is not needed.
@@ -143,7 +143,7 @@ With `--check` a run writes nothing, and reports each file that it would write o
 )
 NO_PROVENANCE: Final = _code(
     11,
-    "no record of where the line comes from",
+    "no provenance for the line",
     """
 `opwright where` looks a line up in what `opwright generate --provenance FILE` wrote. The run that made this file did
 not use it, or no run made this file. Generate again with `--provenance`, or name the provenance file.
@@ -170,7 +170,7 @@ names the stamp instead of the outputs.
 )
 OVERWRITES: Final = _code(
     13,
-    "a file of the command line would overwrite another file of the run",
+    "a file named on the command line would overwrite another file of the run",
     """
 The file that `--depfile`, `--stamp`, `--provenance` or `--output-dependencies` names is an input of the run, one of its
 outputs, another one of these, or a part of Opwright's state. Writing it would destroy that file. Opwright wrote

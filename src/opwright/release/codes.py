@@ -176,7 +176,7 @@ Complete the tree, or use `--only` to choose the families of files that do not n
 )
 INDEX_UNREADABLE: Final = _code(
     15,
-    "the index answered with something else",
+    "the answer is not a package index",
     """
 A package index answers with a page of links (PEP 503) or the same as JSON (PEP 691). This answer is neither. It may be
 a login page, the page of a proxy, or an address that is not an index: the addresses of most indexes end in `/simple/`.

@@ -23,7 +23,7 @@ __all__ = [
 KEY_REPEATED = register(
     Code(
         "E0107",
-        "a key stands twice in one mapping",
+        "a mapping has the same key twice",
         """
 If a mapping has two equal keys, YAML silently keeps the last.
 
@@ -39,7 +39,7 @@ Join the two, or delete one.
 WRONG_SHAPE = register(
     Code(
         "E0112",
-        "the value has another shape than is expected",
+        "the value does not have the expected shape",
         """
 A value is a mapping where a list is expected, a number where a text is, and so on.
 

@@ -90,7 +90,7 @@ A text that starts with `!` needs quotes:
 KEY_NOT_SCALAR = register(
     Code(
         "E0111",
-        "a list or mapping stands as a key",
+        "a list or mapping as a key",
         """
 The keys of a mapping are plain words. YAML allows a list or a mapping there, but Opwright's inputs never need one. A
 frequent cause is a template's placeholder that was not filled in:

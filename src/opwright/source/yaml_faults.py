@@ -38,7 +38,7 @@ Text that holds such characters needs quotes.
 TAB_INDENTS = register(
     Code(
         "E0102",
-        "a tab stands where YAML wants spaces",
+        "a tab where YAML requires spaces",
         """
 YAML is indented only with spaces; a tab has no fixed width, so it cannot show how deep a line is nested.
 
@@ -67,7 +67,7 @@ Close it. Inside single quotes a single quote is written twice, inside double qu
 MISPLACED = register(
     Code(
         "E0104",
-        "a line does not fit the structure round it",
+        "a line does not fit the structure around it",
         """
 The indentation of a line determines what it belongs to. This line starts at a depth that no open list or mapping has,
 or it holds a key or a list item where YAML allows none.
@@ -200,7 +200,7 @@ def encoding_fault(file: SourceText) -> Fault:
 CONFLICT = register(
     Code(
         "E0118",
-        "a merge conflict that was not resolved",
+        "an unresolved merge conflict",
         """
 Git marks what two branches changed in the same lines, and leaves the choice to the user:
 

@@ -50,7 +50,7 @@ UNKNOWN_FIELD: Final = register(
 CALL_SHAPE: Final = register(
     Code(
         "E1004",
-        "what is called is not spelt as a call",
+        "`aten` is not a call",
         """
         `aten` is the call of a function: its name, and in parentheses the arguments of the signature in the order
         of the C++ function, separated by a comma and one blank.
@@ -64,7 +64,7 @@ CALL_SHAPE: Final = register(
 UNKNOWN_VALUE: Final = register(
     Code(
         "E1005",
-        "the call passes what the signature does not have",
+        "the call passes something that the signature does not have",
         """
         The call passes arguments of the deprecated signature, by name. The only constant that it may pass is `1`,
         for a number that the deprecated signature does not have.

@@ -99,7 +99,7 @@ function that it is made from. Give the entry the schema of the functional or th
 )
 UNKNOWN_ARGUMENT: Final = _error(
     8,
-    "a formula is given for what is neither an argument nor a result",
+    "a formula for something that is neither an argument nor a result",
     """
 The keys of an entry are arguments of the function (their formula is the gradient of the argument) and results of it
 (their formula is the result's tangent in forward mode). A result without a name is called `result`, or `result0`,
@@ -169,7 +169,7 @@ list with one C++ condition:
 )
 DIFFERENTIABILITY_LENGTH: Final = _error(
     14,
-    "`output_differentiability` has not one value for each output",
+    "`output_differentiability` does not have one value for each output",
     """
 The list says of each output of the function, in order, whether it is differentiable.
 
@@ -180,7 +180,7 @@ The list says of each output of the function, in order, whether it is differenti
 )
 DIFFERENTIABILITY_INPLACE: Final = _error(
     15,
-    "an output of an in-place function is said not to be differentiable",
+    "an output of an in-place function is marked as not differentiable",
     """
 The output of an in-place function is its `self`, whose version must increase on every write. That would not happen for
 an output that is not differentiable.
@@ -215,7 +215,7 @@ A formula under that name could be the gradient of the argument or the tangent o
 )
 OVERLAP: Final = _error(
     18,
-    "an argument has a formula and is said not to be differentiable",
+    "an argument has a formula and is marked as not differentiable",
     """
 An argument has a formula or the word `non_differentiable`, not both. A frequent cause is a key for several arguments
 and another key for one of them:
@@ -226,7 +226,7 @@ and another key for one of them:
 )
 FIXED_SIZES: Final = _error(
     19,
-    "sizes are asked for in integers",
+    "sizes are read as integers",
     """
 Sizes and strides may be symbolic while a model is traced, so formulas must read them with `sym_sizes()`, `sym_size(0)`
 and `sym_strides()`. The helper that takes them needs a `_symint` form.
@@ -250,7 +250,7 @@ Avoid the strides, or use them in the formula of the tensor that they belong to.
 )
 GRADIENT_INDEX: Final = _error(
     21,
-    "a gradient is taken of an output that does not exist",
+    "a gradient of an output that does not exist",
     """
 `grads[0]` is the gradient of the first output. The number has to be less than the number of outputs.
 
@@ -297,7 +297,7 @@ gradients in the same way: by name, by number, or as `grad`.
 )
 FORWARD_BASE_NAME: Final = _error(
     25,
-    "a forward formula takes an argument by its bare name",
+    "a forward formula uses the bare name of an argument",
     """
 In forward mode an argument has a value and a tangent, so that its name alone is ambiguous: `self_p` is the value
 ("primal"), `self_t` the tangent.
@@ -414,7 +414,7 @@ Delete all but the formula of `self`.
 )
 MUTABLE_SELF: Final = _error(
     34,
-    "the formula of a mutable function cannot be taken over by its functional form",
+    "the functional form of a mutable function cannot use its formula",
     """
 PyTorch's generator synthesizes the functional form of the function, which would use the same formulas. They read `self`
 as the mutable function left it, which the functional form does not have.
@@ -533,7 +533,7 @@ formulas. Formulas outside `dispatch` have no effect.
 )
 IGNORED_NAME: Final = _warning(
     6,
-    "a name that is not differentiable anyway",
+    "a name that is not an argument, marked as not differentiable",
     """
 A key names several arguments as not differentiable, and one of them is not an argument of this overload. PyTorch's
 generator accepts such keys, which result from copying one line to several overloads; the name has no effect.

@@ -88,7 +88,7 @@ Functionalization replaces an in-place view with its out-of-place form, `squeeze
 )
 SAME_SIGNATURE: Final = _code(
     16,
-    "two overloads of one signature",
+    "two overloads with the same signature",
     """
 Two overloads of one operator that take and return the same, and do the same with their arguments (both functional, both
 out, and so on), are indistinguishable in a call.
@@ -102,7 +102,7 @@ Functional, in-place and out forms of one operation share a signature; there is 
 )
 VARIANT_MISFIT: Final = _code(
     17,
-    "an overload that cannot be made",
+    "an overload that cannot be synthesized",
     """
 `autogen` requests another overload from this entry, but its schema would not match the entry's:
 
@@ -197,7 +197,7 @@ functional one ends with `_functional`.
 )
 STRUCTURED_MIX: Final = _code(
     24,
-    "operation that is structured in parts",
+    "operation that is only partly structured",
     """
 If the out overload of an operation is structured, its functional and in-place overloads must delegate to it:
 
@@ -237,7 +237,7 @@ in `at::native`.
 )
 AUTOGEN_MISSING: Final = _code(
     30,
-    "overloads are made that no entry names",
+    "synthesized overloads that no entry lists",
     """
 If an operation has an out overload and no functional one, Opwright synthesizes the functional one from its overloads.
 The entry must list it, so that readers of the file know that it exists:

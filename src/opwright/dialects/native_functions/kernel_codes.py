@@ -75,7 +75,7 @@ A kernel's name has at most two namespaces: `one::two::kernel`. Generated code t
 )
 MANUAL_DISPATCH: Final = _code(
     15,
-    "dispatch beside manual registration",
+    "dispatch with manual registration",
     """
 With `manual_kernel_registration: True` Opwright generates no registrations of kernels, so `dispatch` has no effect.
 Delete one of the two.
@@ -101,7 +101,7 @@ that says the same is redundant:
 )
 IMPLICIT_NAME: Final = _code(
     17,
-    "lone composite kernel with a name of its own",
+    "single composite kernel with a different name",
     """
 If CompositeImplicitAutograd has the only kernel, the kernel has the operator's C++ name, so the table is not needed.
 Kernels that take symbolic integers (`_symint` in their name) are an exception.
@@ -337,7 +337,7 @@ AllAndComplex, FloatingAndComplex.
 )
 UFUNC_DISPATCH: Final = _code(
     44,
-    "kernel beside loops",
+    "kernel in addition to loops",
     """
 `ufunc_inner_loop` makes the CPU and the CUDA kernel of a function; `dispatch` must not name them too.
 

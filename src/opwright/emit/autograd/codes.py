@@ -14,7 +14,7 @@ __all__ = [
 UNHELD_ARGUMENT: Final = register(
     Code(
         "E0990",
-        "a view's argument cannot be kept",
+        "a view's argument cannot be saved",
         """
         Autograd makes a differentiable view again from its base when gradients flow through it, so it saves the
         view's arguments. It can save tensors, integers, booleans, lists of integers, and optional integers and
@@ -59,7 +59,7 @@ UNSAVABLE: Final = register(
 OUTPUTS_DIFFER: Final = register(
     Code(
         "E0993",
-        "`output_differentiability` does not fit a function that takes it over",
+        "`output_differentiability` does not fit a function that uses it",
         """
         The in-place and `out` forms of a function use its derivatives, `output_differentiability` included. It must
         have a value for each of their outputs, and cannot declare the output of an in-place function as not
@@ -108,7 +108,7 @@ FORMULA_IGNORED: Final = register(
 TANGENTS_DIFFER: Final = register(
     Code(
         "E0996",
-        "forward formulas for some of the outputs only",
+        "forward formulas for only some of the outputs",
         """
         A function has forward formulas for each of its differentiable outputs, or for none. Otherwise an output
         without formula would silently have no tangent.

@@ -34,7 +34,7 @@ ALIKE: Final = register(
 NO_BASE: Final = register(
     Code(
         "E1022",
-        "an overload with `out` has no counterpart without",
+        "an overload with `out` has no counterpart without it",
         """
         In Python `out=` is an optional argument of the function that returns a new result, so an overload with
         `out` needs another one with the same arguments except `out`: the same names, types, defaults and order.
@@ -80,7 +80,7 @@ NO_PYTHON_ARGUMENT: Final = register(
 NO_PYTHON_RESULT: Final = register(
     Code(
         "E1025",
-        "a result of a type that Python cannot get",
+        "a result of a type without a Python form",
         """
         Bindings convert the results of an operator to Python objects. They support tensors, lists of tensors,
         numbers, booleans, dtypes and streams, and some tuples of them.
@@ -120,7 +120,7 @@ RESERVED_ARGUMENT: Final = register(
 UNKNOWN_MODULE: Final = register(
     Code(
         "W1028",
-        "a Python module that is not there",
+        "a Python module that does not exist",
         """
         `python_module` names the module that gets the function: fft, linalg, nested, nn, sparse or special. A
         function of any other module gets no binding, so Python does not have it.

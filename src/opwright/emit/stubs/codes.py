@@ -26,7 +26,7 @@ UNKNOWN_NAMESPACE: Final = register(
 NO_OWN_STUBS: Final = register(
     Code(
         "W1081",
-        "PyTorch's own stubs are not there",
+        "PyTorch's own stubs are missing",
         """
         A stub package for `torch` hides PyTorch's own stubs from pyright, such as those of `torch._C`, so the
         package has copies of them. A source tree that was not built has none to copy: with the written stubs,
