@@ -26,9 +26,8 @@ def key_macro(key: DispatchKey, rules: Rules) -> str:
 
 def kernel_macro(kernel: Kernel, rules: Rules) -> str:
     """The macro of a kernel function."""
-    if kernel.name in IN_MAIN_LIBRARY.in_release(rules):
-        return PLAIN
-    return key_macro(kernel.key, rules)
+    macro = key_macro(kernel.key, rules)
+    return PLAIN if macro != PLAIN and kernel.name in IN_MAIN_LIBRARY.in_release(rules) else macro
 
 
 def class_macro(kernel: Kernel, rules: Rules) -> str:
