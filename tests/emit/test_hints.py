@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from opwright.convention.python.bound import NN, TENSOR_METHODS, TORCH
-from opwright.convention.python.hints import declaration, result_class, spread_declaration
 from opwright.convention.python.signature import python_signature
 from opwright.emit.emitter import Job
-from opwright.emit.python.hints import module_declarations, result_classes
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request
 from opwright.schema import parse_schema
 from tests.emit import hint_exceptions as by_hand
+from tests.emit.module_declarations import module_declarations, result_classes
 from tests.emit.nn_declarations import differences, parts
+from tests.emit.python_declarations import declaration, result_class, spread_declaration
 
 Declarations = Mapping[str, list[str]]
 

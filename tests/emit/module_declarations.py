@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
-from opwright.convention.python.hints import declaration, result_class, spread_declaration
 from opwright.convention.python.overloads import Pair, sort_pairs
 from opwright.emit.emitter import Job
 from opwright.emit.python.units import bindings
+from tests.emit.python_declarations import declaration, result_class, spread_declaration
 
 
 def pair_declarations(pair: Pair) -> list[str]:
