@@ -96,11 +96,7 @@ def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Dif
 
 def nearest_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFunction]) -> Difference | None:
     """The difference to the most similar overload of the same name; None if none is similar."""
-    same_name = [
-        native_function
-        for native_function in others
-        if native_function is not function and _is_written_beside(native_function, function)
-    ]
+    same_name = [overload for overload in others if overload is not function and _is_written_beside(overload, function)]
     differences = [first_difference(function, other) for other in same_name]
     # Overloads that differ in more than two arguments are different operations.
     most = 1 + len(function.arguments.non_out) // 3
@@ -114,23 +110,21 @@ def renamed_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFuncti
     An operator with an overload of this kind of its own, such as `asin` beside `sin`, is not a misspelling.
     """
     written = [
-        native_function
-        for native_function in others
-        if not native_function.is_synthesized and native_function.namespace == function.namespace
+        overload for overload in others if not overload.is_synthesized and overload.namespace == function.namespace
     ]
-    complete = {native_function.name.base for native_function in written if native_function.kind is function.kind}
+    complete = {overload.name.base for overload in written if overload.kind is function.kind}
     fitting: dict[str, UnlinkedFunction] = {}
-    for native_function in written:
-        if native_function.name.base not in complete and first_difference(native_function, function) is None:
-            fitting.setdefault(native_function.name.base, native_function)
+    for overload in written:
+        if overload.name.base not in complete and first_difference(overload, function) is None:
+            fitting.setdefault(overload.name.base, overload)
     hint = did_you_mean(function.name.base, fitting)
     return next((function for base, function in fitting.items() if f"`{base}`" in hint), None)
 
 
-def _is_written_beside(native_function: UnlinkedFunction, function: UnlinkedFunction) -> bool:
+def _is_written_beside(overload: UnlinkedFunction, function: UnlinkedFunction) -> bool:
     """Whether a function has the operator name of another one, and an entry in the file."""
-    names = (native_function.name.base, native_function.name.dunder, native_function.namespace)
-    return not native_function.is_synthesized and names == (
+    names = (overload.name.base, overload.name.dunder, overload.namespace)
+    return not overload.is_synthesized and names == (
         function.name.base,
         function.name.dunder,
         function.namespace,

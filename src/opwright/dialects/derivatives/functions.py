@@ -49,7 +49,7 @@ class FunctionIndex:
         if separator and self._in_namespace(namespace, plain):
             report.error(codes.SCHEMA_DIFFERS, "a function is named without its namespace", at, help=f"write `{plain}`")
         elif separator:
-            loaded = sorted({native_function.namespace for native_function in self._by_name.values()})
+            loaded = sorted({overload.namespace for overload in self._by_name.values()})
             report.error(
                 codes.NAMESPACE,
                 f"`{name}` is in namespace `{namespace}`, where no such function is loaded",
@@ -105,11 +105,7 @@ class FunctionIndex:
             if signature_key(function.schema) == key:
                 return function
         key = key or signature_key(named.schema)
-        first = next(
-            native_function
-            for native_function in self._by_root[named.root_name]
-            if signature_key(native_function.schema) == key
-        )
+        first = next(overload for overload in self._by_root[named.root_name] if signature_key(overload.schema) == key)
         return first if first.name.name == f"{named.name.name}_" and not first.arguments.out else None
 
     def check_reserved(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:

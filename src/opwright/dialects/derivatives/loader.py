@@ -145,16 +145,14 @@ class _Loader:
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function to which the derivatives of an entry belong; None if there is none, which is reported."""
-        native_function = self._functions.find(named, report)
-        if native_function is None:
+        overload = self._functions.find(named, report)
+        if overload is None:
             return None
-        function = self._functions.canonical(native_function)
-        if function is None and self._functions.may_lack(native_function.name.text):
+        function = self._functions.canonical(overload)
+        if function is None and self._functions.may_lack(overload.name.text):
             report.failed = True
         elif function is None:
-            message = (
-                f"`{native_function.name}` is not differentiated itself, and it has no functional or in-place form"
-            )
+            message = f"`{overload.name}` is not differentiated itself, and it has no functional or in-place form"
             report.error(codes.NO_CANONICAL, message, named.span)
         else:
             self._functions.check_reserved(function, named, report)

@@ -34,11 +34,7 @@ def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) 
 def check_names(functions: list[UnlinkedFunction], report: CrossReport) -> None:
     """Reports structured delegates that do not match, and in-place views without their view."""
     _check_delegates(functions, report)
-    plain = {
-        (native_function.name.base, native_function.name.dunder)
-        for native_function in functions
-        if _is_plain(native_function.name)
-    }
+    plain = {(overload.name.base, overload.name.dunder) for overload in functions if _is_plain(overload.name)}
     for function in functions:
         if function.is_view and function.name.inplace and "inplace_view" not in function.tags:
             message = f"`{function.name}` is an in-place view and is not tagged `inplace_view`"
@@ -75,7 +71,7 @@ def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> 
         else:
             hint = did_you_mean(
                 delegate.text,
-                (native_function.name.text for native_function in functions if native_function.structured),
+                (overload.name.text for overload in functions if overload.structured),
             )
             message = f"`{sources[0].name}` delegates to `{delegate}`, for which there is no entry"
             help = hint or f"add an entry for `{delegate}` with `structured: True`"

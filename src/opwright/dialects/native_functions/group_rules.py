@@ -142,7 +142,7 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
     """Checks that `autogen` names exactly the overloads that are generated."""
     generated = sorted(member.name.text for member in members if _GENERATED in member.tags)
     asking = [member for member in members if member.autogen]
-    asked = {name.text for native_function in asking for name in native_function.autogen}
+    asked = {name.text for overload in asking for name in overload.autogen}
     if asked == set(generated):
         return
     wanted = ", ".join(generated)
@@ -155,12 +155,7 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
         report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=help)
         return
     wrong = next(
-        (
-            (native_function, name)
-            for native_function in asking
-            for name in native_function.autogen
-            if name.text not in generated
-        ),
+        ((overload, name) for overload in asking for name in overload.autogen if name.text not in generated),
         None,
     )
     help = f"write `autogen: {wanted}`" if generated else "delete `autogen`"

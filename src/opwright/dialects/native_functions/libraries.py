@@ -24,9 +24,7 @@ def load_libraries(
     Each file is loaded separately, so two files may define the same name in different namespaces. All faults go to
     `sink`. The catalog lacks entries with faults, and has the first of two entries for one overload.
     """
-    by_name = {
-        (native_function.namespace, native_function.name.text): native_function for native_function in base.functions
-    }
+    by_name = {(overload.namespace, overload.name.text): overload for overload in base.functions}
     functions = list(base.functions)
     for file in files:
         for function in load_catalog(file, tags, sink, rules).functions:

@@ -77,10 +77,10 @@ def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
     for function in functions:
         if function.is_view and function.name.name not in SET_OPERATORS.in_any_release:
             return True
-    if all(native_function.manual_cpp_binding for native_function in functions):
+    if all(overload.manual_cpp_binding for overload in functions):
         return True
-    return all(native_function.has_composite_implicit for native_function in functions) and not any(
-        "core" in native_function.tags for native_function in functions
+    return all(overload.has_composite_implicit for overload in functions) and not any(
+        "core" in overload.tags for overload in functions
     )
 
 
