@@ -144,9 +144,9 @@ def test_a_missing_slot_has_its_place_and_a_suggestion() -> None:
     assert diagnostic.code == "E0601"
     assert diagnostic.message == "no value for slot `operator_include` of template `Function.h`"
     assert diagnostic.help == "did you mean `operator_includes`?"
-    assert diagnostic.place is not None
-    assert (diagnostic.place.line, diagnostic.place.column) == (3, 3)
-    assert diagnostic.place.text == "${operator_include}"
+    assert diagnostic.span is not None
+    assert (diagnostic.span.line, diagnostic.span.column) == (3, 3)
+    assert diagnostic.span.text == "${operator_include}"
 
 
 def test_large_texts_with_and_without_trailing_blanks_are_indented_alike() -> None:

@@ -24,7 +24,7 @@ def found_faults(sink: Diagnostics) -> tuple[tuple[int, int, int, str], ...]:
     """The faults in a sink as (line, column, width, code), in order; the width counts the first line alone."""
     faults = []
     for diagnostic in sink.sorted():
-        span = diagnostic.place
+        span = diagnostic.span
         assert span is not None, diagnostic
         width = len(span.text.split("\n", 1)[0])
         faults.append((span.line, span.column, width, diagnostic.code))

@@ -160,5 +160,5 @@ def test_derivatives_over_lists_need_lists(catalog: Catalog) -> None:
 """
     (diagnostic,) = loaded(text, catalog)
     assert diagnostic.code == "E0936"
-    assert diagnostic.place is not None
-    assert diagnostic.place.text == "_foreach_halves(Tensor[] self) -> (Tensor[], Tensor[])"
+    assert diagnostic.span is not None
+    assert diagnostic.span.text == "_foreach_halves(Tensor[] self) -> (Tensor[], Tensor[])"

@@ -101,7 +101,7 @@ def test_entries(name: str) -> None:
     file = SourceFile("native_functions.yaml", ENTRIES[name])
     diagnostics = report_of(lambda sink: load_catalog(file, SourceFile("tags.yaml", TAGS), sink))
     assert diagnostics
-    assert all(diagnostic.place is not None for diagnostic in diagnostics)
+    assert all(diagnostic.span is not None for diagnostic in diagnostics)
 
 
 @pytest.mark.parametrize("name", SELECTIONS)

@@ -150,4 +150,4 @@ def test_numbers_of_thousands_of_digits(place: str) -> None:
     """A number of more digits than Python converts is refused where it stands."""
     _, sink = load_text(LOADERS[place]("7" * 5_000))
     assert sink.has_errors
-    assert all(diagnostic.place is not None for diagnostic in sink)
+    assert all(diagnostic.span is not None for diagnostic in sink)

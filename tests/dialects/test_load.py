@@ -111,5 +111,5 @@ def test_no_text_gives_a_traceback(seed: int, scraps: list[str], is_tags: bool) 
         text = text[:start] + scrap + text[start + chance.randrange(6) :]
     _, sink = load_text("[]", text) if is_tags else load_text(text)
     for diagnostic in sink.sorted():
-        assert diagnostic.place is not None
+        assert diagnostic.span is not None
         assert diagnostic.message

@@ -101,7 +101,7 @@ def test_a_help_names_what_may_be_meant() -> None:
 def test_a_kernel_is_declared_once() -> None:
     """A second declaration of the same operation and key is a fault of the second file."""
     _, sink = loaded(TOP, TOP)
-    assert [(diagnostic.code, diagnostic.place.file.path if diagnostic.place else "") for diagnostic in sink] == [
+    assert [(diagnostic.code, diagnostic.span.file.path if diagnostic.span else "") for diagnostic in sink] == [
         ("E0522", "ops/1/aot.py")
     ]
 

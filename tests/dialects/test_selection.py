@@ -66,7 +66,7 @@ def test_a_selection_of_the_wrong_shape(text: str, place: tuple[int, int]) -> No
     sink = Diagnostics()
     load_selection(SourceFile("selection.yaml", text), sink)
     assert [
-        (diagnostic.place.line, diagnostic.place.column) for diagnostic in sink.sorted() if diagnostic.place is not None
+        (diagnostic.span.line, diagnostic.span.column) for diagnostic in sink.sorted() if diagnostic.span is not None
     ] == [place]
 
 

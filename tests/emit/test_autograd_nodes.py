@@ -147,5 +147,5 @@ def test_what_cannot_be_kept_is_a_fault() -> None:
     with pytest.raises(Fault) as caught:
         node(entries, derivatives)
     assert caught.value.diagnostic.code == "E0992"
-    assert caught.value.diagnostic.place is not None
-    assert caught.value.diagnostic.place.text == "unbind_backward(grads, result)"
+    assert caught.value.diagnostic.span is not None
+    assert caught.value.diagnostic.span.text == "unbind_backward(grads, result)"

@@ -36,9 +36,7 @@ def _found(entries: str, selection: Selection = EVERYTHING) -> list[str]:
     job = job_of(entries, selection=selection)
     sink = Diagnostics()
     check_emittable(job, sink)
-    return [
-        f"{diagnostic.place.line} {diagnostic.code}" for diagnostic in sink.sorted() if diagnostic.place is not None
-    ]
+    return [f"{diagnostic.span.line} {diagnostic.code}" for diagnostic in sink.sorted() if diagnostic.span is not None]
 
 
 @pytest.mark.parametrize("entries", [COUNT, PARTS, SCALE, TURN, WHOLE])

@@ -332,8 +332,8 @@ def test_a_forward_formula_uses_a_tangent() -> None:
     with pytest.raises(Fault) as caught:
         kernel(job, "twist")
     assert caught.value.diagnostic.code == "E0997"
-    assert caught.value.diagnostic.place is not None
-    assert caught.value.diagnostic.place.text == "self_p * by"
+    assert caught.value.diagnostic.span is not None
+    assert caught.value.diagnostic.span.text == "self_p * by"
 
 
 def test_no_kernels_without_autograd() -> None:

@@ -114,7 +114,7 @@ def test_no_text_breaks_the_parser(text: str) -> None:
     try:
         schema = parse_schema(text)
     except Fault as fault:
-        place = fault.diagnostic.place
+        place = fault.diagnostic.span
         assert place is not None
         assert 0 <= place.start <= place.end <= len(text) or place.start == len(text)
     else:
@@ -184,9 +184,9 @@ def test_a_mistake_is_shown_at_its_place(text: str, place: str, says: str) -> No
     with pytest.raises(Fault) as caught:
         parse_schema(text)
     diagnostic = caught.value.diagnostic
-    assert diagnostic.place is not None
+    assert diagnostic.span is not None
     assert says in diagnostic.message
-    assert text[diagnostic.place.start :].startswith(place)
+    assert text[diagnostic.span.start :].startswith(place)
 
 
 def test_kinds() -> None:

@@ -30,7 +30,7 @@ def test_order() -> None:
     sink.warning("E0001", "m", FILES["a.yaml"].span(3))
     sink.note("E0009", "m")
     order = [
-        (diagnostic.code, diagnostic.place and (diagnostic.place.file.path, diagnostic.place.start))
+        (diagnostic.code, diagnostic.span and (diagnostic.span.file.path, diagnostic.span.start))
         for diagnostic in sink.sorted()
     ]
     assert order == [
@@ -48,7 +48,7 @@ def test_order_does_not_depend_on_arrival(arrivals: list[tuple[str, int]]) -> No
     sink = Diagnostics()
     for code, offset in arrivals:
         sink.error(code, "m", FILES["a.yaml"].span(offset))
-    places = [(diagnostic.place.start, diagnostic.code) for diagnostic in sink.sorted() if diagnostic.place]
+    places = [(diagnostic.span.start, diagnostic.code) for diagnostic in sink.sorted() if diagnostic.span]
     assert places == sorted(places)
     assert len(places) == len(arrivals)
 
@@ -88,7 +88,7 @@ def test_place_is_the_first_primary_label() -> None:
     sink = Diagnostics()
     sink.error("E0001", "m", FILES["a.yaml"].span(3), also=[other])
     sink.error("E0002", "m", also=[other])
-    assert [diagnostic.place for diagnostic in sink] == [FILES["a.yaml"].span(3), FILES["b.yaml"].span(7)]
+    assert [diagnostic.span for diagnostic in sink] == [FILES["a.yaml"].span(3), FILES["b.yaml"].span(7)]
 
 
 def test_values_cannot_change() -> None:

@@ -78,7 +78,7 @@ def test_each_wrong_item_is_reported() -> None:
     """Of a list with several wrong items each is reported."""
     sink = Diagnostics()
     assert expect_strings(node_of("[a, 1, [b], ~]"), "it", sink) is None
-    assert [diagnostic.place and diagnostic.place.text for diagnostic in sink] == ["1", "[b]", "~"]
+    assert [diagnostic.span and diagnostic.span.text for diagnostic in sink] == ["1", "[b]", "~"]
 
 
 def test_repeated_keys_are_reported() -> None:

@@ -58,13 +58,13 @@ def test_example_has_its_fault(code: str, example: str) -> None:
     marks = next(number for number, line in enumerate(lines) if re.match(r" *\^", line))
     carets, _, words = lines[marks].strip().partition(" ")
     diagnostic = first_diagnostic("\n".join(lines[:marks] + lines[marks + 1 :]) + "\n")
-    assert diagnostic.place is not None
-    assert (diagnostic.code, diagnostic.place.line, diagnostic.place.column) == (
+    assert diagnostic.span is not None
+    assert (diagnostic.code, diagnostic.span.line, diagnostic.span.column) == (
         code,
         marks,
         lines[marks].index("^") + 1,
     )
-    assert len(diagnostic.place.text) == len(carets)
+    assert len(diagnostic.span.text) == len(carets)
     assert diagnostic.labels[0].text == words
 
 

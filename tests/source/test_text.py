@@ -22,7 +22,7 @@ def test_place_and_offset_are_inverse(text: str) -> None:
     """Each offset has one line and column, which lead back to it."""
     file = SourceFile("f", text)
     for offset in range(len(text) + 1):
-        assert file.offset(*file.place(offset)) == offset
+        assert file.offset(*file.line_and_column(offset)) == offset
 
 
 @given(TEXTS)
@@ -46,8 +46,8 @@ def test_bytes_of_a_span(text: str, has_mark: bool) -> None:
 def test_place_outside_the_text_is_its_edge() -> None:
     """An offset before or behind the text has the place of the nearest edge."""
     file = SourceFile("f", "ab\nc")
-    assert file.place(-5) == (1, 1)
-    assert file.place(99) == (2, 2)
+    assert file.line_and_column(-5) == (1, 1)
+    assert file.line_and_column(99) == (2, 2)
     assert file.line_text(0) == file.line_text(3) == ""
 
 
@@ -110,7 +110,7 @@ def test_file_that_is_not_utf8(tmp_path: Path, data: bytes, place: tuple[int, in
     path = tmp_path / "f.yaml"
     path.write_bytes(data)
     fault = fault_of(path)
-    span = fault.diagnostic.place
+    span = fault.diagnostic.span
     assert span is not None
     assert (fault.diagnostic.code, span.line, span.column) == ("E0003", *place)
     assert byte in fault.diagnostic.message

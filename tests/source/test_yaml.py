@@ -202,7 +202,7 @@ def assert_refused(text: str, at: int, message: str) -> None:
     """Expects a text to go beyond a limit at an offset."""
     with pytest.raises(Fault, match=message) as caught:
         loaded(text)
-    place = caught.value.diagnostic.place
+    place = caught.value.diagnostic.span
     assert caught.value.diagnostic.code == "E0117"
     assert place is not None
     assert (place.start, place.end) == (at, at + 1)
@@ -213,7 +213,7 @@ def test_value_that_is_not_of_its_type(text: str) -> None:
     """A value that lies about its type is a fault at its place when it is asked for."""
     with pytest.raises(Fault) as caught:
         loaded(f"- {text}").python_value()
-    place = caught.value.diagnostic.place
+    place = caught.value.diagnostic.span
     assert caught.value.diagnostic.code == "E0115"
     assert place is not None
     assert place.text == text

@@ -93,7 +93,7 @@ def test_mistakes(code: str, case: str, parser: str, monkeypatch: pytest.MonkeyP
     before, marked, after = case.replace("»", "«").split("«")
     fault = fault_of(before + marked + after)
     assert fault is not None
-    place = fault.diagnostic.place
+    place = fault.diagnostic.span
     assert place is not None
     assert (fault.diagnostic.code, place.start) == (code, len(before))
     assert place.text in (marked, marked[:1])
@@ -128,7 +128,7 @@ def assert_same_judgement(text: str) -> None:
         assert taken
         assert value == expected
         return
-    assert fault.diagnostic.place is not None
+    assert fault.diagnostic.span is not None
     # PyYAML takes an empty file, sets and the like, and what a merge key cannot mean.
     assert not taken or fault.diagnostic.code in ("E0106", "E0109", "E0110", "E0111", "E0116")
 

@@ -1,3 +1,3 @@
-"""Text with spans, diagnostics and their renderers, and YAML as nodes that keep their spans."""
+"""Text with spans, diagnostics and their renderers, and YAML nodes with spans."""
 
 from __future__ import annotations

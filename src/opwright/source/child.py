@@ -1,8 +1,8 @@
-"""Child processes that are copies of this one, and that end when this one ends.
+"""Child processes: copies of this process that end when it ends.
 
-A child and its parent share two pipes: one for the child's results, and one, the lifeline, on which the parent tells
-the child single bytes. The lifeline breaks when the parent ends, however it ends, because nobody else holds it. The
-child then stops what it does, cleans up after itself, and is gone within a second.
+A child and its parent share two pipes: one for the child's results, and one, the lifeline, on which the parent sends
+the child single bytes. Only the parent holds the writing end of the lifeline, so the lifeline breaks when the parent
+ends for any reason. The child then interrupts its work, cleans up and ends within a second.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Child", "Parent"]
 
 _SECONDS_TO_CLEAN: Final = 0.5
-"""How long a child whose parent is gone may take to clean up."""
+"""How many seconds a child may clean up after its parent has ended."""
 
 _SECONDS_TO_END: Final = 30
-"""How long a parent waits for a child that was told to end, before it kills it."""
+"""How many seconds a parent waits for a child to end before it kills it."""
 
 _PAUSE: Final = 0.0005, 0.05
-"""The first and the longest pause between two looks at a process that is about to end, in seconds."""
+"""The first and the longest pause, in seconds, between two checks of a process that is about to end."""
 
 _STOPS: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 """The signals by which users and systems stop programs."""
@@ -36,10 +36,7 @@ _parent_ends: set[int] = set()
 
 
 class Parent:
-    """What a child knows of its parent.
-
-    `results` is the stream that the parent reads.
-    """
+    """A child's connection to its parent. `results` is the stream that the parent reads."""
 
     def __init__(self, results: IO[bytes], lifeline: int) -> None:
         import queue
@@ -50,11 +47,11 @@ class Parent:
         self._told: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def wait_for_byte(self) -> bytes:
-        """The next byte that the parent tells, which is waited for; KeyboardInterrupt where it tells nothing more."""
+        """Wait for the next byte from the parent. Raises KeyboardInterrupt if the parent sends nothing more."""
         return self._told.get()
 
     def watch(self) -> None:
-        """Watch the lifeline in a thread, which interrupts the main thread when it breaks."""
+        """Start a thread that interrupts the main thread when the lifeline breaks."""
         import _thread
 
         _thread.start_new_thread(self._watch, (_thread.get_ident(),))
@@ -62,10 +59,11 @@ class Parent:
     def _watch(self, main_thread: int) -> None:
         while byte := os.read(self._lifeline, 1):
             self._told.put(byte)
-        # A parent that lives waits, and kills a child that does not end; a child without parent sees to that itself.
+        # A living parent waits for its child and kills it if it does not end. Without a parent, the child has to do
+        # that.
         left = _SECONDS_TO_CLEAN
         while left > 0:
-            # A signal that comes right before the main thread waits for something does not end the wait: one more does.
+            # A signal just before the main thread starts to wait does not end the wait, so send another one.
             signal.pthread_kill(main_thread, signal.SIGUSR1)
             time.sleep(_PAUSE[1])
             if os.getppid() != self._process:
@@ -74,16 +72,16 @@ class Parent:
 
 
 class Child:
-    """A copy of this process that does some work and ends; `work` gets what the child knows of its parent.
+    """A copy of this process that runs `work` and ends; `work` gets the connection to the parent.
 
-    The caller knows that this process can be copied. Raises OSError where the system refuses another process.
+    The caller knows that this process can be copied. Raises OSError if the system refuses another process.
     """
 
     def __init__(self, work: Callable[[Parent], None]) -> None:
         results, send = os.pipe()
         listen, tell = os.pipe()
         _parent_ends.update((results, tell))
-        # No signal may come before the child is ready for it: it would go on with what its parent is about to do.
+        # Block signals until the child is ready for them; otherwise the child would continue the work of its parent.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _stops())
         try:
             self.process = os.fork()
@@ -102,7 +100,7 @@ class Child:
             self._unblock(mask)
 
     def _unblock(self, mask: set[int | signal.Signals]) -> None:
-        """Let signals come again; where one ends this process, nobody else would end the child."""
+        """Unblock signals. If one of them ends this process, end the child first, because nobody else would."""
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         except BaseException:
@@ -111,12 +109,12 @@ class Child:
             raise
 
     def tell(self, byte: bytes) -> None:
-        """Tell the child a byte. A child that has ended does not hear it."""
+        """Send the child a byte; do nothing if the child has ended."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._tell, byte)
 
     def release(self) -> None:
-        """Let the child end: it is told nothing more, and what it still does is interrupted."""
+        """Close the pipes, which interrupts the child's work, without waiting for the child."""
         if self._tell >= 0:
             self._close(self._tell)
             self._tell = -1
@@ -125,11 +123,11 @@ class Child:
             self.results.close()
 
     def end(self) -> None:
-        """Release the child and wait until it is gone."""
+        """Release the child and wait until it has ended; kill it if that takes too long."""
         self.release()
         deadline = time.monotonic() + _SECONDS_TO_END
         pause = _PAUSE[0]
-        # Where a program has its children reaped by the system, there is none to wait for.
+        # If the program lets the system reap its children, there is nothing to wait for.
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(self.process, os.WNOHANG) == (0, 0):
                 if time.monotonic() > deadline:
@@ -144,13 +142,13 @@ class Child:
 
 
 def _stops() -> list[signal.Signals]:
-    """The signals that stop programs, without those that this one was told to ignore."""
+    """The signals that stop programs, except those that this process ignores."""
     signals = [getattr(signal, name) for name in _STOPS]
     return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int | signal.Signals]) -> NoReturn:
-    """The life of a child. However it ends, it does not go on with what its parent is about to do."""
+    """Run the work of a child and end the process, so that the child never continues the work of its parent."""
     try:
         try:
             for end in _parent_ends:
@@ -167,12 +165,12 @@ def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int 
         finally:
             os._exit(0)
     finally:
-        # The one interrupt that there can be came right before the line above.
+        # The only possible interrupt came just before the line above.
         os._exit(1)
 
 
 def _interrupter() -> Callable[[int, object], None]:
-    """A handler of signals that interrupts what is done now, once; what then cleans up is not interrupted."""
+    """A signal handler that interrupts the current work once; the cleanup afterwards is not interrupted."""
     came: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:

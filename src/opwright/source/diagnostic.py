@@ -58,7 +58,7 @@ class Diagnostic(NamedTuple):
     help: str = ""
 
     @property
-    def place(self) -> Span | None:
+    def span(self) -> Span | None:
         """The span of the first primary label, else of the first label, else None."""
         for label in self.labels:
             if label.primary:
@@ -94,8 +94,8 @@ class Fault(Exception):
         self.diagnostic = diagnostic
 
     def __str__(self) -> str:
-        place = self.diagnostic.place
-        where = "" if place is None else f"{place}: "
+        span = self.diagnostic.span
+        where = "" if span is None else f"{span}: "
         return f"{where}{self.diagnostic.severity.value}[{self.diagnostic.code}]: {self.diagnostic.message}"
 
     @classmethod
@@ -252,10 +252,10 @@ class Diagnostics:
 
 
 def _order(diagnostic: Diagnostic) -> tuple[str, int, str, int, str]:
-    place = diagnostic.place
-    if place is None:
+    span = diagnostic.span
+    if span is None:
         return "", 0, diagnostic.code, 0, diagnostic.message
-    return place.file.path, place.start, diagnostic.code, place.end, diagnostic.message
+    return span.file.path, span.start, diagnostic.code, span.end, diagnostic.message
 
 
 def _identity(diagnostic: Diagnostic) -> tuple[object, ...]:
@@ -356,11 +356,11 @@ def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], st
     hidden = len(diagnostics) - limits.SHOWN
     if hidden <= 0:
         return list(diagnostics), ""
-    errors = [place for place, diagnostic in enumerate(diagnostics) if diagnostic.severity is Severity.ERROR]
-    others = [place for place, diagnostic in enumerate(diagnostics) if diagnostic.severity is not Severity.ERROR]
+    errors = [index for index, diagnostic in enumerate(diagnostics) if diagnostic.severity is Severity.ERROR]
+    others = [index for index, diagnostic in enumerate(diagnostics) if diagnostic.severity is not Severity.ERROR]
     shown = sorted((errors + others)[: limits.SHOWN])
     stopped = f"; stopped after {limits.ERRORS:,} errors" if len(errors) >= limits.ERRORS else ""
-    return [diagnostics[place] for place in shown], f"and {hidden:,} more{stopped}"
+    return [diagnostics[index] for index in shown], f"and {hidden:,} more{stopped}"
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -1,7 +1,7 @@
-"""Reads values of the wanted shape out of YAML nodes; a wrong shape becomes a diagnostic at its place.
+"""Read values of the expected types from YAML nodes, and report others.
 
-Each function takes the node, a few words that say what the value is (`"`tags`"`, `"an entry"`), and the sink. It
-gives the value, or reports E0112 and gives None, so that a loader goes on with the next field.
+Each function takes the node, a few words that name the value for messages (`"`tags`"`, `"an entry"`), and the sink. It
+returns the value, or reports E0112 and returns None, so that a loader can continue with the next field.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def expect_integer(node: Node, what: str, sink: Diagnostics) -> int | None:
 
 
 def check_unique_keys(mapping: Mapping, sink: Diagnostics) -> None:
-    """Reports each key that stands in the mapping a second time (E0107)."""
+    """Report each key that repeats an earlier key of the mapping (E0107)."""
     for first, again in mapping.duplicate_keys():
         sink.error(
             KEY_REPEATED,

@@ -1,6 +1,7 @@
-"""How much one file may ask for. Inputs may come from strangers: a service that checks pull requests reads them.
+"""Limits on the resources that one input may use.
 
-Each limit is far above what PyTorch has, so that only damaged or hostile files meet one.
+Inputs may come from strangers, for instance when a service checks pull requests. Each limit is far above what PyTorch
+needs, so only damaged or hostile files exceed it.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ __all__ = [
     "YAML_EVENTS",
 ]
 
-#: The bytes of an input file. PyTorch's largest has 0.7 million.
+#: Bytes of an input file. PyTorch's largest has 0.7 million.
 FILE_BYTES: Final = 16_000_000
 
-#: The events of a YAML file: one for each scalar and alias, two for each list and mapping. PyTorch has 50,000.
+#: Events of a YAML file: one for each scalar and alias, two for each list and mapping. PyTorch has 50,000.
 YAML_EVENTS: Final = 500_000
 
-#: How deep lists and mappings of a YAML file may nest. PyTorch's nest 3 deep.
+#: Nesting depth of lists and mappings in a YAML file. PyTorch's is 3.
 DEPTH: Final = 100
 
-#: The characters of one YAML scalar. PyTorch's longest has 3,000.
+#: Characters of one YAML scalar. PyTorch's longest has 3,000.
 SCALAR_CHARACTERS: Final = 20_000
 
-#: A run stops after so many errors.
+#: Errors after which a run stops.
 ERRORS: Final = 1_000
 
-#: A run keeps so many warnings and notes.
+#: Warnings and notes that a run keeps.
 REMARKS: Final = 1_000
 
-#: A report shows so many diagnostics.
+#: Diagnostics that a report shows.
 SHOWN: Final = 100
 
 #: After a sink is made, so many words are searched for the nearest name, each in thousands of others ...

@@ -1,8 +1,8 @@
-"""YAML as nodes that know where they stand.
+"""YAML nodes with spans.
 
-A scalar keeps the value that YAML makes of it, and can say where any part of that value stands in the file: see
-`Scalar.span_of`. What type a plain scalar has by YAML 1.1 (`yes` is a boolean, `1` an integer) is worked out when
-asked for, by PyYAML's own rules, so that it is what `yaml.safe_load` would give.
+A scalar has its YAML value and maps any part of that value back to the file: see `Scalar.span_of`. YAML 1.1 gives plain
+scalars types (`yes` is a boolean, `1` an integer). A scalar computes its type on demand with PyYAML's own rules, so
+that it is the type that `yaml.safe_load` would give.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _KIND_NAMES: Final = {
     "timestamp": "a date",
     "binary": "binary data",
 }
-#: Words that are no text where they stand plain, and what they are; PyYAML knows more.
+#: Plain scalars that are no strings, with their types; PyYAML knows more.
 _PLAIN_WORDS: Final = {"True": True, "true": True, "False": False, "false": False}
 
 
 class Scalar:
-    """A scalar: its value as text, and the style it is written in (`""` for plain, else `'`, `"`, `|` or `>`)."""
+    """A scalar: its value as a string, and its style (`""` for plain, else `'`, `"`, `|` or `>`)."""
 
     __slots__ = ("_kind", "end", "file", "start", "style", "tag", "value")
 
@@ -57,7 +57,7 @@ class Scalar:
     value: str
     style: str
     tag: str | None
-    """The tag that the file gives it (`tag:yaml.org,2002:str` for `!!str`), or None."""
+    """The explicit tag (`tag:yaml.org,2002:str` for `!!str`), or None."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Scalar:
 
     @property
     def span(self) -> Span:
-        """The scalar as it stands in the file, quotes and tag included."""
+        """The scalar in the file, including quotes and tag."""
         return Span(self.file, self.start, self.end)
 
     @property
@@ -95,15 +95,15 @@ class Scalar:
 
     @property
     def description(self) -> str:
-        """What it is, in a word or two for a message: `a string`, `an integer`, `nothing`."""
+        """The type in a word or two for messages: `a string`, `an integer`, `nothing`."""
         return _KIND_NAMES.get(self.kind, f"a `{self.kind}`")
 
     def span_of(self, start: int, end: int) -> Span:
-        """Where the characters `value[start:end]` stand in the file, exactly, whatever the style.
+        """The exact span of the characters `value[start:end]`, for all styles.
 
-        A part that folding or an escape wrote differently is covered as it is written. Where start equals end, the
-        span is the point before that character. Unless the value stands in the file as it is, it costs a scan of the
-        scalar, so ask for it when there is a fault.
+        If folding or an escape changed a part, the span covers it as written. If start equals end, the span is the
+        point before that character. Unless the file contains the value verbatim, this scans the scalar, so call it only
+        for a fault.
         """
         start = min(max(start, 0), len(self.value))
         end = min(max(end, start), len(self.value))
@@ -118,16 +118,13 @@ class Scalar:
         return Span(self.file, first, offsets[end - 1][1] if end > start else first)
 
     def python_value(self) -> object:
-        """The value that `yaml.safe_load` gives for it.
-
-        Raises Fault (E0115) when the text does not have the form that its type needs.
-        """
+        """The value that `yaml.safe_load` gives. Raises Fault (E0115) if the text has a wrong form for its type."""
         kind = self.kind
         if kind == "str":
             return self.value
         if self.value in _PLAIN_WORDS and self.tag is None:
             return _PLAIN_WORDS[self.value]
-        # PyYAML takes as long to import as a whole file takes to read, which may have happened in another process.
+        # Importing PyYAML takes as long as reading a file, and another process may have read the file.
         from yaml.constructor import ConstructorError, SafeConstructor
         from yaml.nodes import ScalarNode
 
@@ -135,7 +132,8 @@ class Scalar:
         try:
             return constructor.construct_object(ScalarNode(_TAG_PREFIX + kind, self.value))
         except (ValueError, LookupError, OverflowError, AttributeError, ConstructorError):
-            # PyYAML trips over a wrong form in different ways; a date with letters gives it no match to read.
+            # PyYAML fails in different ways on a wrong form, for instance with None as the match of a date with
+            # letters.
             raise Fault.at(
                 VALUE_UNREADABLE,
                 f"`{shorten(self.value)}` cannot be read as {self.description}",
@@ -174,18 +172,18 @@ class Sequence:
 
     @property
     def span(self) -> Span:
-        """From the first item's dash, or the bracket, to the end of the last item, or the closing bracket."""
+        """The span from the first item's dash, or the bracket, to the end of the last item, or the closing bracket."""
         return Span(self.file, self.start, self.end)
 
     def python_value(self) -> object:
-        """The list that `yaml.safe_load` gives for it. Raises Fault (E0115) like `Scalar.python_value`."""
+        """The list that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
         return _tree_value(self)
 
 
 class Mapping:
-    """Keys, which are scalars, with their values, in the order of the file; a key may stand there twice.
+    """A mapping: its keys, which are scalars, with their values, in the order of the file. Keys may repeat.
 
-    Where the file merges other mappings in with `<<`, their entries stand before its own.
+    If the file merges other mappings with `<<`, their entries come before the mapping's own.
     """
 
     __slots__ = ("end", "entries", "file", "start")
@@ -214,11 +212,11 @@ class Mapping:
 
     @property
     def span(self) -> Span:
-        """From the first key, or the brace, to the end of the last value, or the closing brace."""
+        """The span from the first key, or the brace, to the end of the last value, or the closing brace."""
         return Span(self.file, self.start, self.end)
 
     def entry(self, key: str) -> tuple[Scalar, Node] | None:
-        """The key's own node with its value, or None. Where a key stands twice, the last one counts."""
+        """The key's node and its value, or None; of repeated keys, the last."""
         last = None
         for entry in self.entries:
             if entry[0].value == key:
@@ -226,12 +224,12 @@ class Mapping:
         return last
 
     def get(self, key: str) -> Node | None:
-        """The key's value, or None. Where a key stands twice, the last one counts, as in `yaml.safe_load`."""
+        """The key's value, or None; of repeated keys, the last, as in `yaml.safe_load`."""
         entry = self.entry(key)
         return None if entry is None else entry[1]
 
     def duplicate_keys(self) -> list[tuple[Scalar, Scalar]]:
-        """Each key that repeats an earlier one, as (the earlier one, the repetition)."""
+        """The keys that repeat an earlier key, as pairs of the earlier and the later key."""
         if len({key.value for key, _ in self.entries}) == len(self.entries):
             return []
         first: dict[tuple[str, str], Scalar] = {}
@@ -243,7 +241,7 @@ class Mapping:
         return repeated
 
     def python_value(self) -> object:
-        """The dict that `yaml.safe_load` gives for it. Raises Fault (E0115) like `Scalar.python_value`."""
+        """The dict that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
         return _tree_value(self)
 
 
@@ -276,7 +274,7 @@ def _tree_value(root: Sequence | Mapping) -> object:
 
 
 def _plain_value(node: Node, values: dict[int, object]) -> object:
-    # A node that aliases share is converted once: nested aliases would otherwise multiply without bound.
+    # Convert a node that aliases share only once; nested aliases would otherwise grow exponentially.
     if isinstance(node, Scalar):
         return node.python_value()
     plain = values.get(id(node))

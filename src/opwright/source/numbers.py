@@ -1,4 +1,4 @@
-"""Numbers that a user, a file or a server writes."""
+"""Read numbers that a user, a file or a server writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _DIGITS = 18
 
 
 def read_number(text: str) -> int | None:
-    """The number that 1 to 18 ASCII digits spell; None for any other text, so that no text makes a huge number.
+    """The number that 1 to 18 ASCII digits spell; None for other texts, which excludes huge numbers.
 
     >>> read_number("042"), read_number("-1"), read_number("\\u00b2"), read_number("9" * 5000)
     (42, None, None, None)

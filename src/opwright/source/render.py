@@ -1,4 +1,4 @@
-"""Diagnostics as text: for a terminal, with the lines they speak of, and one line each."""
+"""Render diagnostics: for a terminal, with source lines, or as one line each."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def render_short(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _short_line(diagnostic: Diagnostic) -> str:
-    place = diagnostic.place
-    where = "" if place is None else f"{place}: "
+    span = diagnostic.span
+    where = "" if span is None else f"{span}: "
     hint = f"; {diagnostic.help}" if diagnostic.help else ""
     text = f"{where}{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.message}{hint}"
     return readable(" ".join(text.splitlines()))
 
 
 def render_terminal(diagnostics: Iterable[Diagnostic], *, color: bool, width: int = _WIDTH) -> str:
-    """Each diagnostic with the lines it speaks of, its labels below them, its notes and its help.
+    """Each diagnostic with its source lines, the labels below them, its notes and its help.
 
-    Lines longer than `width` columns are cut round their labels. Without `color` there are no escapes in the text.
+    Lines longer than `width` columns are cut around their labels. Without `color`, the text has no escapes.
 
     >>> from opwright.source.diagnostic import Diagnostics
     >>> sink = Diagnostics()
@@ -64,7 +64,7 @@ def render_terminal(diagnostics: Iterable[Diagnostic], *, color: bool, width: in
 
 
 def render_report(diagnostics: Sequence[Diagnostic], *, color: bool) -> str:
-    """The same for all that a run found: of more than 100 diagnostics the first ones, and how many more there are."""
+    """All diagnostics of a run in the same form: of more than 100 the first ones, and the number of the others."""
     shown, rest = first_shown(diagnostics)
     return render_terminal(shown, color=color) + (f"\n{rest}\n" if rest else "")
 
@@ -86,8 +86,8 @@ class _Painter:
         lines = self._header()
         arrow = "-->"
         for labels, rows in snippets:
-            place = next((label.span for label in labels if label.primary), labels[0].span)
-            lines.append(f"{' ' * self.margin}{self._paint(arrow, _BLUE)} {printable(str(place))}")
+            span = next((label.span for label in labels if label.primary), labels[0].span)
+            lines.append(f"{' ' * self.margin}{self._paint(arrow, _BLUE)} {printable(str(span))}")
             lines.append(self._gutter(""))
             lines.extend(self._row(row) for row in rows)
             arrow = ":::"
@@ -107,7 +107,7 @@ class _Painter:
 
     def _gutter(self, number: str) -> str:
         if number and not number.isdigit():
-            # The dots for lines left out stand in the place of a number and its bar.
+            # The dots for skipped lines replace a number and its bar.
             return self._paint(number.ljust(self.margin + 2), _BLUE)
         return self._paint(f"{number:>{self.margin}} |", _BLUE)
 
@@ -130,11 +130,11 @@ class _Painter:
 
 
 def _by_file(diagnostic: Diagnostic) -> list[tuple[SourceText, list[Label]]]:
-    """The labels by file, the file of the diagnostic's own place first."""
-    place = diagnostic.place
+    """The labels by file, beginning with the file of the diagnostic's span."""
+    span = diagnostic.span
     groups: dict[str, tuple[SourceText, list[Label]]] = {}
-    if place is not None:
-        groups[place.file.path] = (place.file, [])
+    if span is not None:
+        groups[span.file.path] = (span.file, [])
     for label in diagnostic.labels:
         groups.setdefault(label.span.file.path, (label.span.file, []))[1].append(label)
     return list(groups.values())

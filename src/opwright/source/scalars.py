@@ -1,8 +1,8 @@
-"""Where each character of a YAML scalar's value stands in the file.
+"""Map each character of a YAML scalar's value to the file.
 
-YAML makes the value of a scalar from its text by folding lines, dropping indentation and resolving escapes. The
-parser gives the value alone; here the text is read again, and each character of the value gets its own raw
-characters. That costs a pass over one scalar, so it is done for a scalar that has a fault, and for no other.
+YAML makes a scalar's value from its text: it folds lines, removes indentation and resolves escapes. The parser returns
+only the value. This module reads the text again and records the raw characters for each character of the value. That
+takes a pass over the scalar, so only scalars with a fault are mapped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yaml.scanner import Scanner
 __all__ = ["raw_offsets"]
 
 _BREAKS: Final = "\r\n\x85\u2028\u2029"
-# A node's anchor and tag stand before its content, in either order.
+# A node's anchor and tag precede its content, in either order.
 _PROPERTIES = re.compile(r"(?:[&!][^\s]*(?:[ \t\r\n\x85\u2028\u2029]|#[^\r\n]*)+)*")
 _PROPERTY_ONLY = re.compile(r"[&!]\S*")
 _BLOCK_HEADER = re.compile(rf"[|>]([-+0-9]*)[^{_BREAKS}]*")
@@ -27,7 +27,7 @@ _FIRST_LETTER_LINE = re.compile(rf"(?: *[{_BREAKS}])*( *)[^ {_BREAKS}]")
 
 
 class _Reader:
-    """Collects the value's characters, each with the raw characters that stand for it."""
+    """Collects the value's characters, each with its raw characters."""
 
     __slots__ = ("characters", "end", "offset", "spans", "text")
 
@@ -47,7 +47,7 @@ class _Reader:
             self.spans.append((start, end))
 
     def put_raw(self, stop: int) -> None:
-        """Takes the characters up to stop as they are."""
+        """Take the characters up to `stop` unchanged."""
         for offset in range(self.offset, stop):
             self.characters.append(self.text[offset])
             self.spans.append((offset, offset + 1))
@@ -60,14 +60,16 @@ class _Reader:
         return start, self.offset
 
     def take_break(self) -> tuple[str, int, int]:
-        """Takes one line break; YAML reads all but the two Unicode separators as a newline."""
+        """Take one line break; YAML reads all but the two Unicode separators as a newline."""
         start = self.offset
         character = self.text[start]
         self.offset += 2 if self.text.startswith("\r\n", start) else 1
         return (character if character in "\u2028\u2029" else "\n"), start, self.offset
 
     def take_blank_lines(self, indent: int) -> tuple[list[tuple[str, int, int]], bool]:
-        """Takes a block scalar's blank lines and the next line's indentation; whether that line belongs to it."""
+        """Take a block scalar's blank lines and the next line's indentation; return whether that line belongs to the
+        scalar.
+        """
         breaks: list[tuple[str, int, int]] = []
         while True:
             line_start = self.offset
@@ -84,11 +86,11 @@ class _Reader:
 
 @lru_cache(maxsize=1)
 def raw_offsets(text: str, start: int, end: int, style: str, value: str) -> list[tuple[int, int]] | None:
-    """The raw (start, end) of each character of a scalar's value, and a last pair for the point after them.
+    """The raw (start, end) of each character of a scalar's value, and of the point after the last one.
 
-    `start` and `end` are the scalar's own offsets in the text, with its anchor and tag. None when the text does not
-    read as that value, which only a scalar changed after it was parsed can bring about. The last answer is remembered:
-    a long scalar may have many faults.
+    `start` and `end` are the scalar's own offsets in the text, including its anchor and tag. Returns None if the text
+    does not give that value, which happens only to a scalar that was changed after parsing. The last result is cached,
+    because a long scalar may have many faults.
 
     >>> raw_offsets("'it''s'", 0, 7, "'", "it's")
     [(1, 2), (2, 3), (3, 5), (5, 6), (6, 6)]
@@ -113,12 +115,12 @@ def _content_start(text: str, start: int, end: int) -> int:
     match = _PROPERTIES.match(text, start, end)
     content = match.end() if match else start
     only = _PROPERTY_ONLY.match(text, content, end)
-    # An empty plain scalar has nothing after its properties.
+    # An empty plain scalar has nothing after its tag and anchor.
     return only.end() if only else content
 
 
 def _read_flow(reader: _Reader, quote: str) -> None:
-    """Reads a plain or quoted scalar up to its end or its closing quote."""
+    """Read a plain or quoted scalar up to its end or its closing quote."""
     text = reader.text
     while character := reader.peek():
         if character == quote and not (quote == "'" and text.startswith("''", reader.offset)):
@@ -143,7 +145,7 @@ def _read_escape(reader: _Reader) -> None:
         reader.put(chr(int(reader.text[start + 2 : stop], 16)), start, stop)
         reader.offset = stop
     elif letter and letter in _BREAKS:
-        # An escaped line break joins two lines; only the blank lines after it stay.
+        # An escaped line break joins two lines; only the blank lines after it remain.
         reader.take_break()
         _read_blank_lines(reader)
         reader.take_blanks()
@@ -164,7 +166,7 @@ def _read_blank_lines(reader: _Reader) -> int:
 
 
 def _read_space(reader: _Reader) -> None:
-    """Reads blanks inside a line as they are, and folds a line's end with the blanks on both its sides."""
+    """Read blanks inside a line unchanged; fold a line break with the blanks on both sides."""
     start, stop = reader.take_blanks()
     if not reader.peek() or reader.peek() not in _BREAKS:
         reader.offset = start
@@ -180,7 +182,7 @@ def _read_space(reader: _Reader) -> None:
 
 
 def _read_block(reader: _Reader, value: str, *, folded: bool) -> None:
-    """Reads a literal or folded scalar, whose end its lines themselves show."""
+    """Read a literal or folded scalar, which ends at the first line with less indentation."""
     text = reader.text
     reader.end = len(text)
     header = _BLOCK_HEADER.match(text, reader.offset)
@@ -215,10 +217,10 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _block_indent(text: str, start: int, value: str) -> int:
-    """The columns by which the lines of a block scalar are indented, given where its first line starts.
+    """The indentation of the lines of a block scalar in columns, from the start of its first line.
 
-    The header may name them, but counts from the parent's indentation. The value gives them without it: the first
-    line that has a letter has as many spaces more in the file as it is indented by.
+    The header may give an indentation, but relative to the parent. The value has the lines without it, so the first
+    line with a letter has that many more spaces in the file than in the value.
     """
     of_value, of_file = _FIRST_LETTER_LINE.match(value), _FIRST_LETTER_LINE.match(text, start)
     if of_value is not None and of_file is not None:

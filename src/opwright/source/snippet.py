@@ -1,7 +1,7 @@
-"""Draws the lines of a file that a diagnostic speaks of, with its labels below them.
+"""Draw the source lines of a diagnostic with its labels below them.
 
-A drawing is rows of pieces, each piece a style and a text, so that a renderer decides what a style looks like.
-Columns are those of a terminal: a tab is four wide, a Chinese character two, a combining accent none.
+A drawing consists of rows of pieces, each a style and a text; the renderer decides how a style looks. Columns are
+terminal columns: a tab takes four, a Chinese character two, a combining accent none.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ SECONDARY: Final = "secondary"
 _TAB_WIDTH: Final = 4
 _MORE: Final = "..."
 _CONTEXT: Final = 20
-# Messages quote what stands in a file, which may be long.
+# Messages quote text from files, which may be long.
 _LONGEST_TEXT: Final = 1_000
-# Of a longer line only the part round its first label is laid out.
+# Only the part around the first label of a longer line is laid out.
 _LONGEST_LINE: Final = 4_000
 _BEFORE_LABEL: Final = 1_000
-# A gap of one line is shown; a longer one is left out.
+# Gaps of one line are shown, longer ones are skipped.
 _LARGEST_SHOWN_GAP: Final = 2
 _WIDTHLESS: Final = frozenset(["Mn", "Me", "Cf"])
 _BIDIRECTIONAL: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class Row(NamedTuple):
-    """A row: a line's number, "" below a line or `...` for lines left out, and its pieces as (style, text)."""
+    """A row: a line number, "" below a line or `...` for skipped lines, and its pieces as (style, text)."""
 
     number: str
     pieces: list[tuple[str, str]]
 
 
 class _Mark(NamedTuple):
-    """A label on one line: the terminal columns from start up to, not including, end."""
+    """A label on one line, with the terminal columns from `start` to `end`, exclusive."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class _Mark(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """A label over several lines, with the lane left of the text in which its bar runs."""
+    """A label over several lines, with the lane to the left of the text for its bar."""
 
     first_line: int
     first_column: int
@@ -86,15 +86,15 @@ class _Canvas:
 
 
 class _Line:
-    """A line of the file as a terminal shows it, cut to the part that its marks are in when it is too long."""
+    """A line of the file as a terminal shows it; a line that is too long is cut to the part with its marks."""
 
     __slots__ = ("_columns", "_hidden", "_shift", "_skipped", "_width", "cells", "text")
 
     def __init__(self, text: str, marked_column: int) -> None:
-        """`marked_column` is where its first label starts: of a very long line only the part round it is laid out."""
+        """`marked_column` is the column of the first label; of a very long line, only the part near it is laid out."""
         self._skipped = max(marked_column - _BEFORE_LABEL, 0) if len(text) > _LONGEST_LINE else 0
         text = text[self._skipped : self._skipped + _LONGEST_LINE]
-        # One string for each terminal column; the second column of a wide character is an empty one.
+        # One string per terminal column; the second column of a wide character is an empty one.
         self.cells: list[str] = []
         self._columns: list[int] = []
         for character in text:
@@ -111,11 +111,11 @@ class _Line:
         self._shift = 0
 
     def raw_column(self, column: int) -> int:
-        """The terminal column of a character column of the file, both from 0, before cutting."""
+        """The terminal column of a column of the file, both from 0, before cutting."""
         return self._columns[min(max(column - self._skipped, 0), len(self._columns) - 1)]
 
     def cut(self, marked: list[tuple[int, int]], width: int) -> None:
-        """Leaves out what does not fit into width columns; of the marked columns, the earlier count for more."""
+        """Cut the line to `width` columns; of the marked columns, earlier ones are more important."""
         count = len(self.cells)
         if count <= width:
             return
@@ -125,7 +125,7 @@ class _Line:
                 first, last = min(start, first), max(end, last)
         left = 0 if last <= width - _CONTEXT else max(0, min(first - _CONTEXT, count - width))
         right = min(count, left + width)
-        # A wide character that is cut in two leaves a blank, so that what follows keeps its column.
+        # If the cut splits a wide character, a blank keeps the following columns in position.
         shown = (self.cells[left] or " ") + "".join(self.cells[left + 1 : right])
         self._hidden = left
         self._shift = len(_MORE) if left else 0
@@ -133,14 +133,14 @@ class _Line:
         self.text = f"{_MORE if left else ''}{shown}{_MORE if right < count else ''}"
 
     def column(self, raw: int) -> int:
-        """The column at which a terminal column of the whole line stands after cutting, or the nearest edge."""
+        """The column, after cutting, of a terminal column of the whole line, or the nearest edge."""
         if raw < self._hidden:
             return 0
         return min(raw - self._hidden + self._shift, self._width)
 
 
 def printable(text: str) -> str:
-    """The text without characters that a terminal acts on: escapes, other controls, changes of direction.
+    """The text without characters that control a terminal: escapes, other controls, changes of direction.
 
     >>> printable("red \\x1b[31m")
     'red ␛[31m'
@@ -149,7 +149,7 @@ def printable(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The text as a line of a report: printable, and cut where it is longer than anyone reads."""
+    """The text as a printable line of a report, cut to a readable length."""
     return printable(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}{_MORE}")
 
 
@@ -159,7 +159,7 @@ def snippet_rows(file: SourceText, labels: Sequence[Label], width: int) -> list[
 
 
 class _Snippet:
-    """The labels of one file, sorted into those on one line and those over several."""
+    """The labels of one file: those on one line, and those over several lines."""
 
     __slots__ = ("file", "lines", "marks", "ranges")
 
@@ -182,7 +182,7 @@ class _Snippet:
         return rows
 
     def _line(self, number: int, column: int = 0) -> _Line:
-        """The line of a number, which has a label at a column if it is asked for the first time."""
+        """The line with a number; the first request for it gives the column of a label, if there is one."""
         line = self.lines.get(number)
         if line is None:
             line = self.lines[number] = _Line(self.file.line_text(number), column)
@@ -191,10 +191,10 @@ class _Snippet:
     def _place(self, label: Label) -> None:
         start, end = label.span.start, label.span.end
         covered = self.file.text[start:end]
-        # A line break at the end of a span is shown as the end of its line, not as the start of the next one.
+        # Show a line break at the end of a span at the end of its line, not at the start of the next one.
         end = start + len(covered.rstrip("\r\n"))
-        first_line, first_column = self.file.place(start)
-        last_line, last_column = self.file.place(max(start, end - 1))
+        first_line, first_column = self.file.line_and_column(start)
+        last_line, last_column = self.file.line_and_column(max(start, end - 1))
         first = self._line(first_line, first_column - 1).raw_column(first_column - 1)
         if first_line == last_line:
             after = self._line(last_line).raw_column(last_column) if end > start else first + 1
@@ -215,7 +215,7 @@ class _Snippet:
         return shown
 
     def _bars(self, number: int) -> _Canvas:
-        """A row with the bars of the ranges that began before a line and reach it."""
+        """A row with the bars of the ranges that start before a line and reach it."""
         canvas = _Canvas()
         for part in self.ranges:
             if part.first_line < number <= part.last_line:
@@ -256,7 +256,7 @@ class _Snippet:
         canvas.write(column, _sign(part.label), style)
 
     def _mark_rows(self, number: int, line: _Line, marks: list[_Mark], margin: int) -> list[_Canvas]:
-        """The underlines of a line's marks, and their labels: the rightmost beside its mark, the others below."""
+        """The underlines of a line's marks with their labels: the rightmost next to its mark, the others below."""
         if not marks:
             return []
         placed = [_Mark(margin + line.column(mark.start), margin + line.column(mark.end), mark.label) for mark in marks]

@@ -1,7 +1,7 @@
-"""Texts that know their lines, and spans: places in them.
+"""Texts with line numbers, and spans, which are ranges of them.
 
-Offsets count characters of the decoded text. Line breaks are kept as they stand in the file, so every offset is
-exact, and a span can say its bytes in the file too.
+Offsets count characters of the decoded text. Line breaks stay unchanged, so every offset is exact, and a span also has
+its bytes in the file.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 
 class SourceText:
-    """A text with the path that names it in diagnostics, and its lines, which are found when first asked for.
+    """A text with the path that names it in diagnostics. Its lines are found on first use.
 
     >>> text = SourceText("ops.yaml", "- func: f()\\n  tags: core\\n")
-    >>> text.place(14)
+    >>> text.line_and_column(14)
     (2, 3)
     >>> text.line_text(2)
     '  tags: core'
@@ -36,9 +36,9 @@ class SourceText:
     path: str
     text: str
     prefix_bytes: int
-    """How many bytes stand in the file before the text: 3 when a byte order mark was dropped, else 0."""
+    """The number of bytes in the file before the text: 3 if there was a byte order mark, else 0."""
     has_anchors: bool
-    """Whether it was read as YAML with anchors: what an entry says need not stand in the entry's own text then."""
+    """Whether the text is YAML with anchors. An entry may then depend on text outside of its own."""
 
     def __init__(self, path: str, text: str, *, prefix_bytes: int = 0) -> None:
         self.path = path
@@ -55,7 +55,7 @@ class SourceText:
         """The offset at which each line starts; line n starts at `line_starts[n - 1]`."""
         starts = self._line_starts
         if starts is None:
-            # A file may have millions of lines, for which a list of numbers would take gigabytes.
+            # A file may have millions of lines; a list of Python numbers would take gigabytes.
             starts = array("Q", [0])
             starts.extend(match.end() for match in _LINE_BREAK.finditer(self.text))
             self._line_starts = starts
@@ -66,15 +66,15 @@ class SourceText:
         """The number of lines; a text that ends with a line break has an empty last line."""
         return len(self.line_starts)
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset, both counted from 1; an offset outside the text is moved to its edge."""
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """The line and column of an offset, both from 1. Offsets outside the text count as its nearest edge."""
         starts = self.line_starts
         offset = min(max(offset, 0), len(self.text))
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
 
     def offset(self, line: int, column: int = 1) -> int:
-        """The offset of a line and column, both counted from 1: the reverse of `place`.
+        """The offset of a line and column, both counted from 1: the reverse of `line_and_column`.
 
         >>> SourceText("x", "ab\\ncd").offset(2, 2)
         4
@@ -90,11 +90,11 @@ class SourceText:
         return self.text[starts[line - 1] : end].rstrip("\r\n")
 
     def byte_offset(self, offset: int) -> int:
-        """How many bytes of the file stand before the character at this offset, in UTF-8."""
+        """The number of bytes (UTF-8) in the file before the character at this offset."""
         return self.prefix_bytes + len(self.text[:offset].encode("utf-8", "surrogatepass"))
 
     def span(self, start: int, end: int | None = None) -> Span:
-        """The span from start to end (or of no width, at start), as far as it is inside the text."""
+        """The span from `start` to `end`, clipped to the text; without `end`, the point at `start`."""
         length = len(self.text)
         start = min(start, length)
         return Span(self, start, start if end is None else max(min(end, length), start))
@@ -113,18 +113,18 @@ class Span(NamedTuple):
     end: int
 
     def __str__(self) -> str:
-        line, column = self.file.place(self.start)
+        line, column = self.file.line_and_column(self.start)
         return f"{self.file.path}:{line}:{column}"
 
     @property
     def line(self) -> int:
         """The line of the first character, from 1."""
-        return self.file.place(self.start)[0]
+        return self.file.line_and_column(self.start)[0]
 
     @property
     def column(self) -> int:
         """The column of the first character, from 1, in characters."""
-        return self.file.place(self.start)[1]
+        return self.file.line_and_column(self.start)[1]
 
     @property
     def byte_start(self) -> int:
@@ -138,9 +138,9 @@ class Span(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The characters as they stand in the file."""
+        """The characters in the file."""
         return self.file.text[self.start : self.end]
 
     def part(self, start: int, end: int) -> Span:
-        """The span of some of its characters, counted from its own start."""
+        """A part of the span, with offsets from its start."""
         return Span(self.file, self.start + start, self.start + end)

@@ -1,4 +1,4 @@
-"""Source files: read from disk, decoded, with every offset exact."""
+"""Source files: text from disk, decoded, with exact offsets."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class SourceFile(SourceText):
-    """A file's text, under the path that the user knows it by.
+    """A file's text with the path that the user knows.
 
     >>> SourceFile("ops.yaml", "- func: f() -> ()").path
     'ops.yaml'
@@ -81,10 +81,10 @@ class SourceFile(SourceText):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SourceFile:
-        """The file at a path, decoded from UTF-8; a byte order mark is dropped and line breaks stay as they are.
+        """Read the file at a path as UTF-8. A byte order mark is dropped; line breaks stay unchanged.
 
-        Raises Fault when there is no such file (E0001), it cannot be read (E0002), is not UTF-8 (E0003) or is larger
-        than any input is (E0004).
+        Raises Fault if there is no such file (E0001), or if it cannot be read (E0002), is not UTF-8 (E0003) or too
+        large (E0004).
         """
         name = os.fspath(path)
         try:
@@ -101,21 +101,21 @@ class SourceFile(SourceText):
 
     @classmethod
     def decode(cls, path: str, data: bytes) -> SourceFile:
-        """The file that these bytes are, for text that comes out of an archive or a network.
+        """Decode the bytes of a file from an archive or the network.
 
-        Raises Fault when the bytes are not UTF-8 (E0003), at the first byte that is not, or too many (E0004).
+        Raises Fault if the bytes are not UTF-8 (E0003, at the first wrong byte) or too many (E0004).
 
         >>> SourceFile.decode("ops.yaml", b"\\xef\\xbb\\xbftags").text
         'tags'
         """
         if len(data) > FILE_BYTES:
-            place = cls(path, "").span(0)
-            raise Fault.at(FILE_TOO_LARGE, f"`{path}` has more than {FILE_BYTES:,} bytes", place, help="split the file")
+            start = cls(path, "").span(0)
+            raise Fault.at(FILE_TOO_LARGE, f"`{path}` has more than {FILE_BYTES:,} bytes", start, help="split the file")
         skipped = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
         try:
             return cls(path, data[skipped:].decode("utf-8"), prefix_bytes=skipped)
         except UnicodeDecodeError as error:
-            # The line is shown with a replacement character where the fault is; offsets before it are exact.
+            # Show the line with a replacement character at the fault; offsets before it are exact.
             before = len(data[skipped : skipped + error.start].decode("utf-8"))
             shown = cls(path, data[skipped:].decode("utf-8", "replace"), prefix_bytes=skipped)
             offset = skipped + error.start

@@ -1,7 +1,7 @@
-"""YAML files read into nodes that keep the span of every key and value.
+"""Read YAML files into nodes with a span for every key and value.
 
-PyYAML's C parser gives events with positions, and the tree is built from them: reading positions costs nearly
-nothing beside PyYAML's own loading. The pure Python parser does the same, slower, where the C one is missing.
+PyYAML's C parser gives events with positions, from which this module builds the tree; reading positions costs little
+compared to PyYAML's own loading. If the C parser is missing, the Python parser does the same more slowly.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class _Mark(Protocol):
 
 
 class Event(Protocol):
-    """An event as both parsers make it; which of the attributes it has goes by its class."""
+    """An event of either parser; the attributes depend on its class."""
 
     @property
     def start_mark(self) -> _Mark:
@@ -197,8 +197,8 @@ class Event(Protocol):
 def load_yaml(file: SourceText) -> Node:
     """The root node of a YAML file.
 
-    Raises Fault, with the exact place, when the file has no content (E0106), more than one document (E0105), or is
-    not YAML (other codes from E0101 on).
+    Raises Fault with an exact span if the file has no content (E0106), more than one document (E0105), or is not YAML
+    (other codes from E0101 on).
 
     >>> root = load_yaml(SourceText("ops.yaml", "- func: add\\n  tags: [core]\\n"))
     >>> tags = root.items[0].get("tags")
@@ -214,7 +214,7 @@ def load_yaml(file: SourceText) -> Node:
 
 @contextmanager
 def parsing(file: SourceText) -> Iterator[Callable[[], Event]]:
-    """What gives the events of a file, one with each call, and raises Fault as `load_yaml` does."""
+    """A function that returns the next event of a file; it raises Fault as `load_yaml` does."""
     try:
         parser = _Parser(file.text)
         try:
@@ -228,12 +228,12 @@ def parsing(file: SourceText) -> Iterator[Callable[[], Event]]:
 
 
 def block_end(file: SourceText, start: int, end: int) -> int:
-    """Where a block scalar ends: the parser counts the blank lines that follow to it, a reader does not."""
+    """The end of a block scalar without the blank lines after it, which the parser includes."""
     return start + len(file.text[start:end].rstrip())
 
 
 class _Builder:
-    """Makes the tree from a parser's events, without recursion: a file may nest deeper than Python's stack."""
+    """Builds the tree from a parser's events without recursion, because a file may nest deeper than Python's stack."""
 
     __slots__ = ("alias_end", "anchors", "file", "open_anchors", "open_sizes", "repeated", "sizes")
 
@@ -248,9 +248,9 @@ class _Builder:
         self.open_sizes: dict[str, int] = {}
 
     def build(self, next_event: Callable[[], Event]) -> Node:
-        """The root node of the only document."""
+        """Build the root node of the only document."""
         file = self.file
-        # The nodes read so far of the collection that is open; a mapping's are its keys and values in turn.
+        # The nodes of the open collection so far; of a mapping, keys and values alternate.
         nodes: list[Node] = []
         outer: list[tuple[list[Node], Event]] = []
         for count in range(YAML_EVENTS):
@@ -288,7 +288,7 @@ class _Builder:
         raise self._too_much(event, f"the file has more than {YAML_EVENTS:,} values")
 
     def _too_much(self, event: Event, message: str) -> Fault:
-        """The fault that the file goes beyond a limit where an event starts."""
+        """A fault for a limit that the file exceeds at an event."""
         at = event.start_mark.index
         return Fault.at(TOO_MUCH, message, self.file.span(at, at + 1), label="too much")
 
@@ -315,7 +315,7 @@ class _Builder:
         return Span(self.file, event.start_mark.index, event.end_mark.index)
 
     def _marked_scalar(self, event: Event) -> Scalar:
-        """A scalar that has an anchor, a tag, or a block of lines of its own."""
+        """Build a scalar with an anchor, a tag, or block style."""
         self._check_tag(event, _SCALAR_TAGS)
         style = event.style or ""
         start, end = event.start_mark.index, event.end_mark.index
@@ -337,8 +337,8 @@ class _Builder:
 
     def _collection(self, start: Event, end: Event, children: list[Node]) -> Node:
         offset = start.start_mark.index
-        # A block collection ends for the parser where the next thing starts, so its last child says its end. An alias
-        # among its children has the place of its anchor, so the last alias is asked too.
+        # For the parser, a block collection ends at the next token, so take the end of its last child. An alias among
+        # its children has the span of its anchor, so check the last alias too.
         last = end.end_mark.index if start.flow_style else max(children[-1].end, self.alias_end)
         node: Node
         kind: type[object] = type(start)
@@ -376,7 +376,7 @@ class _Builder:
         return entries
 
     def _merged_entries(self, value: Node) -> list[tuple[Scalar, Node]]:
-        """The entries that `<<` brings in; of two mappings with one key, the first in the list counts."""
+        """The entries that `<<` merges; if two mappings have the same key, the first in the list wins."""
         if isinstance(value, Mapping):
             return value.entries
         merged = []
@@ -436,7 +436,7 @@ class _Builder:
             )
 
     def _property_span(self, event: Event, sign: str) -> Span:
-        """The span of an event's anchor (`&`) or tag (`!`), which stand before its content in either order."""
+        """The span of an event's anchor (`&`) or tag (`!`), which precede its content in either order."""
         match = _PROPERTY.match(self.file.text, event.start_mark.index)
         while match is not None:
             if match.group(1).startswith(sign):

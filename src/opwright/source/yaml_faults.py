@@ -1,8 +1,7 @@
-"""What a YAML parser's complaint means, said so that the person who wrote the file can fix it.
+"""Explain a YAML parser's errors so that the author of the file can fix them.
 
-The parser names a rule of the YAML grammar and a place. Which mistake breaks that rule there is read from the text
-round the place. The C parser and the Python parser word their complaints differently, so the tests for words in
-them are loose.
+The parser reports a rule of the YAML grammar and a position. The text around the position shows which mistake broke the
+rule. The C parser and the Python parser word their errors differently, so the tests for words in them are loose.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ Write the backslash twice, or use single quotes: inside them a backslash is an o
 
 
 class _Complaint:
-    """What the parser says, in lower case, and the two places it names."""
+    """The parser's message in lower case, and the two positions in it."""
 
     __slots__ = ("at", "context", "file", "opened_at", "problem", "text")
 
@@ -154,9 +153,9 @@ class _Complaint:
         self.problem = (error.problem or "").lower()
         self.context = (error.context or "").lower()
         mark, context_mark = error.problem_mark, error.context_mark
-        place = mark or context_mark
-        self.at = len(self.text) if place is None else min(place.index, len(self.text))
-        # The C parser gives the problem's own place as the context's where it has none.
+        reported = mark or context_mark
+        self.at = len(self.text) if reported is None else min(reported.index, len(self.text))
+        # If there is no context, the C parser repeats the problem's position as the context's.
         self.opened_at = self.at if context_mark is None else min(context_mark.index, len(self.text))
 
     @property
@@ -165,13 +164,13 @@ class _Complaint:
 
     @property
     def line_before(self) -> str:
-        """The line's text before the place."""
-        line, column = self.file.place(self.at)
+        """The text of the line before the position."""
+        line, column = self.file.line_and_column(self.at)
         return self.file.line_text(line)[: column - 1]
 
     def line_above(self) -> Span | None:
-        """The text of the nearest line above that is not blank, without its indentation."""
-        for line in range(self.file.place(self.at)[0] - 1, 0, -1):
+        """The nearest line above that is not blank, without its indentation."""
+        for line in range(self.file.line_and_column(self.at)[0] - 1, 0, -1):
             text = self.file.line_text(line)
             if text.strip():
                 start = self.file.offset(line)
@@ -184,7 +183,7 @@ class _Complaint:
 
 
 def encoding_fault(file: SourceText) -> Fault:
-    """The fault that a file's first forbidden character is."""
+    """The fault for the first forbidden character of a file."""
     allowed = "\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
     match = re.search(f"[^{allowed}]", file.text)
     if match is None:
@@ -215,19 +214,19 @@ Keep what is right on each side, and delete the lines with the marks.
 """,
     )
 )
-#: The lines with which Git marks a conflict: where the one side begins, the other one, and where that ends.
+#: The markers of a Git conflict: before the first side, between the sides, and after the second.
 _CONFLICT = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT_MIDDLE = re.compile(r"^={7}\r?$", re.MULTILINE)
 _CONFLICT_END = re.compile(r"^>{7}(?: .*)?$", re.MULTILINE)
 
 
 def syntax_fault(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:
-    """The fault that a YAML parser's complaint stands for."""
+    """The fault for an error of the YAML parser."""
     return conflict_fault(file) or _read_complaint(file, error)
 
 
 def conflict_fault(file: SourceText) -> Fault | None:
-    """The fault of a text in which Git left a conflict, at its first line; None where it has none."""
+    """The fault for the first Git conflict in a text; None if there is none."""
     marker = _CONFLICT.search(file.text)
     if marker is None:
         return None
@@ -353,7 +352,7 @@ def _missing_colon(complaint: _Complaint) -> Fault | None:
     if "could not find expected ':'" not in complaint.problem:
         return None
     start = complaint.opened_at
-    line = complaint.file.place(start)[0]
+    line = complaint.file.line_and_column(start)[0]
     end = complaint.file.offset(line) + len(complaint.file.line_text(line).rstrip())
     return _line_without_colon(complaint.file.span(start, max(end, start + 1)))
 
@@ -361,10 +360,10 @@ def _missing_colon(complaint: _Complaint) -> Fault | None:
 def _open_bracket(complaint: _Complaint) -> Fault | None:
     if "flow sequence" not in complaint.context and "flow mapping" not in complaint.context:
         return None
-    opened, place = complaint.file.place(complaint.opened_at), complaint.file.place(complaint.at)
+    opened, found_at = complaint.file.line_and_column(complaint.opened_at), complaint.file.line_and_column(complaint.at)
     bracket = complaint.text[complaint.opened_at : complaint.opened_at + 1]
     closing = "]" if bracket == "[" else "}"
-    if place[0] != opened[0] or complaint.at >= len(complaint.text.rstrip()):
+    if found_at[0] != opened[0] or complaint.at >= len(complaint.text.rstrip()):
         return complaint.fault(
             BRACKET_OPEN, f"the `{bracket}` is never closed", "opened here", help=f"close it with `{closing}`",
             at=complaint.opened_at,
