@@ -61,7 +61,7 @@ def text_of(job: Job, name: str, key: DispatchKey) -> str:
 
 
 def test_wrapper_calls_its_kernel_and_is_registered() -> None:
-    """A kernel has a wrapper, its registration, and direct functions that call the wrapper."""
+    """A kernel has a wrapper, its registration, and dispatch-key functions that call the wrapper."""
     assert (
         text_of(job_of(TURN), "turn", CPU)
         == """\
@@ -281,7 +281,7 @@ def test_outputs_of_structured_kernels_are_tensors() -> None:
 
 
 def test_unselected_overloads_keep_direct_functions() -> None:
-    """A selective build leaves out registrations, not the wrappers that direct functions call."""
+    """A selective build leaves out registrations, not the wrappers that dispatch-key functions call."""
     job = job_of(TURN, selection=Selection(everything=False))
     text = text_of(job, "turn", CPU)
     assert "TORCH_LIBRARY_IMPL(" not in text
@@ -411,7 +411,7 @@ def test_decisions_come_before_text() -> None:
 
 
 def test_declared_and_defined_functions_are_the_same() -> None:
-    """Each direct function that a header declares is defined in the registration file, and no other is."""
+    """Each dispatch-key function that a header declares is defined in the registration file, and no other is."""
     job = job_of(TURN + POOL)
     for key in (CPU, CUDA, META):
         declared = [

@@ -34,7 +34,7 @@ class WrapperKind(enum.Enum):
     functional = "copies the result of the functional overload"
 
 
-Wrapped: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKind], ...]]
+WrappedUnit: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKind], ...]]
 """A unit with the overloads that get a wrapper, and the kind of each wrapper."""
 
 
@@ -173,12 +173,12 @@ def backends(job: Job) -> Sequence[Backend]:
 
 
 @per_job
-def wrapped_units(job: Job) -> Mapping[DispatchKey, Sequence[Wrapped]]:
+def wrapped_units(job: Job) -> Mapping[DispatchKey, Sequence[WrappedUnit]]:
     """The units with wrappers of each backend of the run, in the catalog's order."""
     return {backend.key: units_of(backend, job) for backend in backends(job)}
 
 
-def units_of(backend: Backend, job: Job) -> list[Wrapped]:
+def units_of(backend: Backend, job: Job) -> list[WrappedUnit]:
     """The units with wrappers of one backend, in the catalog's order."""
     indices = _group_indices(job)
     chosen = {indices[function] for function in backend.kernels}

@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 from opwright.cpp import namespaces
 from opwright.emit.aten import dispatch_key_functions, exports
-from opwright.emit.aten.backend import Backend, KernelUnit, Wrapped, backends, has_functions_header, wrapped_units
+from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.native_function import NATIVE_NAMESPACE
 
-RootWrappers: TypeAlias = tuple[str, Sequence[Wrapped]]
+RootWrappers: TypeAlias = tuple[str, Sequence[WrappedUnit]]
 """A root name with the units that one backend wraps."""
 
 
-def declarations(wrapped: Iterable[Wrapped], backend: Backend, context: FragmentContext) -> list[str]:
+def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: FragmentContext) -> list[str]:
     """The declarations of the overloads that get a wrapper."""
     macro = exports.key_macro(backend.key, context.rules)
     return [dispatch_key_functions.declarations(function, macro) for _, kinds in wrapped for function, _ in kinds]
@@ -25,7 +25,7 @@ def declarations(wrapped: Iterable[Wrapped], backend: Backend, context: Fragment
 
 def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
     """The root names with wrappers of the backend."""
-    roots: dict[str, list[Wrapped]] = {}
+    roots: dict[str, list[WrappedUnit]] = {}
     for unit, kinds in wrapped_units(job)[backend.key]:
         roots.setdefault(unit.root_name, []).append((unit, kinds))
     return list(roots.items())

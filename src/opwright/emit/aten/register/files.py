@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from opwright.emit.aten.backend import Backend, Wrapped, backends, wrapped_units
+from opwright.emit.aten.backend import Backend, WrappedUnit, backends, wrapped_units
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS, has_kernels
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import (
@@ -16,11 +16,11 @@ from opwright.emit.aten.register.registration import REGISTRATION_TEXT, definiti
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 
 
-def _fragment(backend: Backend, wrapped: Wrapped, context: FragmentContext) -> Slots:
+def _fragment(backend: Backend, wrapped: WrappedUnit, context: FragmentContext) -> Slots:
     return {"dispatch_definitions": [definitions(wrapped, backend, context)]}
 
 
-def _units(backend: Backend, job: Job) -> list[Wrapped]:
+def _units(backend: Backend, job: Job) -> list[WrappedUnit]:
     return list(wrapped_units(job)[backend.key])
 
 

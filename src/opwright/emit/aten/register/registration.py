@@ -13,7 +13,7 @@ from opwright.cpp.namespaces import closing, opening
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten import dispatch_key_functions
-from opwright.emit.aten.backend import Backend, KernelUnit, Wrapped, WrapperKind
+from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.wrapper import KernelWrapper
@@ -26,7 +26,7 @@ REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
 )
 
 
-def definitions(wrapped: Wrapped, backend: Backend, context: FragmentContext) -> str:
+def definitions(wrapped: WrappedUnit, backend: Backend, context: FragmentContext) -> str:
     """The text of one unit, in the namespace of its kernels."""
     unit, kinds = wrapped
     kernel = backend.kernel(unit)
