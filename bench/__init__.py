@@ -1,3 +1,3 @@
-"""Benchmarks: whole programs of the reference and of Opwright in turns, on the same inputs and flags."""
+"""Benchmarks: the programs of the reference and of Opwright, measured in turns on the same inputs and flags."""
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def quiet_folder() -> Path:
-    """Where files cost the same in every run: in memory where the system offers that, else below `build`.
+    """A folder in which files cost the same in every run: in memory if possible, else below `build`.
 
-    Creating 7,000 files takes a disk from 0.3 to 4 seconds, as it pleases, and would hide what is measured.
+    On a disk, creating 7,000 files takes between 0.3 and 4 seconds, which would hide the differences.
     """
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
         return MEMORY
@@ -45,7 +45,7 @@ def quiet_folder() -> Path:
 
 
 def main() -> int:
-    """Run the program; the exit status is 1 where a measured program fails."""
+    """Run the program; the exit status is 1 if a measured program fails."""
     options = arguments().parse_args()
     words = tuple(word.strip() for word in options.only.split(",") if word.strip())
     inputs = options.release or "pytorch"

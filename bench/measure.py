@@ -1,4 +1,4 @@
-"""Paired measurements: the two programs take turns, so that a slow spell of the machine meets both."""
+"""Paired measurements: the two programs take turns, so that a slow phase of the machine affects both."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.conformance.process import run_program
 
 
 class RunFailed(Exception):
-    """Raised where a measured program does not run through."""
+    """Raised if a measured program fails."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One run: wall seconds of all its programs together, and the peak resident bytes of the largest."""
+    """One run: wall seconds of all its programs together, and the peak resident bytes of the largest process."""
 
     seconds: float
     peak_bytes: int
@@ -40,7 +40,7 @@ class Measured:
 
     @property
     def memory_ratio(self) -> float:
-        """Opwright's peak memory as a part of the reference's."""
+        """Opwright's peak memory, divided by the reference's."""
         return peak(self.opwright) / peak(self.reference)
 
 
@@ -55,13 +55,13 @@ def peak(samples: tuple[Sample, ...]) -> float:
 
 
 def measure(scenario: Scenario, rounds: int, folder: Path, say: Callable[[str], None]) -> Measured:
-    """Run both sides of `scenario` in turns, `rounds` times each after one run that is not counted."""
+    """Run both sides of `scenario` in turns, `rounds` times each, after one run that does not count."""
     stages = {side: Stage(scenario, side, folder / side) for side in sides()}
     samples: dict[Side, list[Sample]] = {side: [] for side in sides()}
     for stage in stages.values():
         stage.set_up()
-    # The first runs are not counted: they compile modules, fill the system's file cache and write the outputs that
-    # the later runs find.
+    # The first runs do not count: they compile modules, fill the system's file cache and write the outputs that
+    # later runs find.
     for number in range(rounds + 1):
         for side, stage in stages.items():
             stage.before_run(number)

@@ -18,7 +18,7 @@ COLUMNS = ("job", "reference s", "opwright s", "times faster", "reference MB", "
 
 
 def print_figures(results: Sequence[Measured], rounds: int, version: str, *, in_memory: bool) -> str:
-    """The results as a Markdown table, with the circumstances above it."""
+    """The results as a Markdown table, with the conditions of the measurement above it."""
     place = "a memory file system" if in_memory else "disk"
     heading = (
         f"PyTorch {version}, Python {platform.python_version()}, {os.cpu_count()} cores.\n"
@@ -42,7 +42,7 @@ def row(result: Measured) -> tuple[str, ...]:
 
 
 def write_figures(figures: str, page: Path = PAGE) -> None:
-    """Put `figures` between the two marks on the page, in place of the older ones."""
+    """Replace the text between the two marks on the page with `figures`."""
     text = page.read_text(encoding="utf-8")
     changed, count = FIGURES.subn(lambda match: f"{match.group(1)}\n{figures}\n\n{match.group(2)}", text)
     if count != 1:

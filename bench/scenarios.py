@@ -1,4 +1,4 @@
-"""What is measured, as data: a job of the comparison, and what the runs find on disk."""
+"""The scenarios as data: a job of the comparison, and the state of the disk before each run."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Scenario:
 
 
 def everything() -> Job:
-    """All that is generated for PyTorch: the reference's programs one after the other, and one process of ours."""
+    """All files for PyTorch: the reference's programs one after the other, and one process of Opwright."""
     parts = [job for job in usual_jobs() if job.name in ("full", "autograd", "python", "annotated")]
     steps = tuple(step for job in parts for step in job.reference)
     ours = ("-m", "opwright", "generate", "--source-path", "{aten}", "--out", "out")
@@ -82,7 +82,7 @@ def everything() -> Job:
 
 
 def scenarios(inputs: str = "pytorch") -> list[Scenario]:
-    """Everything that is measured, on the inputs of that name."""
+    """All scenarios, on the inputs of that name."""
     return [replace(scenario, job=replace(scenario.job, inputs=inputs)) for scenario in _usual_scenarios()]
 
 
@@ -103,7 +103,7 @@ def _usual_scenarios() -> list[Scenario]:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where one side's runs of a scenario take place: inputs and outputs of its own, and an empty cache."""
+    """The folders of one side of a scenario: its own inputs and outputs, and an empty cache."""
 
     scenario: Scenario
     side: Side
@@ -111,7 +111,7 @@ class Stage:
 
     @property
     def inputs(self) -> Path:
-        """The folder of inputs; the same path in every run, because generators remember paths."""
+        """The folder of inputs; the same path in every run, because generators store paths."""
         return self.folder / "inputs"
 
     @property
@@ -120,7 +120,7 @@ class Stage:
         return self.folder / "output"
 
     def environment(self) -> dict[str, str]:
-        """The environment of the programs: caches of the user are kept out of the measurement."""
+        """The environment of the programs, without the user's caches."""
         return {**environment(self.scenario.job, self.inputs), "XDG_CACHE_HOME": str(self.folder / "cache")}
 
     def commands(self) -> list[list[str]]:
@@ -134,7 +134,7 @@ class Stage:
         reserve_folder(self.output)
 
     def before_run(self, number: int) -> None:
-        """Bring the disk into the state that run `number` is to find."""
+        """Bring the disk into the state for run `number`."""
         if self.scenario.state is State.COLD:
             reserve_folder(self.output)
             shutil.rmtree(self.folder / "cache", ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say."""
+"""The benchmarks measure what their scenarios state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WRITE = "import os, sys; open('made', 'a').write('x'); sys.exit(int(len(sys.argv
 
 
 def sleeper(state: State, *arguments: str) -> Scenario:
-    """A scenario in which the reference sleeps ten times as long as we do."""
+    """A scenario in which the reference sleeps ten times as long as Opwright."""
     sleep = "import time; time.sleep({}); "
     return Scenario(
         Job(
