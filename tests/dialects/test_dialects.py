@@ -14,11 +14,11 @@ from opwright.cli.main import main
 from opwright.dialects import table
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.table import DIALECTS, dialect_of, yaml_names
-from opwright.emit.registry import build_folders
+from opwright.emit.registry import FAMILIES, build_folders, dialects_of
 from opwright.release.inputs import from_source_path, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
-from opwright.run.generation import Generation
+from opwright.run.generation import Generation, import_modules
 from opwright.run.request import Request
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, FaultsFound
@@ -67,6 +67,18 @@ def test_a_row_is_a_dialect(tmp_path: Path) -> None:
     assert yaml_names() == ("native/tags.yaml", "native/native_functions.yaml", "native/renames.yaml")
     assert generation(tmp_path / "with", "double: twice\n").loaded == {"renames": {"double": "twice"}}
     assert generation(tmp_path / "without", None).loaded == {"renames": None}
+
+
+@pytest.mark.usefixtures("renames")
+def test_a_family_can_ask_for_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dialect that is not part of every run is prefetched, imported and loaded for the families that name it."""
+    monkeypatch.setattr(RENAMES, "is_always_loaded", False)
+    assert generation(tmp_path / "without", "double: twice\n").loaded == {}
+    monkeypatch.setattr(FAMILIES["declarations_yaml"], "dialects", ("renames",))
+    import_modules(["declarations_yaml"])
+    assert "tests.dialects.renames.loader" in sys.modules
+    assert "native/renames.yaml" in yaml_names(dialects_of(["declarations_yaml"]))
+    assert generation(tmp_path / "with", "double: twice\n").loaded == {"renames": {"double": "twice"}}
 
 
 @pytest.mark.usefixtures("renames")

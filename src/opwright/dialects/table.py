@@ -92,9 +92,9 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
 DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN]
 
 
-def more_dialects() -> list[Dialect[Any]]:
-    """The dialects that every run loads after the operators, into `Generation.loaded`."""
-    return [dialect for dialect in DIALECTS if dialect.is_always_loaded and dialect not in _BUILT_IN]
+def more_dialects(names: Collection[str]) -> list[Dialect[Any]]:
+    """The dialects of these names and of every run that are not built in; a run loads them into `Generation.loaded`."""
+    return [dialect for dialect in chosen_dialects(names) if dialect not in _BUILT_IN]
 
 
 def dialect_of(file: SourceFile) -> Dialect[Any] | None:

@@ -12,6 +12,7 @@ from opwright.build.plan import Plan
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
 from opwright.build.templates import LAUNCHER, Templates, generated_comment
+from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import dialects_of, emitters, families_with, made_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.release.rules import Rules
@@ -48,8 +49,10 @@ def import_modules(families: Iterable[str]) -> None:
     """Import now what a run of these families imports sooner or later, before copies of this process do so each."""
     for name in _MODULES:
         import_module(f"opwright.{name}")
-    for dialect in sorted(dialects_of(families)):
-        import_module(f"opwright.dialects.{dialect}.loader")
+    names = dialects_of(families)
+    for dialect in DIALECTS:
+        if dialect.name in names:
+            import_module(f"{dialect.package}.loader")
     import_family_modules(families)
 
 

@@ -103,8 +103,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Job, Ma
     context = context._replace(catalog=catalog, functions=catalog.functions)
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
     check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
-    more = {dialect.name: dialect.load_inputs(context) for dialect in more_dialects()}
-    has_shims = SHIM_TABLES.name in dialects_of(request.families)
+    dialects = dialects_of(request.families)
+    more = {dialect.name: dialect.load_inputs(context) for dialect in more_dialects(dialects)}
+    has_shims = SHIM_TABLES.name in dialects
     job = Job(
         catalog,
         rules,
