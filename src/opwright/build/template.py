@@ -26,7 +26,7 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["WHOLE_TEXT", "AnyTemplate", "Template", "TemplatePart", "WholeText", "has_uneven_lines", "indented", "lines_of"]
+__all__ = ["WHOLE_TEXT", "AnyTemplate", "Template", "TemplatePart", "WholeText", "has_uneven_lines", "indent_lines", "lines_of"]
 
 _SLOT = re.compile(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = re.compile(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
@@ -116,7 +116,7 @@ class Template:
     def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
         """The text of a slot with a value."""
         if indent is not None:
-            return indented(value, indent)
+            return indent_lines(value, indent)
         if isinstance(value, str):
             return value
         return f"{before}{', '.join(value)}{after}" if value else ""
@@ -197,12 +197,12 @@ def _offset_in_file(text: str, offset: int) -> int:
     return offset
 
 
-def indented(value: str | Sequence[str], indent: str) -> str:
+def indent_lines(value: str | Sequence[str], indent: str) -> str:
     """The lines of a value, or of all items of a list, each indented and without trailing whitespace.
 
     Blank lines stay empty, and those at the end are dropped.
 
-    >>> indented(["int f() {\\n  return 1;  \\n}\\n", "", "int g();"], "  ")
+    >>> indent_lines(["int f() {\\n  return 1;  \\n}\\n", "", "int g();"], "  ")
     '  int f() {\\n    return 1;\\n  }\\n  int g();'
     """
     if isinstance(value, str):
