@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from functools import cache
 from typing import Final
 
 from opwright.convention.stub_types import argument_type, default_text, return_type
@@ -13,8 +14,6 @@ from opwright.schema.function import Argument
 __all__ = ["call", "docstring", "is_attribute"]
 
 _KEYWORDS: Final = frozenset(keyword.kwlist)
-
-_PARAMETERS: Final[dict[tuple[Argument, bool], str]] = {}
 
 
 def call(function: NativeFunction, receiver: str = "") -> str:
@@ -42,17 +41,14 @@ def _unnameable(positional: tuple[Argument, ...]) -> int:
     return max([index for index, argument in enumerate(positional, 1) if argument.name in _KEYWORDS], default=0)
 
 
+@cache
 def parameter(argument: Argument, numbers: bool) -> str:
     """One parameter with its type and default; with `numbers`, one that takes a number in place of a tensor."""
-    text = _PARAMETERS.get((argument, numbers))
-    if text is None:
-        name = f"{argument.name}_" if argument.name in _KEYWORDS else argument.name
-        type = argument_type(argument.type)
-        if numbers and type == "_Tensor" and not argument.is_write:
-            type = "_Tensor | _Number"
-        ending = "" if argument.default is None else f" = {default_text(argument)}"
-        text = _PARAMETERS[argument, numbers] = f"{name}: {type}{ending}"
-    return text
+    name = f"{argument.name}_" if argument.name in _KEYWORDS else argument.name
+    type = argument_type(argument.type)
+    if numbers and type == "_Tensor" and not argument.is_write:
+        type = "_Tensor | _Number"
+    return f"{name}: {type}{'' if argument.default is None else f' = {default_text(argument)}'}"
 
 
 def docstring(function: NativeFunction) -> str:
