@@ -56,7 +56,7 @@ def _value_type(type: CType) -> CType:
 
 def _interning(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
     def constructor(elem: CType) -> CType:
-        return CType(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
+        return _intern(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
 
     constructor.__doc__ = f"The type `{spelling('T')}`."
     return cache(constructor)
@@ -95,9 +95,14 @@ def tuple_of(elems: tuple[CType, ...]) -> CType:
     return _intern("tuple", f"::std::tuple<{','.join([elem.text for elem in elems])}>", elems)
 
 
-@cache
-def _intern(kind: str, text: str, elems: tuple[CType, ...]) -> CType:
-    return CType(kind, text, elems)
+#: Constructor and spelling -> type. `setdefault` is atomic, unlike `functools.cache`: two threads get the same type.
+_TYPES: Final[dict[tuple[str, str], CType]] = {}
+
+
+def _intern(kind: str, text: str, elems: tuple[CType, ...], bare: str | None = None) -> CType:
+    key = (kind, text)
+    ctype = _TYPES.get(key)
+    return _TYPES.setdefault(key, CType(kind, text, elems, bare)) if ctype is None else ctype
 
 
 VOID: Final = base("void")
