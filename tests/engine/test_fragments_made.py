@@ -62,6 +62,8 @@ def parts_of(unit: object) -> list[object]:
             inner = [unit.function]
         case tuple() | list():
             inner = list(unit)
+        case dict():
+            inner = list(unit.values())
         case _:
             return [unit]
     return [part for item in inner for part in parts_of(item)]
@@ -95,9 +97,16 @@ class Builds:
 
 
 @pytest.fixture(scope="module")
-def builds(tmp_path_factory: pytest.TempPathFactory, reference_inputs: Path) -> Builds:
+def first_build(tmp_path_factory: pytest.TempPathFactory, reference_inputs: Path) -> Builds:
     """The first build of a project with all families."""
     return Builds(WholeProject(tmp_path_factory.mktemp("builds"), reference_inputs))
+
+
+@pytest.fixture
+def builds(first_build: Builds) -> Builds:
+    """Builds of the project, the last of which had no edit."""
+    first_build.made()
+    return first_build
 
 
 #: An edit of an entry, and the function that it names.

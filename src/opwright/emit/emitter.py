@@ -7,7 +7,7 @@ and writes. Emitters read and write no files themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
@@ -25,6 +25,7 @@ Slots = Mapping[str, "str | Sequence[str]"]
 
 Unit = TypeVar("Unit")
 Fact = TypeVar("Fact")
+Key = ParamSpec("Key")
 
 
 class Options(NamedTuple):
@@ -222,13 +223,17 @@ class Job(FragmentContext):
         return self._shim_tables or self.rules.shim_tables
 
 
-def per_job(make: Callable[[Job], Fact]) -> Callable[[Job], Fact]:
-    """The same function, whose results the job caches: for indexes that several emitters select from."""
+def per_job(make: Callable[Concatenate[Job, Key], Fact]) -> Callable[Concatenate[Job, Key], Fact]:
+    """The same function, whose results the job caches: for indexes that several emitters select from.
 
-    def look_up(job: Job) -> Fact:
-        value = job.cache.get(make)
+    What it takes besides the job is a part of the cache's key.
+    """
+
+    def look_up(job: Job, /, *key: Key.args, **named: Key.kwargs) -> Fact:
+        cache_key = (make, *key, *named.items())
+        value = job.cache.get(cache_key)
         if value is None:
-            value = job.cache[make] = make(job)
+            value = job.cache[cache_key] = make(job, *key, **named)
         return cast(Fact, value)
 
     look_up.__doc__ = make.__doc__

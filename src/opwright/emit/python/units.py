@@ -154,21 +154,6 @@ class _Collector:
         return complete
 
 
-@per_job
-def _by_module(job: Job) -> dict[PythonModule, list[PythonBinding]]:
-    """The bindings that were asked for."""
-    return {}
-
-
-def _bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
-    collector = _Collector(module)
-    for function in _functions_by_module(job)[module]:
-        collector.add(function)
-    for signature in job.deprecated:
-        collector.add_deprecated(signature)
-    return collector.bindings()
-
-
 def check_modules(job: Job, sink: Diagnostics) -> None:
     """Warns of functions of modules that there are not."""
     for function in bound_functions(job):
@@ -187,15 +172,18 @@ def check_bindings(job: Job, sink: Diagnostics) -> None:
             sink.take(faults)
 
 
+@per_job
 def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
     """The functions of a module, or the methods, in the order in which their names first occur.
 
     Raises FaultsFound with what keeps any of them from being made.
     """
-    by_module = _by_module(job)
-    if module not in by_module:
-        by_module[module] = _bindings(job, module)
-    return by_module[module]
+    collector = _Collector(module)
+    for function in _functions_by_module(job)[module]:
+        collector.add(function)
+    for signature in job.deprecated:
+        collector.add_deprecated(signature)
+    return collector.bindings()
 
 
 def by_name(bindings: Iterable[PythonBinding]) -> Sequence[PythonBinding]:
