@@ -166,8 +166,7 @@ class EmitterFiles:
     @cached_property
     def _fingerprints(self) -> list[bytes]:
         """The fingerprint of each unit."""
-        of = self._build.fingerprints.of
-        return [of(unit) for unit in self.units]
+        return self._build.fingerprints.of_all(self.units)
 
     @cached_property
     def _state(self) -> EmitterState | None:
@@ -210,7 +209,7 @@ class EmitterFiles:
     def _file_fingerprints(self, units: Sequence[int]) -> bytes:
         """The fingerprints of the units of a file, one after the other."""
         fingerprints = self._fingerprints
-        return b"".join([fingerprints[number] for number in units])
+        return fingerprints[units[0]] if len(units) == 1 else b"".join([fingerprints[number] for number in units])
 
     def _same_as_last(self, units: Sequence[int]) -> RenderedFile | None:
         """The file rendered just before, if this one has the same units and does not show its shard."""

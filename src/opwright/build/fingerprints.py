@@ -67,6 +67,15 @@ class UnitFingerprints:
         self._entries: dict[NativeFunction, bytes] = {}
         self._members: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
 
+    def of_all(self, units: Sequence[object]) -> list[bytes]:
+        """The fingerprints of units. Raises TypeError as `of` does."""
+        # Nearly all units are functions that other emitters have as well, so one look-up each is worth a try.
+        try:
+            cached = list(map(self._by_value.get, units))
+        except TypeError:
+            return list(map(self.of, units))
+        return [self.of(unit) if fingerprint is None else fingerprint for unit, fingerprint in zip(units, cached, strict=True)]
+
     def of(self, unit: object) -> bytes:
         """The fingerprint of a unit.
 
@@ -80,10 +89,12 @@ class UnitFingerprints:
             cached = self._by_value.get(unit)
         except TypeError:
             return self._of_unhashable(unit)
-        # True and 1 are equal, so numbers are computed anew.
-        if cached is not None and not isinstance(unit, int):
+        if cached is not None:
             return cached
-        result = self._by_value[unit] = self._compute(unit)
+        result = self._compute(unit)
+        # True and 1 are equal, so numbers are not cached.
+        if not isinstance(unit, int):
+            self._by_value[unit] = result
         return result
 
     def _of_unhashable(self, unit: object) -> bytes:

@@ -195,7 +195,10 @@ class Job(FragmentContext):
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
-        self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = by_root
+        # As tuples, because units hold them and the fingerprints of units are cached by value.
+        self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = {
+            name: tuple(functions) for name, functions in by_root.items()
+        }
         self.cache: Final[dict[object, object]] = {}
 
     def context(self, reads: Iterable[DeclaredRead[Any]] = ()) -> FragmentContext:

@@ -33,6 +33,9 @@ class WrapperKind(enum.Enum):
     refusal = "refuses in-place functions on meta tensors without a kernel"
     functional = "copies the result of the functional overload"
 
+    # Units hold kinds, and an enumeration's own hash is a Python function.
+    __hash__ = object.__hash__
+
 
 WrappedUnit: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKind], ...]]
 """A unit with the overloads that get a wrapper, and the kind of each wrapper."""
@@ -208,4 +211,4 @@ def units_by_root(job: Job) -> Mapping[str, Sequence[KernelUnit]]:
     units: dict[str, list[KernelUnit]] = {name: [] for name in job.by_root}
     for unit in job.catalog.groups:
         units[unit.root_name].append(unit)
-    return units
+    return {name: tuple(group) for name, group in units.items()}

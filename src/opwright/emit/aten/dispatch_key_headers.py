@@ -28,7 +28,7 @@ def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
     roots: dict[str, list[WrappedUnit]] = {}
     for unit, kinds in wrapped_units(job)[backend.key]:
         roots.setdefault(unit.root_name, []).append((unit, kinds))
-    return list(roots.items())
+    return [(name, tuple(wrappers)) for name, wrappers in roots.items()]
 
 
 def _header(backend: Backend, root: RootWrappers, context: FragmentContext) -> Slots:

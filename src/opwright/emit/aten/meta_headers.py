@@ -69,7 +69,7 @@ return ret;
 def _roots(job: Job) -> list[RootGroups]:
     roots: list[RootGroups] = []
     for name, units in units_by_root(job).items():
-        groups = [unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured]
+        groups = tuple([unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured])
         if groups:
             roots.append((name, groups))
     return roots
