@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-# Arguments are declared before it is known whether there is anything to do: what acts on them is imported when it does.
+# A program declares its arguments before it knows whether there is anything to do. Modules that act on the arguments
+# are imported by the functions that need them.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
-    """Declare where kernels compiled ahead of time are declared, with both spellings of PyTorch's generator."""
+    """Declare the folder of kernels compiled ahead of time, in both spellings that PyTorch's generator accepts."""
     group.add_argument(
         *_spellings("native-aot-ops-dir"),
         metavar="DIR",
@@ -64,14 +65,14 @@ def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
 
 
 def add_prune_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--prune` of the programs that take the arguments of PyTorch's: those leave what they once wrote."""
+    """Declare `--prune` of the drop-in programs; without it they remove nothing, as PyTorch's programs do."""
     parser.add_argument(
         "--prune", action="store_true", help="remove files that earlier runs wrote and that are no longer made"
     )
 
 
 def not_empty(text: str) -> str:
-    """The type of an argument that has to say something: a script's empty variable is no wish for the default."""
+    """The type of an argument that must not be empty: an empty variable of a script does not mean the default."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text
@@ -97,7 +98,7 @@ def chosen_devices(arguments: argparse.Namespace) -> frozenset[str]:
 
 
 def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:
-    """Answers whether to download a whole wheel: yes with `--yes`, else as the user says on a terminal, else no."""
+    """A function that decides whether to download a whole wheel: by `--yes`, else it asks on a terminal, else no."""
 
     def answer(name: str, size: int | None) -> bool:
         if arguments.yes:
@@ -113,7 +114,7 @@ def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | No
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what a selective build chooses; with the underscore spellings of PyTorch's generator."""
+    """Declare the flags of selective builds, in both spellings that PyTorch's generator accepts."""
     group = parser.add_argument_group("selective builds")
 
     add = group.add_argument
@@ -155,12 +156,12 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _spellings(name: str) -> tuple[str, str]:
-    """A flag as it is, and with the underscores that PyTorch's generator takes as well."""
+    """A flag with dashes, and with the underscores that PyTorch's generator accepts too."""
     return f"--{name}", f"--{name.replace('-', '_')}"
 
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
-    """What the flags choose, as the emitters take it."""
+    """The emitters' options, from the flags."""
     from opwright.dialects.selection.loader import load_backends
     from opwright.emit.emitter import Options
 
@@ -178,7 +179,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
 
 
 def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
-    """The operators that the flags choose; all, where no flag does. Faults of a selection file go to `sink`."""
+    """The operators that the flags select, by default all. Faults of a selection file go to `sink`."""
     from opwright.dialects.selection.codes import TWO_SELECTIONS
     from opwright.dialects.selection.loader import load_selection, selection_of_names
     from opwright.model.selection import EVERYTHING
@@ -192,7 +193,7 @@ def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
         try:
             return load_selection(SourceFile.read(path), sink)
         except Fault as fault:
-            # The other inputs are read all the same, so that one run reports the faults of all.
+            # Continue with the other inputs, so that one run reports all faults.
             sink.add(fault.diagnostic)
             return EVERYTHING
     return EVERYTHING if names is None else selection_of_names(names)

@@ -1,4 +1,4 @@
-"""Whether what is said on standard error has colours."""
+"""Whether messages on standard error have colours."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def add_color_argument(parser: argparse.ArgumentParser) -> None:
 def wants_color(choice: str = AUTO) -> bool:
     """Whether standard error gets colours.
 
-    An explicit choice decides. Otherwise a NO_COLOR that is not empty says no, then a FORCE_COLOR that is not empty
-    says yes, as for Python's own tracebacks; otherwise colours need a terminal that is not dumb.
+    An explicit choice decides. Otherwise a NO_COLOR that is not empty means no, then a FORCE_COLOR that is not empty
+    means yes, as for Python's own tracebacks; otherwise colours need a terminal that is not dumb.
     """
     if choice != AUTO:
         return choice == "always"

@@ -1,4 +1,4 @@
-"""What all programs share: how they report, and with which status they exit."""
+"""What all programs share: reports of diagnostics, and exit statuses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def report(diagnostics: Diagnostics, color: str = AUTO) -> None:
 
 
 def _abandon_output() -> None:
-    """Drop what standard output cannot take, so that Python does not complain once more when it shuts down."""
+    """Discard text that cannot be written to standard output, so that Python does not report it again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -46,11 +46,11 @@ def _abandon_output() -> None:
 def run(command: Callable[[Diagnostics], int], color: str = AUTO) -> int:
     """Run a command and give its exit status: 0, 1 for faults of the input, 70 for a bug of ours.
 
-    The command gets a sink for its diagnostics; what it raises is reported together with what it put there. SIGTERM and
-    SIGHUP end it as Ctrl-C does, and the exit status is then 128 and the number of the signal.
+    The command gets a sink for its diagnostics. Faults that it raises are reported together with those in the sink.
+    SIGTERM and SIGHUP end it as Ctrl-C does; the exit status is then 128 plus the number of the signal.
     """
     settle_streams()
-    # A run makes many values and drops none before it ends, so that looking for garbage only costs time.
+    # A run creates many values and drops almost none before it ends, so garbage collection would only cost time.
     gc.disable()
     sink = Diagnostics()
     with _stopped_in_order() as stops:
@@ -65,7 +65,7 @@ def run(command: Callable[[Diagnostics], int], color: str = AUTO) -> int:
 
 
 def _status_of(command: Callable[[Diagnostics], int], sink: Diagnostics) -> int:
-    """A command's exit status. What it raises is put into the sink, or said here."""
+    """Run a command and give its exit status. Faults that it raises go to the sink; other errors are printed here."""
     try:
         status = command(sink)
         sys.stdout.flush()
@@ -73,11 +73,11 @@ def _status_of(command: Callable[[Diagnostics], int], sink: Diagnostics) -> int:
         sink.take(raised)
         return FAULTS
     except BrokenPipeError:
-        # Whoever read our output has enough.
+        # The reader of our output has closed the pipe.
         _abandon_output()
         return SUCCESS
     except OSError as error:
-        # What the system refuses is for the user to fix: a full disk behind standard output, too many open files.
+        # The user can fix errors of the system, such as a full disk or too many open files.
         say(f"opwright: {error}\n")
         _abandon_output()
         return FAULTS
@@ -94,13 +94,13 @@ def _status_of(command: Callable[[Diagnostics], int], sink: Diagnostics) -> int:
 
 @contextlib.contextmanager
 def _stopped_in_order() -> Iterator[list[signal.Signals]]:
-    """Within the context, signals that would end this process at once raise KeyboardInterrupt, so that it cleans up.
+    """A context in which signals that would end this process at once raise KeyboardInterrupt, so that it cleans up.
 
     Gives the list that they are put into. Only the first raises: what cleans up is not interrupted.
     """
     stops: list[signal.Signals] = []
     signals = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
-    # A signal that the user wants ignored (`nohup`) stays so, and only the main thread hears of signals at all.
+    # A signal that the user ignores (`nohup`) stays ignored. Only the main thread can handle signals.
     ending = [number for number in signals if number is not None and signal.getsignal(number) is signal.SIG_DFL]
     if not _is_main_thread():
         ending = []

@@ -1,4 +1,4 @@
-"""What `opwright generate` writes and says besides the outputs: lists, dependency files, stamps, provenance."""
+"""What commands write and print besides the outputs: lists, dependency files, stamp files, provenance."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def print_outputs(plan: Plan, form: str) -> None:
-    """Print the place of every output: one to a line, or as a CMake list."""
+    """Print the path of every output: one per line, or as a CMake list."""
     targets = [planned.target for planned in plan.outputs]
     if form == "cmake":
         from opwright.build.depfile import cmake_list
@@ -48,13 +48,13 @@ def print_outputs(plan: Plan, form: str) -> None:
 
 
 def write_stamp(path: str | None) -> None:
-    """Give the file that tells build systems of the last run the time of now."""
+    """Touch the file by which build systems know when the last run was."""
     if path is not None:
         touch_file(path)
 
 
 def list_or_check(arguments: argparse.Namespace, session: Session, generation: Generation, sink: Diagnostics) -> bool:
-    """Do what the arguments ask for instead of writing: list the outputs, or check them. Tells whether all is right."""
+    """List or check the outputs instead of writing them, as the arguments ask. Gives whether they are right."""
     plan = generation.plan()
     if arguments.check:
         stale = session.stale_outputs({planned.target for planned in plan.outputs})
@@ -66,7 +66,7 @@ def list_or_check(arguments: argparse.Namespace, session: Session, generation: G
 def write_outputs(
     arguments: argparse.Namespace, session: Session, generation: Generation, facts: Mapping[str, str] | None = None
 ) -> Outcome:
-    """Write the outputs, and what the arguments ask for besides, with a bar on a terminal.
+    """Write the outputs and the additional files that the arguments ask for; show a bar on a terminal.
 
     `facts` are kept in the manifest.
     """
@@ -89,7 +89,7 @@ def _write_extras(
     arguments: argparse.Namespace,
     generation: Generation,
     outcome: Outcome,
-    watched: InputStamps | None,
+    stamps: InputStamps | None,
     journal: Journal,
 ) -> dict[str, Status]:
     """Write the dependency file and the provenance that the arguments ask for, and give the status of each."""
@@ -98,7 +98,7 @@ def _write_extras(
             from opwright.build.depfile import make_rule
 
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
-            writer.write(real_path(arguments.depfile), make_rule(targets, _inputs(watched)))
+            writer.write(real_path(arguments.depfile), make_rule(targets, _inputs(stamps)))
         if arguments.provenance is not None:
             text = _provenance_text(generation.provenance(outcome))
             writer.write(real_path(arguments.provenance), text.encode())
@@ -106,7 +106,7 @@ def _write_extras(
 
 
 def _provenance_text(origins: Mapping[str, FileOrigin]) -> str:
-    """What `where` reads: each entry once, and for the stretches of each file the numbers of their entries."""
+    """The text of the provenance file: all entries, and for the lines of each file the indices of their entries."""
     entries: dict[tuple[str, int, str], int] = {}
     files = {
         target: [
@@ -122,38 +122,38 @@ def _provenance_text(origins: Mapping[str, FileOrigin]) -> str:
 
 
 def facts_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """What the record tells `where`: the place of the provenance, relative to the output folder if it is below it."""
+    """Facts for the manifest: the path of the provenance file, relative to the output folder if it is below it."""
     if arguments.provenance is None:
         return {}
     path, top = real_path(arguments.provenance), os.path.realpath(arguments.out)
     return {"provenance": os.path.relpath(path, top).replace(os.sep, "/") if path.startswith(top + os.sep) else path}
 
 
-def _inputs(watched: InputStamps | None) -> list[str]:
+def _inputs(stamps: InputStamps | None) -> list[str]:
     """The input files that are on this machine."""
-    return [path for path, stamp in watched.files.items() if stamp is not None] if watched is not None else []
+    return [path for path, stamp in stamps.files.items() if stamp is not None] if stamps is not None else []
 
 
-def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, watched: InputStamps | None) -> None:
-    """Check what a run writes besides its outputs before it writes anything.
+def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, stamps: InputStamps | None) -> None:
+    """Check the paths of the additional files before the run writes anything.
 
-    Raises Fault for a path that a dependency file cannot have (E0612), and for one of another file (E0613).
+    Raises Fault for a path that a dependency file cannot contain (E0612), and for a path in other use (E0613).
     """
     named = {"--depfile": arguments.depfile, "--stamp": arguments.stamp, "--provenance": arguments.provenance}
     files = [(flag, path) for flag, path in named.items() if path is not None]
-    check_overwrites(files, generation, run, _inputs(watched))
+    check_overwrites(files, generation, run, _inputs(stamps))
     if arguments.depfile is not None:
         from opwright.build.depfile import make_rule
 
-        make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], _inputs(watched))
+        make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], _inputs(stamps))
 
 
 def check_overwrites(
     files: Iterable[tuple[str, str]], generation: Generation, run: Run | None, inputs: Iterable[str]
 ) -> None:
-    """Raises Fault (E0613) for a file, given with its flag, that the run has another use for.
+    """Check that files, each given with its flag, have paths that the run does not use otherwise.
 
-    That is an input, an output, another one of these files, or what the `run` remembers.
+    Raises Fault (E0613) for the path of an input, an output, another of these files, or the state of the `run`.
     """
     from opwright.build.codes import OVERWRITES
     from opwright.source.diagnostic import Fault
@@ -168,14 +168,14 @@ def check_overwrites(
     state = None if run is None else f"{real_folder(run.state_folder)}/"
     for flag, path, real in named:
         is_state = state is not None and real.startswith(state)
-        what = "in the folder of what Opwright remembers" if is_state else taken.get(real)
+        what = "in the state folder of Opwright" if is_state else taken.get(real)
         if what is not None:
             raise Fault.at(OVERWRITES, f"`{flag}` names `{path}`, which is {what}", help="give it a name of its own")
         taken[real] = f"what `{flag}` names too"
 
 
 def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostics) -> bool:
-    """Report every output that is not on disk as it should be, and every stale one. True if there is none."""
+    """Report each output that is missing or differs on disk, and each stale one. Gives whether there is none."""
     from opwright.build.codes import OUTPUT_DIFFERS
 
     differing = generation.differing()

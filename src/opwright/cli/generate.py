@@ -26,7 +26,7 @@ from opwright.emit.registry import FAMILIES, build_folders, chosen_families
 from opwright.run.session import Session
 from opwright.source.numbers import read_number
 
-# What does the work is imported when there is work.
+# Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.build.input_stamps import InputStamps
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_other_ways(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that make a run do something else, or more, than write the files."""
+    """Declare the arguments for other actions than writing the files, and for build systems."""
     group = parser.add_argument_group("instead of writing")
     group.add_argument("--dry-run", action="store_true", help="list the files that a run would make; write nothing")
     group.add_argument(
@@ -129,7 +129,7 @@ def _run(arguments: argparse.Namespace) -> Run:
 
 
 def is_up_to_date(arguments: argparse.Namespace) -> bool:
-    """Whether an earlier run did all that this one would do; then it is said so."""
+    """Whether an earlier run did all that this one would do; if so, print its summary."""
     started = time.perf_counter()
     if arguments.dry_run or arguments.list_outputs or arguments.watch or arguments.check:
         return False
@@ -222,7 +222,7 @@ def _watch(arguments: argparse.Namespace) -> int:
 
 
 def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:
-    """One run that writes files, with its summary printed; gives its generation and the stamps of its inputs."""
+    """Write the files and print a summary. Gives the generation and the stamps of its inputs."""
     from opwright.cli.extras import write_outputs
 
     started = time.perf_counter()

@@ -11,7 +11,7 @@ from opwright.cli.color import add_color_argument
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave, settle_streams
 
-# A run with nothing to do takes little longer than its imports, so none is made for types alone.
+# Imports are most of the time of a run with nothing to do, so this module imports nothing for types alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Final, NoReturn
 
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
-#: and `run(arguments, sink)`, imported only when it is the one that runs. Where it has `is_up_to_date(arguments)`, that
-#: is asked first whether there is nothing to do.
+#: and `run(arguments, sink)`, imported only when it runs. If it has `is_up_to_date(arguments)`, the program calls that
+#: first, to find out whether there is nothing to do.
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
@@ -73,12 +73,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def program() -> NoReturn:
-    """Run the program as a process, which it ends."""
+    """Run the program, and end the process with its exit status."""
     leave(main)
 
 
 def _is_up_to_date(module: ModuleType, arguments: argparse.Namespace) -> bool:
-    """Whether a command has nothing to do. What goes wrong with that question goes wrong in the run, which tells it."""
+    """Whether a command has nothing to do. Errors here are ignored, because the run meets and reports them again."""
     ask = getattr(module, "is_up_to_date", None)
     try:
         return ask is not None and bool(ask(arguments))

@@ -1,4 +1,4 @@
-"""The parser of command lines that all programs have."""
+"""The parser of command lines, shared by all programs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help keeps the lines of its description, and whose errors are short and suggest what was meant."""
+    """A parser whose help keeps the line breaks of its description, and whose short errors suggest what was meant."""
 
     def __init__(self, prog: str, description: str | None) -> None:
         super().__init__(prog=prog, description=description, formatter_class=_Formatter)
         self._words: list[str] = []
 
     def parse(self, words: Sequence[str] | None) -> argparse.Namespace:
-        """The arguments that these words give, by default those of the process; ends the process where they are wrong.
+        """Parse these words, by default those of the process; end the process if they are wrong.
 
         As `parse_args`, but what is wrong with the words is told with all of them in view.
         """
@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(self._words)
 
     def error(self, message: str) -> NoReturn:
-        """Tell what is wrong with the arguments, what may be meant, and where help is; and end the process."""
+        """Print what is wrong with the arguments, what may be meant, and how to get help; end the process."""
         lines = [f"{self.prog}: error: {message}", *self._suggestions(message)]
         self.exit(2, "\n".join([*lines, f"`{self.prog} --help` lists all arguments", ""]))
 
@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         options = list(self._option_string_actions)
         for word in self._words:
             name = word.partition("=")[0]
-            # A number or a lone dash is a value, and so is what stands after `--`; beginnings of options are options.
+            # Numbers, a lone dash and words after `--` are values; abbreviated options are options.
             if name == "--":
                 break
             if name.startswith("--") and not any(option.startswith(name) for option in options):
@@ -76,7 +76,7 @@ def _shown_name(action: argparse.Action) -> str:
 
 
 def _columns() -> int:
-    """The width of the terminal: what the user says of it, or the system knows, else the usual."""
+    """The width of the terminal: from COLUMNS, else from the system, else the default."""
     setting = os.environ.get("COLUMNS", "")
     if setting.isascii() and setting.isdigit() and len(setting) < 6 and int(setting) > 0:
         return int(setting)

@@ -1,4 +1,4 @@
-"""What a run shows while it works: a bar on a terminal, nothing elsewhere."""
+"""The progress bar that a run shows on a terminal."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _SECONDS_BETWEEN: Final = 0.1
 
 
 class Reporter(Protocol):
-    """Hears of each file as it is done."""
+    """A function that the engine calls for each file."""
 
     def __call__(self, planned: PlannedFile, written: bool) -> None:
-        """One file is done; `written` tells whether it differed."""
+        """Report a file that is done; `written` tells whether it differed."""
 
 
 @contextmanager
 def progress(color: str = AUTO) -> Iterator[Reporter | None]:
-    """A reporter that moves a bar on standard error, or None where that is no terminal.
+    """A reporter that moves a bar on standard error, or None if that is not a terminal.
 
     `color` is a choice of `--color`.
 
@@ -38,7 +38,7 @@ def progress(color: str = AUTO) -> Iterator[Reporter | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    # How many files there are is known when they are made, and other processes make some of them: there is no count.
+    # The total is unknown until all files are made, and other processes make some of them, so the bar has no total.
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True, no_color=not wants_color(color))
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:

@@ -1,4 +1,4 @@
-"""Runs of programs: their identity, from the arguments, and what an earlier run with nothing to add said."""
+"""Runs of programs: their identity, which the arguments give, and the messages of an earlier identical run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["current_manifest", "files_besides", "run_of", "run_unless_current"]
 
-#: Arguments that change nothing about what is made.
+#: Arguments that do not change the outputs.
 _WITHOUT_EFFECT = frozenset(("check", "color", "dry_run", "jobs", "list_outputs", "prune", "stats", "watch", "yes"))
 
 
@@ -33,10 +33,10 @@ def run_of(
     apart: bool = False,
     **kind: object,
 ) -> Run:
-    """The identity of a program's run: what it makes where, and every word of what it was asked for.
+    """The identity of a program's run: its families, its output folders, and all its arguments.
 
-    With `apart`, what it remembers stands outside of its output folder: the drop-in programs leave nothing there but
-    what PyTorch's generator would.
+    With `apart`, its state is in the user's cache: the drop-in programs leave nothing in an output folder but what
+    PyTorch's generator would.
     """
     asked = vars(arguments)
     request = {
@@ -65,7 +65,7 @@ def _installed_torch() -> str | None:
 
 
 def current_manifest(run: Run, color: str = AUTO) -> Manifest | None:
-    """The manifest of an earlier run after which this one has nothing to do; its warnings are printed again.
+    """The manifest of an earlier run that leaves this one nothing to do, or None; prints the earlier run's warnings.
 
     `color` is a choice of `--color`.
     """
@@ -76,7 +76,7 @@ def current_manifest(run: Run, color: str = AUTO) -> Manifest | None:
 
 
 def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:
-    """A program's exit status: that of its work, which is done only if an earlier run left anything to do."""
+    """Do a program's work unless an earlier run left nothing to do, and give the exit status."""
     if current_manifest(run) is not None:
         return 0
     from opwright.cli import console
@@ -85,6 +85,6 @@ def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:
 
 
 def files_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
-    """What a run reads besides the release's inputs: a selection file, and the headers of C shims that are kept."""
+    """The files that a run reads besides the release's inputs: a selection file, and the headers of C shims."""
     files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
     return files if arguments.update_aoti_c_shim else files + shim_headers(folders)

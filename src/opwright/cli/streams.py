@@ -1,4 +1,4 @@
-"""Standard output and standard error, so that nothing that is said to the user can fail."""
+"""Standard output and standard error: writing messages never fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUT_OF_MEMORY: Final = "opwright: there is not enough memory for this run\n"
 
 
 def settle_streams() -> None:
-    """Let both streams spell what their encoding has no form for (a path may hold anything), and exist at all."""
+    """Replace missing streams, and let both escape characters that their encoding lacks, such as in paths."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -29,7 +29,7 @@ def settle_streams() -> None:
 
 
 def say(text: str) -> None:
-    """Write to standard error at once. What it cannot take is lost: a full disk there changes nothing else."""
+    """Write to standard error at once. Text that cannot be written is lost, and the run goes on."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -38,14 +38,14 @@ def say(text: str) -> None:
 def leave(main: Callable[[], int]) -> NoReturn:
     """Run a program and end the process with its exit status.
 
-    The end is sudden: taking all that is loaded apart piece by piece serves nobody. Where the system refuses what the
-    program needs before it can tell of faults itself, that is said here.
+    The process ends without freeing its values one by one, which would only take time. Errors of the system that occur
+    before the program can report faults are printed here.
     """
     status = FAULTS
     try:
         status = main()
     except SystemExit as end:
-        # `argparse` ends programs so; nothing here has a text for a status.
+        # `argparse` ends programs with SystemExit, whose code is never a text here.
         status = end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
         say("opwright: interrupted\n")
@@ -55,7 +55,7 @@ def leave(main: Callable[[], int]) -> NoReturn:
     except ImportError as error:
         if not (error.path or "").endswith((".so", ".pyd")):
             raise
-        # A library is there that cannot be loaded, mostly for want of memory.
+        # A shared library exists but cannot be loaded, mostly for lack of memory.
         say(f"opwright: {error}\n")
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

@@ -18,7 +18,7 @@ from opwright.cli.runs import current_manifest, run_of
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
 
-# What does the work is imported when there is work.
+# Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 _PROGRAM: Final = "stubs"
 
-#: What this command makes.
+#: The families that this command makes.
 _FAMILIES: Final = tuple(program_families(_PROGRAM))
 
-#: What Python's packaging takes as a name.
+#: Names that Python's packaging accepts.
 _PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _project_name(text: str) -> str:
     if _PROJECT_NAME.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a project: use letters, digits, `-`, `_` and `.`")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a project name: use letters, digits, `-`, `_` and `.`")
     return text
 
 

@@ -24,11 +24,11 @@ from opwright.source.numbers import read_number
 
 __all__ = ["add_arguments", "run"]
 
-_Stretch: TypeAlias = "tuple[int, int, str, int, str]"
-_Origin: TypeAlias = "tuple[str, list[_Stretch]]"
+_LineRange: TypeAlias = "tuple[int, int, str, int, str]"
+_Origin: TypeAlias = "tuple[str, list[_LineRange]]"
 
 
-#: How many entries of a line that several make together are shown.
+#: The maximal number of entries that are printed for one line.
 _MOST_ENTRIES: Final = 4
 
 
@@ -43,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the entry, its place and the emitter."""
     del sink
-    path, line = _place(arguments.place)
+    path, line = _parse_location(arguments.place)
     _check_line(path, line)
     target = os.path.realpath(path).replace(os.sep, "/")
     if arguments.provenance is not None:
         return _print_origin(path, line, _file_origin(_read_provenance(arguments.provenance), target))
     elsewhere = None
-    for folder, name in _near(target):
+    for folder, name in _nearby_provenance(target):
         if os.path.isabs(name):
             elsewhere = name
             continue
@@ -68,7 +68,7 @@ def _read_provenance(provenance: str) -> bytes:
         raise Fault.at(NO_PROVENANCE, f"cannot read `{provenance}`: {error.strerror}") from None
 
 
-def _place(text: str) -> tuple[str, int]:
+def _parse_location(text: str) -> tuple[str, int]:
     """File and line of `FILE:LINE` or `FILE:LINE:COLUMN`."""
     parts = text.split(":")
     numbers: list[int] = []
@@ -80,8 +80,8 @@ def _place(text: str) -> tuple[str, int]:
     return ":".join(parts), numbers[-1]
 
 
-def _near(target: str) -> Iterator[tuple[str, str]]:
-    """Each folder above a file that a run wrote to, with what the run says of where it put the provenance."""
+def _nearby_provenance(target: str) -> Iterator[tuple[str, str]]:
+    """The folders above a file that have a manifest, each with the path of the provenance file in the manifest."""
     folder = os.path.dirname(target)
     while folder != os.path.dirname(folder):
         for path in manifest_paths(os.path.join(folder, STATE_FOLDER)):
@@ -92,19 +92,19 @@ def _near(target: str) -> Iterator[tuple[str, str]]:
 
 
 def _file_origin(provenance: bytes, target: str) -> _Origin | None:
-    """What a provenance file says about an output; None if that is nothing, or damaged."""
+    """The origin of an output's lines in a provenance file; None if it has none, or is damaged."""
     try:
         data = json.loads(provenance)
-        emitter, stretches = data["files"][target]
+        emitter, ranges = data["files"][target]
         entries = dict(enumerate(data["entries"]))
-        lines = [_stretch(first, last, *entries[number]) for first, last, number in stretches]
+        lines = [_line_range(first, last, *entries[number]) for first, last, number in ranges]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return (emitter, lines) if isinstance(emitter, str) else None
 
 
-def _stretch(first: object, last: object, entry: object, line: object, operator: object) -> _Stretch:
-    """Lines from first to last with their entry. Raises TypeError where one of these is of another kind."""
+def _line_range(first: object, last: object, entry: object, line: object, operator: object) -> _LineRange:
+    """A range of lines with its entry. Raises TypeError if a value has the wrong type."""
     if not (isinstance(first, int) and isinstance(last, int) and isinstance(line, int)):
         raise TypeError("a line is a number")
     if not (isinstance(entry, str) and isinstance(operator, str)):
@@ -113,13 +113,13 @@ def _stretch(first: object, last: object, entry: object, line: object, operator:
 
 
 def _print_origin(path: str, line: int, origin: _Origin | None, elsewhere: str | None = None) -> int:
-    """The exit status, after the origin is printed; `elsewhere` is a provenance file outside the output folder."""
+    """Print the origin, and give the exit status. `elsewhere` is a provenance file outside the output folder."""
     if origin is None:
         how = f"name the file: `--provenance {elsewhere}`" if elsewhere else "generate with `--provenance FILE`"
         raise Fault.at(NO_PROVENANCE, f"no provenance file covers `{path}`", help=how)
-    emitter, stretches = origin
+    emitter, ranges = origin
     print(f"{path}:{line} comes from the emitter `{emitter}`")
-    makers = [stretch for stretch in stretches if stretch[0] <= line <= stretch[1]]
+    makers = [lines for lines in ranges if lines[0] <= line <= lines[1]]
     for first, last, entry, entry_line, operator in makers[:_MOST_ENTRIES]:
         print(f"  from `{operator}`, lines {first} to {last}")
         print(f"  --> {entry}:{entry_line}")
@@ -131,7 +131,7 @@ def _print_origin(path: str, line: int, origin: _Origin | None, elsewhere: str |
 
 
 def _check_line(path: str, line: int) -> None:
-    """Raises Fault where a file has no such line; a file that cannot be read is told by what is looked up in it."""
+    """Raise Fault if a file has no such line. A file that cannot be read is reported later."""
     with contextlib.suppress(OSError):
         data = read_plain_file(os.path.realpath(path))
         count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))

@@ -1,3 +1,3 @@
-"""A run, from what is asked for to files on disk: what the programs and the library share."""
+"""A run, from the request to files on disk; shared by the programs and the library."""
 
 from __future__ import annotations

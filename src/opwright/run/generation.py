@@ -41,12 +41,12 @@ def template_path(name: str) -> str:
     return f"{folder}{slash}templates/{file}"
 
 
-#: Modules that every run which writes files imports sooner or later.
+#: Modules that every run that writes files uses.
 _MODULES: Final = ("build.fingerprints", "build.previous_build", "build.prune", "build.workers")
 
 
 def import_modules(families: Iterable[str]) -> None:
-    """Import now what a run of these families imports sooner or later, before copies of this process do so each."""
+    """Import the modules that a run of these families uses, before forked processes import them one by one."""
     for name in _MODULES:
         import_module(f"opwright.{name}")
     names = dialects_of(families)
@@ -56,7 +56,7 @@ def import_modules(families: Iterable[str]) -> None:
     import_family_modules(families)
 
 
-#: From how many emitters times functions on a run gains from a second process: starting one costs some 20 ms.
+#: The product of emitters and functions from which a second process saves time: starting it costs some 20 ms.
 _WORTH_SHARING: Final = 30_000
 
 
@@ -108,12 +108,12 @@ class Generation:
         self._engine: Final = Engine(request.folders, *([] if shard is None else [shard.has]))
 
     def _comment(self, template: str) -> str:
-        """What files say of the program that made them from a template: autograd's are made by one of their own."""
+        """The comment of files with the program that made them; autograd's files name a program of their own."""
         folder, _, name = template.rpartition("/")
         return generated_comment(name, self.request.options.autograd_program if folder else LAUNCHER)
 
     def _tasks(self, build: Build | None = None) -> Iterator[Task]:
-        """What makes the files of each emitter, without a previous build unless `build` has one."""
+        """The tasks that make the files of each emitter, without a previous build unless `build` has one."""
         return (build or Build(self.job, self._templates)).tasks(emitters(self.job, self.request.families))
 
     def check_shims(self, *, note_missing: bool = False) -> None:
@@ -184,7 +184,7 @@ class Generation:
         return [planned.target for planned in self._engine.plan(Build(self.job, self._templates).tasks(chosen)).outputs]
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
-        """Where the lines of each output come from, by its path; after a run."""
+        """The origin of the lines of each output, by its path; call it after a run."""
         from opwright.build.provenance import Sources, origins
 
         chosen = list(emitters(self.job, self.request.families))

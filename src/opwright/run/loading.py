@@ -1,4 +1,4 @@
-"""From inputs to a job: the catalog, and what the families of a run load besides."""
+"""From inputs to a job: loads the catalog, and the other inputs that the families of a run need."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
 
 
 def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -> Catalog:
-    """The functions of some namespaces; FaultsFound where one of these has none."""
+    """The catalog with the functions of these namespaces alone. Raises FaultsFound if one of them has no function."""
     from opwright.emit.stubs.codes import UNKNOWN_NAMESPACE
 
     namespaces = dict.fromkeys([function.namespace for function in catalog.functions])
@@ -164,7 +164,7 @@ def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -
 
 
 def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
-    """Report what keeps the emitters of the run from making their files; not where entries are missing from the job."""
+    """Report faults that keep emitters from making their files, unless entries are missing from the job."""
     if not job.catalog.is_sound:
         return
     check_emittable(job, sink)
@@ -189,18 +189,18 @@ def load_late_dialects(job: Job, request: Request, sink: Diagnostics, *, later: 
 
 
 def _attempt(load_part: Callable[[], object], sink: Diagnostics) -> None:
-    """Load a part of the job; what keeps it from being loaded is in the sink."""
+    """Load a part of the job; its faults go to the sink."""
     try:
         load_part()
     except Fault as fault:
         sink.add(fault.diagnostic)
     except FaultsFound:
-        # Its diagnostics are there already, since the part was loaded with this run's sink.
+        # Its diagnostics are in the sink already, because the part was loaded with it.
         pass
 
 
 def _gather_faults(load_part: Callable[[LoadContext], Loaded], context: LoadContext) -> Loaded:
-    """What `load_part` gives. Its diagnostics go to the sink of the context; raises FaultsFound if it finds errors."""
+    """Load a part of the job; its diagnostics go to the sink of the context. Raises FaultsFound if it has errors."""
     own = Diagnostics()
     part = load_part(context._replace(sink=own))
     context.sink.extend(own)
@@ -244,7 +244,7 @@ def _load_deprecated(request: Request, context: LoadContext) -> Sequence[Depreca
 
 
 def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate | None:
-    """The template of what `Register{Key}.cpp` has of each unit; None for runs without these files."""
+    """The template of the text of a unit in `Register{Key}.cpp`; None for runs without these files."""
     if REGISTRATIONS not in family_inputs(request.families):
         return None
     try:
@@ -255,12 +255,12 @@ def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate
 
 
 def own_stub_paths(inputs: Inputs) -> list[str]:
-    """The paths of the stubs that PyTorch brings, in its package."""
+    """The paths of PyTorch's own stubs, in its package."""
     return [path for path in inputs.member_names(OWN_STUBS.partition("*")[0]) if fnmatchcase(path, OWN_STUBS)]
 
 
 def _load_own_stubs(request: Request, sink: Diagnostics) -> dict[str, str]:
-    """The stubs that PyTorch brings, by path; none for runs that do not copy them."""
+    """PyTorch's own stubs, by path; none for runs that do not copy them."""
     if OWN_STUBS not in family_inputs(request.families):
         return {}
     from opwright.emit.stubs.codes import NO_OWN_STUBS

@@ -1,4 +1,4 @@
-"""A run's dealings with earlier runs into the same folder: whether it is needed, and what it leaves for the next.
+"""Runs one after the other into the same folder: whether a run is needed, and the state it leaves for the next one.
 
 A `Session` decides whether there is anything to do before anything heavy is imported. Then it loads what is asked for.
 Under the folder's lock it writes the outputs that differ, removes those that are no longer made, and leaves a manifest
@@ -39,11 +39,11 @@ __all__ = ["Session", "generate", "headers_to_compare", "without_color"]
 def generate(
     request: Request, out: str, *, jobs: int | None = None, prune: bool = True, sink: Diagnostics | None = None
 ) -> Outcome:
-    """Bring the files of a request up to date, with as little work as earlier runs into the same folder allow.
+    """Bring the files of a request up to date, and reuse the work of earlier runs into the same folder.
 
-    `out` is the folder that holds the output folders; what the run leaves for the next one stands in `.opwright` below
-    it. Runs into one `out` take turns. A run with nothing to do reads and writes nothing, one after an edit makes what
-    the edit changed. Unless `prune` is false, files that an earlier run made and this one does not are removed. At most
+    `out` is the folder that holds the output folders; the state for the next run is in `.opwright` below it. Runs into
+    one `out` take turns. A run with nothing to do only compares time stamps, a run after an edit makes what the edit
+    changed. Unless `prune` is false, files that an earlier run made and this one does not are removed. At most
     `jobs` processes share the work, by default as many as there are cores. `sink` gets warnings and notes.
 
     Raises FaultsFound with every fault of the inputs, Fault where they cannot be read, and OSError.
@@ -80,7 +80,7 @@ def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
 
 
 def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
-    """The identity of the run of a library user."""
+    """The identity of a library user's run."""
     from hashlib import sha256
 
     options = {name: _text_of(value) for name, value in request.options._asdict().items()}
@@ -98,7 +98,7 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
 
 
 def _text_of(value: object) -> str:
-    """A text of an option's value that is the same in every process."""
+    """An option's value as a text that is the same in every process."""
     return repr(sorted(map(str, value)) if isinstance(value, frozenset) else value)
 
 
@@ -144,13 +144,13 @@ class Session:
         return self._identity
 
     def current_manifest(self) -> Manifest | None:
-        """The manifest of an earlier run after which this one has nothing to do, or None."""
+        """The manifest of an earlier run that leaves this one nothing to do, or None."""
         remove_left_staging(self.run.state_folder, self.run.journal_top)
         manifest = load_manifest(self.run)
         return manifest if manifest is not None and manifest.is_current(self.run) else None
 
     def take_stamps(self, inputs: Inputs, besides: Iterable[str] = ()) -> None:
-        """Take the state of the inputs, and of other files that the run reads; call it before any of them is read."""
+        """Take the stamps of the inputs and of other files that the run reads. Call it before the run reads them."""
         from opwright.emit.registry import OWN_STUBS, family_inputs
 
         members: list[str] = []
@@ -165,10 +165,10 @@ class Session:
     def load(
         self, inputs: Inputs, request: Callable[[], Request], sink: Diagnostics, besides: Iterable[str] = ()
     ) -> Generation:
-        """The generation of a request, which is made when everything that it needs is imported.
+        """Load the inputs of a request; `request` is called after its modules are imported.
 
         Meanwhile a second process reads the YAML that the families need, unless `jobs` allows only one. `besides` are
-        files that the run reads and that are no inputs of the release.
+        files that the run reads besides the release's inputs.
         """
         from opwright.build.processes import usable_processes
         from opwright.source.prefetch import prefetching
@@ -195,7 +195,7 @@ class Session:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[Journal]:
-        """The run's turn at its output folder, after what killed runs left there is removed; gives its journal."""
+        """Hold the output folder's lock; first remove what killed runs left there. Gives the journal of the run."""
         from opwright.build.lock import FolderLock
         from opwright.build.prune import forget_gone_folders
         from opwright.build.staging import Journal
@@ -212,10 +212,10 @@ class Session:
         write_extras: WriteExtras | None = None,
         facts: Mapping[str, str] | None = None,
     ) -> Outcome:
-        """Write what differs, remove what is made no longer if the run prunes, and leave a manifest.
+        """Write the outputs that differ, remove stale ones if the run prunes, and leave a manifest.
 
-        `report` hears of each file and whether it differed. `write_extras` writes what a program makes besides, and
-        gives the status of it. `facts` are kept in the manifest.
+        `report` is called for each file. `write_extras` writes a program's additional files, and gives their statuses.
+        `facts` are kept in the manifest.
         """
         from opwright.build import prune as pruning
         from opwright.build.links import note_links
@@ -257,9 +257,9 @@ class Session:
         facts: Mapping[str, str | int],
         left: Iterable[str] = (),
     ) -> None:
-        """Leave a manifest of a run that has read all its inputs, and of the outputs that earlier runs `left`.
+        """Write the manifest. `left` are outputs of earlier runs that this run neither makes nor removes.
 
-        Without stamps of the inputs nothing is left: the next run could not tell whether they changed.
+        Without stamps of the inputs there is no manifest, because the next run could not tell whether they changed.
         """
         from opwright.build.writer import final_statuses
 
@@ -288,7 +288,7 @@ class Session:
 
 
 def _facts_of(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
-    """What programs say of a run, which a later run with nothing to do says again."""
+    """The facts in the summary of a run, which a later run with nothing to do prints again."""
     return {
         "operators": len(generation.job.catalog),
         "files": outcome.summary.files,
@@ -298,12 +298,12 @@ def _facts_of(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
 
 
 def headers_to_compare(request: Request) -> list[str]:
-    """The headers of C shims that a request compares its own with."""
+    """The headers of C shims with which a run compares its own."""
     return [] if request.options.update_c_shim else shim_headers(request.folders)
 
 
 def shim_headers(folders: Mapping[str, str]) -> list[str]:
-    """The headers of C shims that are kept in the output folder of the shims."""
+    """The headers of C shims in the output folder of the shims."""
     folder = folders.get("aoti")
     if folder is None:
         return []
@@ -313,7 +313,7 @@ def shim_headers(folders: Mapping[str, str]) -> list[str]:
 
 
 def _prefetched_files(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:
-    """The YAML that these families need, without what cannot be read: the run itself tells that."""
+    """The YAML files that these families need, without those that cannot be read; loading reports them."""
     from opwright.dialects.table import yaml_names
     from opwright.emit.registry import dialects_of
     from opwright.source.diagnostic import Fault
@@ -338,7 +338,7 @@ def _previous_build(run: Run, manifest: Manifest | None, tool: str) -> PreviousB
 
 
 def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
-    """The headers of C shims that are not there, so that nothing was compared with them; they may come."""
+    """The missing headers of C shims; the next run must notice when they appear."""
     if folder is None:
         return []
     root = os.path.realpath(folder)
@@ -348,7 +348,7 @@ def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
 
 
 def _split_by_folder(run: Run, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:
-    """The statuses of files in the run's output folders, and of those elsewhere."""
+    """The statuses of files in the run's output folders, and of files elsewhere."""
     folders = {path.rpartition("/")[0] for path in statuses}
     inside = {folder for folder in folders if root_of(run.roots, folder) is not None}
     outputs: dict[str, Status] = {}

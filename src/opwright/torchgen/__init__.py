@@ -1,3 +1,6 @@
-"""The command lines of PyTorch's own generator: in a build script, `torchgen` becomes `opwright.torchgen`."""
+"""Drop-in programs: they accept the command lines of PyTorch's own generator.
+
+In a build script, replace `torchgen` with `opwright.torchgen`.
+"""
 
 from __future__ import annotations

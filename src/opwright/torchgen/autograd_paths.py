@@ -1,4 +1,4 @@
-"""The four places that the programs around autograd's folder take, in their order."""
+"""The four paths that the programs in autograd's folder take, in their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def add_path_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def program_as_named(autograd: str, program: str) -> str:
-    """What comments call a program in autograd's folder: as seen from beside the package of PyTorch's generator.
+    """The name that comments give a program in autograd's folder: its path from the parent of PyTorch's generator.
 
     >>> program_as_named("pytorch/tools/autograd", "gen_autograd.py")
     'tools/autograd/gen_autograd.py'
@@ -30,7 +30,7 @@ def program_as_named(autograd: str, program: str) -> str:
 
 
 def templates_as_named(autograd: str) -> str:
-    """What comments call the folder of autograd's templates: as seen from the package of PyTorch's generator.
+    """The name that comments give the folder of autograd's templates: its path from the package of PyTorch's generator.
 
     >>> templates_as_named("pytorch/tools/autograd"), templates_as_named("site/torchgen/packaged/autograd")
     ('../tools/autograd/templates', 'packaged/autograd/templates')

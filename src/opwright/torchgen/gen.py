@@ -20,7 +20,7 @@ from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
 
-# What does the work is imported when there is work.
+# Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
-#: What `--generate` may name: family -> its name for the flag.
+#: Family -> its name for `--generate`.
 _FAMILIES: Final = program_families("gen")
 
 
@@ -86,7 +86,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _identity(arguments: argparse.Namespace) -> Run:
-    """What the run is remembered by: beside its outputs, or, if it only makes lists, beside these."""
+    """The identity of the run. Its state belongs to the install folder or, if it only makes lists, to their folder."""
     lists = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
     home = os.path.dirname(lists) if arguments.dry_run and lists else arguments.install_dir
     kind = {"lists": lists or None, "dry run": arguments.dry_run}
@@ -135,7 +135,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         paths = list_paths(arguments.output_dependencies, _devices(arguments))
         named = [("--output-dependencies", path) for path in paths]
         check_overwrites(named, generation, None, session.stamps.files if session.stamps is not None else ())
-    # PyTorch's generator makes its folders in every run, even where it puts nothing there.
+    # PyTorch's generator makes its folders in every run, even those that stay empty.
     for folder in generation.request.folders.values():
         make_folder(folder)
     if not arguments.dry_run:
@@ -147,7 +147,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal) -> dict[str, Status]:
-    """Write the lists of output files that are asked for, and give the status of each."""
+    """Write the requested lists of output files, and give the status of each."""
     from opwright.build.depfile import write_dependency_lists
 
     if not arguments.output_dependencies:

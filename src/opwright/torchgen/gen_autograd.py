@@ -15,7 +15,7 @@ from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
 from opwright.torchgen.autograd_paths import add_path_arguments, program_as_named, templates_as_named
 
-# What does the work is imported when there is work.
+# Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from opwright.run.session import Session
 from opwright.source.codes import Code, register
 from opwright.torchgen.autograd_paths import templates_as_named
 
-# What does the work is imported when there is work.
+# Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,12 +115,12 @@ def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     try:
         names = load_operator_names(SourceFile.read(path), sink)
     except Fault as fault:
-        # The other inputs are read all the same, so that one run reports the faults of all.
+        # Continue with the other inputs, so that one run reports all faults.
         sink.add(fault.diagnostic)
         names = ()
     bases = [name.partition(".")[0] for name in names]
     if arguments.op_selection_yaml_path is not None:
-        # One of the two only; the common check says so.
+        # The two exclude each other; the shared check reports that.
         arguments.op_registration_whitelist = bases
         return selection(arguments, sink)
     return selection_of_names(bases, for_training=True)
@@ -164,7 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
     folders = _folders(arguments)
-    # Only one of the output folders holds nothing but generated files, whatever the arguments.
+    # Whatever the arguments, only this output folder holds generated files alone.
     run = run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments), apart=True)
     return run_unless_current(run, lambda sink: _run(arguments, run, sink))
 

@@ -1,4 +1,4 @@
-"""What the programs share that write one family of files from the four usual places."""
+"""What programs share that write one family of files from the four usual paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
 
-# What does the work is imported when there is work.
+# Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ __all__ = ["run_family"]
 
 
 def run_family(program: str, description: str | None, argv: Sequence[str] | None, *, named: bool = False) -> int:
-    """Run a program that writes its families to the folder that is named, and give its exit status.
+    """Run a program that writes its families to the folder OUT, and give its exit status.
 
     `named` tells that comments in the outputs name the folder of the templates.
     """
@@ -55,6 +55,6 @@ def _request(inputs: Inputs, run: Run, folders: dict[str, str], templates: str |
     from opwright.emit.emitter import Options
     from opwright.run.request import Request
 
-    # PyTorch has no program that makes the bindings alone; what calls its function from `python -c` is not named.
+    # PyTorch has no program that makes the bindings alone, so comments name its main one.
     options = Options() if templates is None else Options(autograd_templates=templates, autograd_program=LAUNCHER)
     return Request(inputs=inputs, folders=folders, families=run.families, options=options)

@@ -1,3 +1,3 @@
-"""Stubs for type checkers and editors: what is known of `torch.ops` before a program runs."""
+"""Type stubs of `torch.ops`, for type checkers and editors."""
 
 from __future__ import annotations

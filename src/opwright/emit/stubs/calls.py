@@ -26,7 +26,7 @@ def call(function: NativeFunction, receiver: str = "") -> str:
     shown = [parameter(argument, numbers) for argument in arguments.positional]
     closed = _unnameable(arguments.positional)
     if closed:
-        # A word that Python keeps for itself cannot be named in a call, and so nothing that stands before it can.
+        # A call cannot name a keyword of Python, so this parameter and those before it are positional.
         shown.insert(closed, "/")
     if receiver:
         shown[:0] = [receiver] if closed else [receiver, "/"]
@@ -37,7 +37,7 @@ def call(function: NativeFunction, receiver: str = "") -> str:
 
 
 def _unnameable(positional: tuple[Argument, ...]) -> int:
-    """How many parameters there are up to and with the last whose name is a keyword of Python."""
+    """The number of parameters up to the last one whose name is a keyword of Python."""
     return max([index for index, argument in enumerate(positional, 1) if argument.name in _KEYWORDS], default=0)
 
 
@@ -60,7 +60,7 @@ def docstring(function: NativeFunction) -> str:
 
 
 def is_attribute(name: str) -> bool:
-    """Whether a name can be written after a dot, and in a class means what is written.
+    """Whether a name can follow a dot, and is not mangled in a class.
 
     >>> is_attribute("Tensor"), is_attribute("from"), is_attribute("3d"), is_attribute("__private")
     (True, False, False, False)

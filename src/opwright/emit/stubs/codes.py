@@ -1,4 +1,4 @@
-"""The codes of what is wrong with a wish for stubs."""
+"""The codes of faults in requests for stubs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a stub package for `torch.ops`: `torch-stubs`, which adds to what PyTorch says of its types.
+"""The files of `torch-stubs`, a stub package that adds the types of `torch.ops` to PyTorch's own.
 
 `torch/_ops` is replaced whole, because a stub stands for its module; a module for each namespace is beside it. The
 stubs that PyTorch brings itself go along: mypy would find them where they are, but pyright looks for no stub inside a
@@ -17,7 +17,7 @@ from opwright.emit.stubs.ops_module import ops_text
 
 __all__ = ["emitters"]
 
-#: Tells type checkers to look in PyTorch itself for every module that is not here.
+#: Makes type checkers look in PyTorch itself for modules that are not in the package.
 _PARTIAL: Final = "partial\n"
 
 
@@ -31,7 +31,7 @@ def _whole_file(name: str, path: str, file_slots: Callable[[Job], Slots]) -> Any
     return whole_file(path, name=name, family=_FAMILY, template=None, folder=_FAMILY, file_slots=file_slots)
 
 
-#: What pip needs to know of the package. Stubs have no code, so that any builder does.
+#: The project file that pip reads. Stubs have no code, so any build backend works.
 _PROJECT: Final = """\
 [build-system]
 requires = ["hatchling"]
@@ -53,12 +53,12 @@ def _project_text(job: Job) -> Slots:
 
 
 def _own_stub(stub: tuple[str, str], context: FragmentContext) -> Slots:
-    """The text of a stub that PyTorch brings."""
+    """The text of one of PyTorch's own stubs."""
     return {"text": stub[1]}
 
 
 def _own_stubs(job: Job) -> Sequence[tuple[str, str]]:
-    """Path and text of the stubs that PyTorch brings, without the one that the package replaces."""
+    """Path and text of PyTorch's own stubs, except the one that the package replaces."""
     return [stub for stub in job.own_stubs.items() if stub[0] != "torch/_ops.pyi"]
 
 

@@ -1,4 +1,4 @@
-"""One module of stubs per namespace: a class per operator, with its overloads and the ways to call it."""
+"""One stub module per namespace: a class per operator, with its overloads and the ways to call it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opwright.model.native_function import NativeFunction
 
 __all__ = ["PACKAGE", "Namespace", "namespace_path", "namespace_text", "namespaces"]
 
-#: The package of the modules; it exists for type checkers alone.
+#: The package of the modules; it exists only for type checkers.
 PACKAGE: Final = "_opwright"
 
 
@@ -26,7 +26,7 @@ class Namespace(NamedTuple):
 
 @per_job
 def namespaces(job: Job) -> tuple[Namespace, ...]:
-    """The namespaces of a job whose names can stand behind `torch.ops`, in the order in which they occur."""
+    """The namespaces of a job whose names can follow `torch.ops.`, in order of first occurrence."""
     namespaces: dict[str, dict[str, list[NativeFunction]]] = {}
     for function in job.catalog.functions:
         namespaces.setdefault(function.namespace, {}).setdefault(function.name.name, []).append(function)
@@ -38,17 +38,17 @@ def namespaces(job: Job) -> tuple[Namespace, ...]:
 
 
 def namespace_path(namespace: Namespace) -> str:
-    """Where the module of a namespace stands."""
+    """The path of a namespace's module."""
     return f"torch-stubs/{PACKAGE}/{namespace.name}.pyi"
 
 
-#: What classes of operators have anyway: an overload of such a name is reached with `getattr` alone.
+#: Attributes that every operator has: an overload with such a name is reached only through `getattr`.
 _OF_PACKETS: Final = frozenset(("op", "op_overloads", "overloads"))
 
-#: What `torch.ops` has anyway.
+#: Attributes that `torch.ops` has besides namespaces.
 _OF_OPS: Final = frozenset(("higher_order", "import_module", "load_library", "loaded_libraries", "name"))
 
-#: What namespaces, which are modules, have anyway.
+#: Attributes that every namespace has, because it is a module.
 _OF_NAMESPACES: Final = frozenset(("name", *dir(ModuleType)))
 
 _HEAD: Final = '''\
@@ -87,10 +87,10 @@ class _Operators(_OpNamespace):
     __getattr__: None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
 '''
 
-#: The words that the head defines or uses. An operator of such a name has a class with another one.
+#: The names that the head defines or uses. The class of an operator with such a name gets another name.
 _WORDS: Final = frozenset(re.findall(r"\b_\w+", _HEAD)) | {"Namespace", "ops", "staticmethod"}
 
-#: Stands for the operator itself where it is called; no argument of a schema is called so.
+#: The parameter for the operator itself in `__call__`; no argument of a schema has this name.
 _RECEIVER: Final = "_operator_"
 
 
@@ -116,7 +116,7 @@ def _operator_lines(class_name: str, overloads: Sequence[NativeFunction]) -> lis
             lines.append(
                 f"    @_overload\n    @staticmethod\n    def {name}{call(function)}:\n        {docstring(function)}"
             )
-    # An out overload takes what the functional one takes and more, so the order among the others is the schemas' own.
+    # An out overload takes the functional one's arguments and more, so it comes last; others keep the schemas' order.
     ordered = sorted(overloads, key=lambda overload: bool(overload.arguments.out))
     choice = "    @_overloads\n" if len(ordered) > 1 else ""
     lines += [

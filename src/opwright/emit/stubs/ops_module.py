@@ -1,4 +1,4 @@
-"""The stub of `torch._ops`, which stands in for the whole module: what users of operators see of it."""
+"""The stub of `torch._ops`. It replaces the whole module, and declares what users of operators see."""
 
 from __future__ import annotations
 
