@@ -80,7 +80,7 @@ def test_a_device_without_a_list_is_in_the_main_one(tmp_path: Path) -> None:
     """Files of a device that was not asked for are listed with the others, and empty lists are written."""
     plan = Plan({"aten": "."})
     plan.add("any", "aten", "XPUFunctions.h")
-    write_dependency_lists(tmp_path / "made.cmake", plan)
+    write_dependency_lists(tmp_path / "made.cmake", plan, devices=("CUDA",))
     assert (tmp_path / "made.cmake").read_text() == 'set(\nmade\n    "XPUFunctions.h"\n)'
     assert (tmp_path / "cuda_made.cmake").read_text() == "set(\ncuda_made\n)"
     assert not (tmp_path / "xpu_made.cmake").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from opwright.model.native_function import Kernel
 from opwright.release.rules import Rules
 from opwright.release.version import Version
 from tests.engine.project import Project, files_of
+from tests.test_layering import modules
 
 TACHYON = DispatchKey(
     "Tachyon",
@@ -156,3 +158,32 @@ def test_rows_name_behaviours_of_releases() -> None:
     names = {row.name for row in Rules.rows()}
     for key in dispatch_key.KEYS.values():
         assert {key.flag_rule, key.class_export_rule, key.shards_rule} - {""} <= names
+
+
+#: The modules that name devices, with the names: loops of ufuncs have a form for the CPU and one for CUDA.
+NAMING_DEVICES = {
+    "opwright.dialects.native_functions.ufunc": {"CPU", "CUDA"},
+    "opwright.emit.aten.ufunc": {"CPU", "CUDA"},
+    # ROCm's headers are named after those for CUDA.
+    "opwright.emit.aten.register.devices": {"CUDA"},
+    # This key tells two releases apart.
+    "opwright.release.version": {"NestedTensorXPU"},
+}
+
+
+def test_no_other_module_names_a_device() -> None:
+    """Modules outside the table ask a key for its facts, and neither import nor spell keys of devices."""
+    spelled = {key.name for key in dispatch_key.dispatch_keys() if key.device is not None}
+    constants = {"CPU", "CUDA"}
+    assert constants <= vars(dispatch_key).keys()
+    naming: dict[str, set[str]] = {}
+    for module, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and node.value in spelled:
+                naming.setdefault(module, set()).add(str(node.value))
+            elif isinstance(node, ast.ImportFrom) and node.module == dispatch_key.__name__:
+                names = constants.intersection(alias.name for alias in node.names)
+                if names:
+                    naming.setdefault(module, set()).update(names)
+    naming.pop(dispatch_key.__name__)
+    assert naming == NAMING_DEVICES

@@ -48,7 +48,7 @@ def cmake_list(name: str, paths: Iterable[str]) -> str:
     return "\n".join(["set(", name, *[f'    "{path}"' for path in ordered], ")"])
 
 
-def dependency_lists(plan: Plan, devices: Sequence[str] = ("CUDA",)) -> dict[str, list[str]]:
+def dependency_lists(plan: Plan, devices: Sequence[str] = ()) -> dict[str, list[str]]:
     """The paths of each list by its prefix, below the folders as the user wrote them.
 
     Each of `devices` has a list, under the prefix `cuda_` for `CUDA`. A list is there even when it is empty. Files of
@@ -57,7 +57,7 @@ def dependency_lists(plan: Plan, devices: Sequence[str] = ("CUDA",)) -> dict[str
     roots = {name: _list_root(path) for name, path in plan.folders.items()}
     lists: dict[str, list[str]] = {prefix: [] for prefix in ("", "cpu_vec_", "core_", "ops_")}
     lists.update({f"{device.lower()}_": [] for device in devices})
-    of_device = re.compile(_OF_DEVICE.format("|".join(devices)))
+    of_device = re.compile(_OF_DEVICE.format("|".join(devices) or "(?!)"))
     for planned in plan.outputs:
         prefix = _prefix(planned, of_device)
         if prefix is not None:
@@ -121,7 +121,7 @@ def _escape(path: str, refused: re.Pattern[str]) -> str:
 
 
 def write_dependency_lists(
-    path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = ("CUDA",), journal: Journal | None = None
+    path: str | os.PathLike[str], plan: Plan, devices: Sequence[str] = (), journal: Journal | None = None
 ) -> dict[str, Status]:
     """Write each list beside `path`, with its prefix before the name of the file and of the variable.
 
@@ -135,7 +135,7 @@ def write_dependency_lists(
     return writer.statuses
 
 
-def list_paths(path: str | os.PathLike[str], devices: Sequence[str] = ("CUDA",)) -> list[str]:
+def list_paths(path: str | os.PathLike[str], devices: Sequence[str] = ()) -> list[str]:
     """The path of each list that `write_dependency_lists` writes."""
     return [_list_path(path, prefix)[0] for prefix in dependency_lists(Plan({}), devices)]
 

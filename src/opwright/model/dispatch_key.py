@@ -3,7 +3,7 @@
 The names are those of `c10/core/DispatchKey.h` as PyTorch's generator sees them. Nothing else in the program lists
 keys by name: whoever needs a fact about a key asks its row. A new key is a new row in `_ROWS`.
 
->>> CUDA.device_guard, key_named("SparseCPU").backend, key_named("SparseXPU").export_macro, MPS.flag
+>>> CUDA.device_guard, key_named("SparseCPU").backend, key_named("SparseXPU").export_macro, key_named("MPS").flag
 (True, 'CPU', 'TORCH_XPU_API', 'mps')
 """
 
@@ -347,7 +347,6 @@ UNDEFINED: Final = key_named("Undefined")
 CPU: Final = key_named("CPU")
 CUDA: Final = key_named("CUDA")
 META: Final = key_named("Meta")
-MPS: Final = key_named("MPS")
 COMPOSITE_IMPLICIT: Final = key_named("CompositeImplicitAutograd")
 COMPOSITE_IMPLICIT_NESTED: Final = key_named("CompositeImplicitAutogradNestedTensor")
 COMPOSITE_EXPLICIT: Final = key_named("CompositeExplicitAutograd")
