@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from opwright.dialects import dialect
+from opwright.emit import registry
+from opwright.model import dispatch_key
+from opwright.release import version
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "changelog.d" / "README.md", *(ROOT / "docs").rglob("*.md")])
 # Pages on a package index have no neighbours, so that the README names its own by their place on the web.
@@ -84,6 +89,14 @@ def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"(?m)^([a-z-]+):", makefile))
     assert [f"{page.name}: make {word}" for page, word in found_in(TARGET) if word not in targets] == []
+
+
+def test_rows_of_recipes_are_valid() -> None:
+    """The rows that the contributor's guide shows for new keys, families, dialects and releases can be made."""
+    rows = re.findall(r"(?s)```python\n(.*?)```", (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8"))
+    names = {**vars(dispatch_key), **vars(registry), **vars(dialect), **vars(version)}
+    types = [type(eval(row, names)) for row in rows]
+    assert types == [dispatch_key.DispatchKey, registry.Family, dialect.Dialect, version.Release]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
