@@ -41,7 +41,7 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
     reported: set[Span] = set()
     for function in catalog.functions:
         written = [argument for argument in function.arguments.all if argument.is_write]
-        # Forms that are synthesized from an entry write to the same arguments, which is told once.
+        # Forms that are synthesized from an entry write to the same arguments, which are reported once.
         if not written or function.entry in reported:
             continue
         message = _fault_of_writes(function, written)
@@ -51,10 +51,10 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> str | None:
-    for place, argument in enumerate(written):
+    for index, argument in enumerate(written):
         if argument.type is OPTIONAL_TENSOR and not function.const_ref_mutables:
             return f"`{function.name}` writes to the optional tensor `{argument.name}`"
-        for other in written[:place]:
+        for other in written[:index]:
             if other.annotation is argument.annotation:
                 return f"`{other.name}` and `{argument.name}` of `{function.name}` are written to as one alias set"
     return None
@@ -112,7 +112,7 @@ def _has_tensor_out(function: NativeFunction) -> bool:
 
 
 def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
-    """The copying form of a view, which is made here, has a kernel to be made, and gives tensors."""
+    """The copying form of a view, which Opwright generates, has a kernel entry and returns tensors."""
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.view_copy is None:
             continue
@@ -150,7 +150,7 @@ def _check_functionalization(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Diagnostics) -> None:
-    """Reports a function that writes and has no group, with what keeps others of its name from being in it."""
+    """Report a function that writes and has no group, and why others of its name are not in its group."""
     key = signature_key(function.schema)
     operation = [
         native_function for native_function in catalog.functions if native_function.name.base == function.name.base

@@ -1,8 +1,8 @@
 """C shims for AOTInductor: `c_shim_cpu.cpp` and its like, and their headers.
 
 Code compiled ahead of time reaches operators through these C functions, whose declarations must stay as they are
-for good. The headers are therefore kept beside PyTorch's sources and written only on demand; an operator that gets
-a new argument gets a further version of its shim.
+for good. The headers are therefore stored beside PyTorch's sources and written only on demand. An operator that gets a
+new argument gets another version of its shim.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SHARED_KEYS: Final = (COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CO
 
 
 class Target(NamedTuple):
-    """What shims are made for: the kernels of a device, or (`aten`, without key) the dispatcher."""
+    """The target of shims: the kernels of a device, or (`aten`, without key) the dispatcher."""
 
     name: str
     key: DispatchKey | None
@@ -72,7 +72,7 @@ class Shim(NamedTuple):
 
 
 class ShimUnit(HasFingerprintKey):
-    """What an operator's shim for a target is made from: the overload, its row of the table, and the kernel's key."""
+    """The unit of an operator's shim for a target: the overload, its row of the table, and the key of the kernel."""
 
     def __init__(self, function: NativeFunction, row: ShimOperator, target: Target, key: DispatchKey | None) -> None:
         self.function: Final = function
@@ -135,7 +135,7 @@ def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:
 
 
 def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, own_only: bool) -> ShimUnit | None:
-    """What the shim of an operator is made from; None where the target has no kernel that it could call."""
+    """The unit of an operator's shim, or None if the target has no kernel that it could call."""
     if target.key is None:
         return ShimUnit(function, row, target, None)
     key = kernel_key(function, target.key, own_only=own_only)
@@ -195,7 +195,7 @@ def shim_units(job: Job) -> dict[Target, list[ShimUnit]]:
 def check_names(job: Job, sink: Diagnostics) -> None:
     """Warns of names in the tables of the inputs that the catalog does not have.
 
-    The operators of a backend are few of those in the tables, so without an operator nothing is said there.
+    A backend has few of the operators in the tables, so there a name without an operator gets no warning.
     """
     tables = job.shim_tables
     functions = _functions_by_key(job)
@@ -341,7 +341,7 @@ def source_name(target: Target) -> str:
 
 
 def headers(job: Job) -> Iterator[tuple[str, str]]:
-    """The name and the text of each header, to compare with those that are kept."""
+    """The name and the text of each header, to compare with the headers on disk."""
     for target in targets(job):
         yield header_name(target), header_text(target, job)
 

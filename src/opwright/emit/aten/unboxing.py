@@ -37,7 +37,7 @@ TORCH_API void {function.name.unambiguous}(Stack & stack);
 
 
 def _arguments(parameters: tuple[Binding, ...]) -> list[Argument]:
-    """The arguments behind the parameters of a most faithful signature, which are one for one."""
+    """The arguments behind the parameters of a most faithful signature: each parameter has one."""
     return [parameter.argument for parameter in parameters if isinstance(parameter.argument, Argument)]
 
 
@@ -47,7 +47,7 @@ def definition(function: NativeFunction) -> str:
     values = [unbox(argument, function.style) for argument in _arguments(taken)]
     count = len(taken)
     lines = [
-        f"c10::IValue {binding.name} = std::move(peek(stack, {place}, {count}));" for place, binding in enumerate(taken)
+        f"c10::IValue {binding.name} = std::move(peek(stack, {index}, {count}));" for index, binding in enumerate(taken)
     ]
     lines.append("")
     for value in values:

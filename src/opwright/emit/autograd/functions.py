@@ -101,9 +101,9 @@ def _several(step: Step) -> str:
     copies = "\n".join(
         [
             f"      if (needs_input_grad[/*{name}*/{number}]) {{\n"
-            f"        copy_range(grad_inputs, {name}_ix, std::get<{place}>(grad_result));\n"
+            f"        copy_range(grad_inputs, {name}_ix, std::get<{index}>(grad_result));\n"
             "      }"
-            for place, (name, number) in enumerate(step.arguments)
+            for index, (name, number) in enumerate(step.arguments)
         ]
     )
     return f"""\
@@ -167,7 +167,7 @@ def _call_arguments(node: Node) -> str:
 
 
 def _unpack_statements(node: Node) -> str:
-    """The statements that read what is kept, and find out which gradients are wanted."""
+    """The statements that unpack the saved values, and find out which gradients are needed."""
     checks = _block([field.checked for field in node.saved if field.checked], "  ")
     values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
     masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in node.inputs])
@@ -181,7 +181,7 @@ def _unpack_statements(node: Node) -> str:
 
 
 def _collect_statements(node: Node) -> str:
-    """The statements that tell compiled autograd what is kept."""
+    """The statements that pass the saved values to compiled autograd."""
     return _block(
         [
             f"args.collect({field.visited});"

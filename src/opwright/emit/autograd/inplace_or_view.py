@@ -1,4 +1,4 @@
-"""`ADInplaceOrViewType_N.cpp`: the kernels that keep books on shared memory.
+"""`ADInplaceOrViewType_N.cpp`: the kernels that track shared memory.
 
 Kernels of operators that write count up the versions of what they wrote to; those of views mark the result as a view
 of its base, with the way to make it again.
@@ -38,8 +38,8 @@ from opwright.source.diagnostic import Fault
 
 _KEYS: Final = "ks & c10::after_ADInplaceOrView_keyset"
 
-#: The types of arguments that a lambda can hold: what is declared for it beforehand, and what stands for it then.
-#: Lists are references to the caller's memory, so the lambda holds a copy.
+#: The types of arguments that a lambda can capture: the declaration before it, and the captured expression.
+#: Lists are references to the caller's memory, so the lambda captures a copy.
 _HELD: Final = {
     c_types.LONG: ("", "{0}"),
     c_types.optional(c_types.LONG): ("auto {0}_val = {0}.value_or(0);", "{0}_val"),
@@ -54,9 +54,9 @@ _HELD: Final = {
 
 
 def _replay(function: NativeFunction, index: str) -> list[str]:
-    """The statements that make `func` and `rev_func`, which make the view again and undo it.
+    """The statements that create `func` and `rev_func`, which make the view again and reverse it.
 
-    `index` is the variable that tells which of several views it is, else empty.
+    `index` is the variable with the index of the view if the operator returns several, else empty.
     """
     declared, held, captured = [], [], []
     for binding in dispatcher.signature(function).bindings:

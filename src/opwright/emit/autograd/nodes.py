@@ -1,7 +1,6 @@
 """Nodes of the backward graph: one class for each info that has a backward formula.
 
-What goes into a class is decided here, in a frozen record that can be printed; `functions` and `python_functions`
-write it down.
+A frozen record, which can be printed, holds all decisions about a class; `functions` and `python_functions` print it.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class NodeInput(NamedTuple):
 class Step(NamedTuple):
     """One backward formula: the arguments whose gradients it gives, by name and number.
 
-    `needs_defined` tells that the formula is passed over where no gradient comes in; `takes_mask` that it asks which
-    of its gradients are needed.
+    With `needs_defined` the formula is skipped if no gradient comes in. With `takes_mask` it asks which gradients are
+    needed.
     """
 
     formula: str
@@ -42,7 +41,7 @@ class Step(NamedTuple):
 
 
 class Node(NamedTuple):
-    """What is decided for the class of one node.
+    """The decisions about the class of one node.
 
     `gradients` are the names of incoming gradients with their numbers, `parameters` the types and names of what the
     backward function takes after the gradients and the mask.
@@ -69,7 +68,7 @@ _name: Final = attrgetter("name")
 
 
 def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
-    """What is decided for the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
+    """The decisions about the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
     assert info.node_name is not None, "an info with a backward formula has a node"
     inputs = tuple(
         [
@@ -87,7 +86,7 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
     return Node(
         name=info.node_name,
         function=info.name,
-        # A view goes by `as_strided`, whose backward function cannot be traced.
+        # Views use `as_strided`, whose backward function cannot be traced.
         superclass="Node" if info.name in VIEWS.in_release(rules) else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH_PREFIX),
         inputs=inputs,
@@ -125,7 +124,7 @@ def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) ->
 
 
 class NodeUnit(HasFingerprintKey):
-    """What the fragments of one node are made from: the info, from which the node follows."""
+    """The unit of one node: its info, from which the node follows."""
 
     def __init__(self, info: DifferentiabilityInfo, rules: Rules) -> None:
         self.info: Final = info

@@ -1,4 +1,4 @@
-"""`python_functions.h` and its shards: the nodes of the backward graph as Python types, with what they keep."""
+"""`python_functions.h` and its shards: the nodes of the backward graph as Python types, with what they save."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opwright.emit.autograd.nodes import Node, NodeUnit, nodes_of_file
 from opwright.emit.autograd.saved import SavedField
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 
-#: How a property gets at the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
+#: How a property reads the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
 _ACCESS: Final = {
     "plain": "  auto prop = static_cast<{op}*>(self->cdata.get())->{name};\n",
     "variable": "  const auto& prop = static_cast<{op}*>(self->cdata.get())->{name}_;\n",
@@ -57,7 +57,7 @@ def _tuple_of(item: str, *, loop: str = "auto i : c10::irange(prop.size())") -> 
 """
 
 
-#: What a property makes of the field, by the kind of its value.
+#: How a property converts the field to a Python object, by the kind of its value.
 _BODIES: Final = {
     "variable": "  return THPVariable_Wrap(prop.unpack(self->cdata));\n",
     "raw_variable": """\
@@ -161,7 +161,7 @@ static PyObject* THP{op}_{name}_{"raw_" if raw else ""}getter(THPCppFunction *se
 
 
 def _getters(op: str, field: SavedField) -> list[str]:
-    """The functions behind the properties of one attribute; saved variables can be had as they are, too."""
+    """The functions behind the properties of one attribute. A saved variable has another one, for its raw form."""
     getters = [_getter(op, field.name, field.getter, field.body)] if field.getter else []
     if field.is_output is not None:
         getters.append(_getter(op, field.name, field.getter, f"raw_{field.body}", raw=True))
@@ -169,7 +169,7 @@ def _getters(op: str, field: SavedField) -> list[str]:
 
 
 def _properties(op: str, field: SavedField) -> list[str]:
-    """The entries of one attribute in the table of properties; each attribute without a function has none."""
+    """The entries of one attribute in the table of properties. An attribute without a function has none."""
     name = field.name
     properties: list[str] = []
     if field.getter:

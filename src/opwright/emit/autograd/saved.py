@@ -1,4 +1,4 @@
-"""What a node of the backward graph keeps of the forward call, and how it reads it again."""
+"""What a node of the backward graph saves of the forward call, and how it reads it back."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def saved_type(saved: SavedAttribute, info: DifferentiabilityInfo) -> CType:
     return shared_types.return_type(source, style).value
 
 
-class Keeping(NamedTuple):
-    """How values of a type are kept: the field's type, and what is said of it in Python.
+class _FieldForm(NamedTuple):
+    """How a node holds values of a type: the type of its field, and the parts of the Python property.
 
-    `parameter` is the type by which the backward function takes the value, where it is not the field's. `getter` and
+    `parameter` is the type of the backward function's parameter, if it is not the field's. `getter` and
     `body` name the parts of the Python property, empty where there is none.
     """
 
@@ -63,28 +63,28 @@ class Keeping(NamedTuple):
     body: str = ""
 
 
-#: Types that are held by another than their own, mostly by values in place of references.
-_KEEPINGS: Final = {
-    c_types.INT_ARRAY_REF: Keeping("std::vector<int64_t>", "", "plain", "longs"),
-    c_types.SYMINT_ARRAY_REF: Keeping("std::vector<c10::SymInt>", "", "plain", "symints"),
-    c_types.OPTIONAL_INT_ARRAY_REF: Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
-    c_types.OPTIONAL_SYMINT_ARRAY_REF: Keeping("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
-    c_types.optional(c_types.INT_ARRAY_REF): Keeping("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
-    _OPTIONAL_SIZES: Keeping("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
-    c_types.optional(c_types.array_ref(c_types.DOUBLE)): Keeping(
+#: Types whose values a node holds in a field of another type, mostly by value instead of by reference.
+_FIELD_FORMS: Final = {
+    c_types.INT_ARRAY_REF: _FieldForm("std::vector<int64_t>", "", "plain", "longs"),
+    c_types.SYMINT_ARRAY_REF: _FieldForm("std::vector<c10::SymInt>", "", "plain", "symints"),
+    c_types.OPTIONAL_INT_ARRAY_REF: _FieldForm("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
+    c_types.OPTIONAL_SYMINT_ARRAY_REF: _FieldForm("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
+    c_types.optional(c_types.INT_ARRAY_REF): _FieldForm("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
+    _OPTIONAL_SIZES: _FieldForm("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
+    c_types.optional(c_types.array_ref(c_types.DOUBLE)): _FieldForm(
         "c10::OptionalArray<double>", "", "optional_array", "doubles"
     ),
-    c_types.LONG: Keeping("int64_t", "", "plain", "long"),
-    c_types.SYMINT: Keeping("c10::SymInt", "", "plain", "symint"),
-    c_types.STRING_VIEW: Keeping("std::string", "", "plain", "string"),
-    c_types.optional(c_types.STRING_VIEW): Keeping("std::optional<std::string>", "", "optional", "string"),
-    c_types.optional(c_types.LONG): Keeping(c_types.optional(c_types.LONG).text, "", "optional", "long"),
-    c_types.optional(c_types.SYMINT): Keeping(c_types.optional(c_types.SYMINT).text, "", "optional", "symint"),
-    c_types.DOUBLE: Keeping("double", "", "plain", "double"),
-    c_types.optional(c_types.DOUBLE): Keeping(c_types.optional(c_types.DOUBLE).text, "", "optional", "double"),
-    c_types.BOOL: Keeping("bool", "", "plain", "bool"),
-    c_types.SCALAR: Keeping("at::Scalar", "", "plain", "scalar"),
-    c_types.optional(c_types.SCALAR): Keeping(c_types.optional(c_types.SCALAR).text, "", "optional", "scalar"),
+    c_types.LONG: _FieldForm("int64_t", "", "plain", "long"),
+    c_types.SYMINT: _FieldForm("c10::SymInt", "", "plain", "symint"),
+    c_types.STRING_VIEW: _FieldForm("std::string", "", "plain", "string"),
+    c_types.optional(c_types.STRING_VIEW): _FieldForm("std::optional<std::string>", "", "optional", "string"),
+    c_types.optional(c_types.LONG): _FieldForm(c_types.optional(c_types.LONG).text, "", "optional", "long"),
+    c_types.optional(c_types.SYMINT): _FieldForm(c_types.optional(c_types.SYMINT).text, "", "optional", "symint"),
+    c_types.DOUBLE: _FieldForm("double", "", "plain", "double"),
+    c_types.optional(c_types.DOUBLE): _FieldForm(c_types.optional(c_types.DOUBLE).text, "", "optional", "double"),
+    c_types.BOOL: _FieldForm("bool", "", "plain", "bool"),
+    c_types.SCALAR: _FieldForm("at::Scalar", "", "plain", "scalar"),
+    c_types.optional(c_types.SCALAR): _FieldForm(c_types.optional(c_types.SCALAR).text, "", "optional", "scalar"),
 }
 
 _VARIABLES: Final = (c_types.TENSOR, c_types.optional(c_types.TENSOR))
@@ -116,7 +116,7 @@ class SavedField(NamedTuple):
 
 
 def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityInfo, rules: Rules) -> SavedField:
-    """How a node keeps one saved attribute. Raises Fault for a value of a type that no node can keep."""
+    """How a node saves one attribute. Raises Fault for a value of a type that no node can save."""
     type = saved_type(saved, info)
     name = saved.name
     if type in _VARIABLES or (type is c_types.SCALAR and is_output):
@@ -129,17 +129,17 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
         fields = (f"std::vector<at::Scalar> {name};", f"bool {name}_released_ = false;")
         parameter = "std::vector<at::Scalar>&"
         return SavedField(name, fields, (f"{name}.clear();",), "", "", name, None, parameter, "scalars", "scalars")
-    keeping = _KEEPINGS.get(type)
-    if keeping is None:
+    field_form = _FIELD_FORMS.get(type)
+    if field_form is None:
         spelt = type.text.lower()
         if "ref" in spelt or "view" in spelt or "*" in spelt or "&" in spelt:
             raise _unsavable(saved, type, info)
-        keeping = Keeping(type.text)
+        field_form = _FieldForm(type.text)
     start = " = 0" if type is c_types.LONG else ""
-    # What a list of words calls a type is its spelling up to the first blank.
-    parameter = f"{keeping.field.partition(' ')[0]}&"
-    field = f"{keeping.field} {name}{start};"
-    return SavedField(name, (field,), (), "", "", name, None, parameter, keeping.getter, keeping.body)
+    # The reference takes the field's type up to the first blank.
+    parameter = f"{field_form.field.partition(' ')[0]}&"
+    field = f"{field_form.field} {name}{start};"
+    return SavedField(name, (field,), (), "", "", name, None, parameter, field_form.getter, field_form.body)
 
 
 def _own_pointer(rules: Rules) -> str:

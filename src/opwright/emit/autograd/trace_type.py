@@ -32,7 +32,7 @@ _KEYS: Final = "ks & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::D
 #: Types of arguments that a graph has no values for.
 _UNTRACEABLE: Final = frozenset(("Storage", "Type"))
 
-#: The inputs that the one in place has in addition.
+#: The inputs that the in-place form has in addition.
 _MORE_INPUTS: Final = tuple(
     "          " + line
     for line in (
@@ -126,7 +126,7 @@ def _input_lines(function: NativeFunction) -> list[str]:
 
 
 def _guard(function: NativeFunction) -> str:
-    """The line that keeps a changed argument from being recorded under two names."""
+    """The line that prevents a changed argument from being recorded under two names."""
     if not _changes_argument(function):
         return ""
     changed = function.arguments.out[0].name if function.arguments.out else "self"
@@ -187,7 +187,7 @@ def kernel(function: NativeFunction) -> str:
 
 
 def _units(job: Job) -> Sequence[NativeFunction]:
-    # Selective builds leave the files out as a whole, so there is no selection among the operators.
+    # Selective builds leave out these files as a whole, so no operator is selected here.
     return [function for function in job.catalog.functions if not is_hand_written(function)]
 
 

@@ -23,11 +23,11 @@ def _parameter(binding: Binding) -> str:
 
 
 def _definition(signature: CppSignature) -> str:
-    """One function, which calls its namesake without recording gradients and marks the tensor afterwards."""
+    """One function: it calls that of `at::` without recording gradients and sets the flag on the new tensor."""
     passed, requires_grad = [], "false"
     for binding in signature.bindings:
         if isinstance(binding.argument, TensorOptions):
-            # The namesake knows nothing of gradients, and would refuse options that do.
+            # The function of `at::` refuses options with `requires_grad`.
             passed.append(f"at::TensorOptions({binding.name}).requires_grad(::std::nullopt)")
             requires_grad = f"{binding.name}.requires_grad()"
         else:

@@ -22,12 +22,12 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
 
-#: What an object that stands for one of several views has in addition: which of them.
+#: The additional field of an object for one of several views: the view's index.
 _INDEX: Final = "view_idx"
 
 
 class ViewFunc(NamedTuple):
-    """What goes into the class of one view.
+    """The decisions about the class of one view.
 
     `parameters` are those of the constructor, without the index, and `fields` the same by value. `view_index` is the
     name of the index where the view is one of several, else empty.

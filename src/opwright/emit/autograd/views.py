@@ -1,6 +1,6 @@
 """Which operators give views, as autograd sees it.
 
-A view shares memory with an argument, its base. Autograd writes down how the view is made from its base, so that
+A view shares memory with an argument, its base. Autograd records how the view is made from its base, so that
 gradients reach the base after the view was written to.
 """
 
@@ -30,7 +30,7 @@ def changes_arguments(function: NativeFunction) -> bool:
 def has_kernel(function: DifferentiableFunction) -> bool:
     """Whether the function has a generated kernel: where it needs a derivative or has one.
 
-    All others are made of functions that have one.
+    All others call functions that have one.
     """
     return (function.function.needs_derivative or function.has_derivatives) and not is_hand_written(function.function)
 

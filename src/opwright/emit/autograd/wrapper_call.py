@@ -96,7 +96,7 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     function = wrapper.function
     schema = function.schema
     writes = changes_arguments(function)
-    # Kernels for views and writes follow for their own key, so that is not to be passed over.
+    # Views and writes have kernels under ADInplaceOrView, which the guard must not skip.
     scope = "AutoDispatchBelowAutograd" if writes or view_base(function) else "AutoDispatchBelowADInplaceOrView"
     name = public_api.name(schema, faithful=True, symint=schema.has_symint)
     passed = ", ".join(["ks & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]])
@@ -131,7 +131,7 @@ def _decomposition_call(function: NativeFunction) -> str:
 
 
 def _record_statements(unpacked: Unpacked, reserves: bool) -> tuple[str, str]:
-    """The statements that take down the storage and the implementation of a parameter."""
+    """The statements that save the storage and the implementation of a parameter."""
     name = unpacked.name
     if unpacked.kind == "tensor":
         return (
@@ -177,7 +177,7 @@ def _same_storage(name: str, other: str) -> str:
 
 
 def _compare_statements(unpacked: Unpacked) -> tuple[str, str]:
-    """The statements that compare a parameter with what was taken down of it."""
+    """The statements that compare a parameter with what was saved of it."""
     name = unpacked.name
     if unpacked.kind == "tensor":
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({name})"

@@ -24,7 +24,7 @@ _LEVEL: Final = "// The hardcoded 0 here will need to be updated once we support
 
 
 def _flag(derivative: ForwardDerivative) -> str:
-    """The variable that tells whether a tangent comes in for a formula."""
+    """The variable that is true if a tangent comes in for a formula."""
     return f"_any_has_forward_grad_{'_'.join(derivative.var_names)}"
 
 
@@ -93,7 +93,7 @@ def _flags_of_items(wrapper: Wrapper, derivative: ForwardDerivative) -> list[str
 
 
 def original_statements(wrapper: Wrapper) -> list[str]:
-    """The statements that keep what an in-place function overwrites, where a formula reads it."""
+    """The statements that copy what an in-place function overwrites, if a formula reads it."""
     if not wrapper.inplace:
         return []
     flags = [_flag(derivative) for derivative in wrapper.forward_derivatives if derivative.needs_original_self]
@@ -129,7 +129,7 @@ def _unpack_statements(wrapper: Wrapper, derivative: ForwardDerivative, context:
     lines: list[str] = []
     zeros = ""
     for inp in wrapper.inputs:
-        # The tangent of what is written in place is written too, so it has to be a tensor of its own.
+        # The tangent of a tensor that is written in place is written too, so it must be a tensor of its own.
         is_written = wrapper.inplace and inp.name == "self"
         zeros = "zeros_symint" if is_written else "_efficientzerotensor_symint"
         if inp.name in derivative.tangents:

@@ -87,7 +87,7 @@ def _assignment(wrapper: Wrapper, saved: SavedAttribute, type: CType, is_output:
 
 
 def _variable(wrapper: Wrapper, name: str, item: str | None, is_output: bool) -> Assignment:
-    """A `SavedVariable`; of what an in-place function overwrites a copy is made first."""
+    """A `SavedVariable`. A tensor that an in-place function overwrites is copied first."""
     flag = "true" if is_output else "false"
     if wrapper.inplace and is_output:
         self = "self[i]" if wrapper.loops else "self"
@@ -108,7 +108,7 @@ def _item_of(wrapper: Wrapper, name: str) -> str | None:
 
 
 def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
-    """The condition under which a tensor is needed: that the one gradient which reads it is wanted; else empty."""
+    """The condition under which a tensor is needed, that of the only gradient that reads it; empty if there is none."""
     info = wrapper.info
     if (
         info is None
@@ -118,7 +118,7 @@ def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
     ):
         return ""
     if "backward" in info.name:
-        # The formulas of double backward read more than they say.
+        # The formulas of double backward also read values that they do not name.
         return ""
     if not wrapper.loops and any(argument.is_list for argument in wrapper.differentiated):
         return ""
@@ -133,7 +133,7 @@ def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
 
 
 def _stated_condition(name: str, formula: str) -> str:
-    """The condition that a formula for several gradients states itself, in `wrap_opt_if(name, condition)`.
+    """The condition that a formula for several gradients states in `wrap_opt_if(name, condition)`.
 
     >>> _stated_condition("other", "f(grad, wrap_opt_if(other, grad_input_mask[0] || grad_input_mask[2]))")
     'grad_fn->should_compute_output(0) || grad_fn->should_compute_output(2)'

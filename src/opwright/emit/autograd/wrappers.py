@@ -1,8 +1,8 @@
-"""What is decided for the wrappers of `VariableType`: the kernels that record gradients.
+"""The decisions about the wrappers of `VariableType`, the kernels that record gradients.
 
 A wrapper calls an operator below autograd. Around the call it makes the node of the backward graph, saves what the
 backward formulas need, and works out tangents. Everything that this depends on is in one frozen record, which can be
-printed; other modules write down what it says.
+printed; other modules print it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from opwright.source.span import Span
 
 
 class Forward(enum.Enum):
-    """What a wrapper does about tangents."""
+    """How a wrapper handles tangents."""
 
     NOTHING = enum.auto()
     FORMULAS = enum.auto()
     DECOMPOSED = enum.auto()
-    """The operator is decomposed, so that tangents are worked out by what it is made of."""
+    """The operator is decomposed, so the operators that it is made of compute the tangents."""
     REFUSED = enum.auto()
 
 
@@ -65,7 +65,7 @@ class Output(NamedTuple):
 
 
 class Wrapper(NamedTuple):
-    """What is decided for the wrapper of one function under one dispatch key.
+    """The decisions about the wrapper of one function under one dispatch key.
 
     `inputs` are the differentiable inputs, `differentiated` those that gradients are worked out for; `outputs` the
     differentiable outputs. `repeated` maps the names that formulas use to the arguments of an in-place function over
@@ -151,7 +151,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
 
 
 def is_differentiable(name: str, type: Type, info: DifferentiabilityInfo | None) -> bool:
-    """Whether a value carries gradients: a tensor or several, unless the info says that it does not."""
+    """Whether a value carries gradients: a tensor or a list of tensors that the info does not exclude."""
     return type.is_tensor_like and (info is None or name not in info.non_differentiable)
 
 
@@ -165,7 +165,7 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
     if declared is not None and info is not None:
         if len(declared) != len(outputs) or (function.name.inplace and False in declared):
             message = f"`output_differentiability` of `{info.name}` does not fit `{function.name}`, which takes it over"
-            raise Fault.at(OUTPUTS_DIFFER, message, _place(info, function))
+            raise Fault.at(OUTPUTS_DIFFER, message, _formula_span(info, function))
         return tuple([output for output, is_said in zip(outputs, declared, strict=True) if is_said])
     differentiable_outputs = [output for output in outputs if is_differentiable(output.name, output.result.type, info)]
     return tuple(differentiable_outputs[:1] if info is not None and info.uses_single_grad else differentiable_outputs)
@@ -219,9 +219,9 @@ def _differentiated_inputs(inputs: tuple[Input, ...], info: DifferentiabilityInf
     differentiated = tuple([argument for argument in inputs if argument.name in names])
     if len(differentiated) != len(names):
         missing = min(names - {argument.name for argument in differentiated})
-        place = next(derivative.span for derivative in info.derivatives if missing in derivative.var_names)
+        span = next(derivative.span for derivative in info.derivatives if missing in derivative.var_names)
         message = f"`{missing}` of `{info.name}` has a formula, but is no tensor that carries gradients"
-        raise Fault.at(UNDIFFERENTIABLE_ARGUMENT, message, place)
+        raise Fault.at(UNDIFFERENTIABLE_ARGUMENT, message, span)
     return differentiated
 
 
@@ -245,9 +245,9 @@ def _check_fit(
     outputs: tuple[Output, ...],
     repeated: dict[str, Argument],
 ) -> None:
-    place = _place(info, function)
+    span = _formula_span(info, function)
     if info.has_derivatives and not records and function.schema.returns:
-        raise Fault.at(FORMULA_IGNORED, f"the derivatives of `{function.name}` would be ignored", place)
+        raise Fault.at(FORMULA_IGNORED, f"the derivatives of `{function.name}` would be ignored", span)
     named = sum([len(derivative.var_names) for derivative in forward_derivatives])
     if records and forward_derivatives and not repeated and named != len(outputs):
         message = f"`{function.name}` has {len(outputs)} differentiable outputs, but forward formulas for {named}"
@@ -261,7 +261,7 @@ def check_tangents(wrapper: Wrapper, derivative: ForwardDerivative) -> None:
         raise Fault.at(NO_TANGENTS, message, derivative.span)
 
 
-def _place(info: DifferentiabilityInfo, function: NativeFunction) -> Span:
+def _formula_span(info: DifferentiabilityInfo, function: NativeFunction) -> Span:
     formulas = [derivative.span for derivative in info.derivatives] + [
         derivative.span for derivative in info.forward_derivatives
     ]

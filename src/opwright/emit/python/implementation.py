@@ -23,7 +23,7 @@ from opwright.schema.function import SchemaKind
 def _without_result(function: NativeFunction, indent: str) -> str:
     """What follows the call of an operator that returns nothing."""
     if function.kind is SchemaKind.inplace and function.name.is_foreach:
-        # In-place operators over lists give Python the list that it passed.
+        # In-place operators over lists return the caller's list to Python.
         return (
             f"{indent}PyObject* self_tensorlist = _r.args[0];\n"
             f"{indent}Py_INCREF(self_tensorlist);\n"
@@ -86,7 +86,7 @@ class _Writer:
 
 
 def _torch_function_check(binding: PythonBinding, rules: Rules) -> str:
-    """The statements that give classes like tensors their say."""
+    """The statements that call `__torch_function__` of tensor-like classes."""
     own = "self_" if binding.is_method else "nullptr"
     if not binding.takes_nothing:
         module = binding.module

@@ -1,4 +1,4 @@
-"""What keeps a function from getting a Python binding: the checks of one overload, and diagnostics at entries."""
+"""Reasons why a function has no Python binding: the checks of one overload, and diagnostics at entries."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Struct(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """What tells the C++ names of several types apart."""
+        """The ending that distinguishes the C++ names of several types."""
         return str(self.number) if self.number else ""
 
     @property

@@ -1,4 +1,4 @@
-"""What the files of the bindings are made from: the overloads of a Python function, by name."""
+"""The units of the bindings' files: the overloads of a Python function, by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PythonBinding(HasFingerprintKey):
     def pairs(self) -> list[Pair]:
         """What the parser's signatures call, in the order in which it tries them.
 
-        Raises Repeated and OutAlone, for which `bindings` has made sure that there is no reason.
+        Raises Repeated or OutAlone, but not for a binding that `bindings` gives.
         """
         return sort_pairs(pair_overloads(self.overloads))
 
@@ -71,7 +71,7 @@ _BY_KEY: Final = {module.key: module for module in MODULES if module.key is not 
 
 
 def _modules(function: NativeFunction) -> list[PythonModule]:
-    """Where an overload is found: in the module of its entry, else in `torch` and among the methods, as it has both."""
+    """The modules of an overload: that of its entry, else `torch` and the methods, according to its variants."""
     if function.python_module is not None:
         module = _BY_KEY.get(function.python_module)
         return [] if module is None else [module]
@@ -155,7 +155,7 @@ class _Collector:
 
 
 def check_modules(job: Job, sink: Diagnostics) -> None:
-    """Warns of functions of modules that there are not."""
+    """Warn of functions in modules that do not exist."""
     for function in bound_functions(job):
         name = function.python_module
         if name is not None and name not in _BY_KEY:
@@ -164,7 +164,7 @@ def check_modules(job: Job, sink: Diagnostics) -> None:
 
 
 def check_bindings(job: Job, sink: Diagnostics) -> None:
-    """Reports what keeps functions from getting their binding."""
+    """Report the functions that cannot get a binding."""
     for module in MODULES:
         try:
             bindings(job, module)
@@ -176,7 +176,7 @@ def check_bindings(job: Job, sink: Diagnostics) -> None:
 def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
     """The functions of a module, or the methods, in the order in which their names first occur.
 
-    Raises FaultsFound with what keeps any of them from being made.
+    Raises FaultsFound with all reasons why one of them cannot be made.
     """
     collector = _Collector(module)
     for function in _functions_by_module(job)[module]:
