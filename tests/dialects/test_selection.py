@@ -21,7 +21,7 @@ def reported(*names: str, tolerant: bool = False) -> list[tuple[Severity, str, s
     catalog, _ = load_text(ENTRIES)
     sink = Diagnostics()
     check_selection(selection_of_names(names), catalog, sink, tolerant=tolerant)
-    return [(diagnostic.severity, diagnostic.message, diagnostic.help) for diagnostic in sink.sorted()]
+    return [(diagnostic.severity, diagnostic.message, str(diagnostic.help)) for diagnostic in sink.sorted()]
 
 
 @pytest.mark.parametrize(

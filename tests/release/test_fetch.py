@@ -271,7 +271,7 @@ def test_an_index_without_the_project_has_no_version(index: FakeIndex, monkeypat
     nothing = fault_of("2.14.0")
     assert nothing.code == "E0506"
     assert "no wheel of PyTorch at all" in nothing.notes[0]
-    assert "--source-path" in nothing.help
+    assert "--source-path" in str(nothing.help)
 
 
 def test_a_busy_index_is_asked_again(index: FakeIndex) -> None:
@@ -291,7 +291,7 @@ def test_no_index_in_reach_says_the_three_ways(quiet_pip: Path, monkeypatch: pyt
         monkeypatch.setenv("PIP_INDEX_URL", f"http://me:secret@127.0.0.1:{port}/simple")
         diagnostic = fault_of("2.13.0")
     assert diagnostic.code == "E0508"
-    assert all(way in diagnostic.help for way in ("--source-path", "FILE.whl", "install torch"))
+    assert all(way in str(diagnostic.help) for way in ("--source-path", "FILE.whl", "install torch"))
     assert "secret" not in repr(diagnostic)
 
 

@@ -153,7 +153,7 @@ def test_no_installed_torch_says_the_three_ways(empty_environment: Path) -> None
     with pytest.raises(Fault) as caught:
         resolve("auto")
     assert caught.value.diagnostic.code == "E0502"
-    assert all(way in caught.value.diagnostic.help for way in ("--source-path", "FILE.whl", "--torch 2.13.0"))
+    assert all(way in str(caught.value.diagnostic.help) for way in ("--source-path", "FILE.whl", "--torch 2.13.0"))
 
 
 def test_a_wheel_is_named_with_the_member(tmp_path: Path) -> None:

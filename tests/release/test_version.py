@@ -77,7 +77,7 @@ def test_inputs_without_any_mark_are_of_an_unknown_release(tmp_path: Path) -> No
     with pytest.raises(Fault) as caught:
         version_of(inputs)
     assert caught.value.diagnostic.code == "E0513"
-    assert "--release" in caught.value.diagnostic.help
+    assert "--release" in str(caught.value.diagnostic.help)
     assert version_of(inputs, "2.13") == Version(2, 13)
 
 

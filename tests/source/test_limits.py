@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,15 +56,29 @@ def test_report_says_that_the_run_stopped() -> None:
     assert render_report(sink.sorted(), color=False).endswith("\nand 900 more; stopped after 1,000 errors\n")
 
 
-def test_suggestions_for_the_first_hundred_errors() -> None:
-    """A sink brings a hundred searches for the nearest name; no word of unusual length is searched for."""
-    names = [f"name_{number}" for number in range(1_000)]
-    Diagnostics()
-    hints = [did_you_mean("nome_7", names) for _ in range(limits.SUGGESTIONS + 5)]
-    assert hints == ["did you mean `name_7`?"] * limits.SUGGESTIONS + [""] * 5
-    Diagnostics()
-    assert did_you_mean("nome_7", names)
+def test_names_are_searched_for_shown_diagnostics_only() -> None:
+    """A sink full of errors costs no search for the nearest name; a report searches for those that it shows."""
+    searches = []
+
+    class Names(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            searches.append(1)
+            return super().__iter__()
+
+    names = Names(f"name_{number}" for number in range(1_000))
+    sink = Diagnostics()
+    for number in range(500):
+        sink.error("E0001", f"error {number}", help=did_you_mean("nome_7", names))
+    assert sink.sorted()
+    assert not searches
+    report = render_report(sink.sorted(), color=False)
+    assert (report.count("did you mean `name_7`?"), len(searches)) == (limits.SHOWN, limits.SHOWN)
+
+
+def test_long_words_and_too_many_names_are_not_searched() -> None:
+    """No word of unusual length is searched for, and no word among more names than PyTorch will have."""
     assert did_you_mean("n" * 300, ["n" * 299]) == ""
+    assert did_you_mean("nome_7", [f"name_{number}" for number in range(limits.NAMES + 1)]) == ""
 
 
 def test_long_lines_and_messages_are_cut() -> None:

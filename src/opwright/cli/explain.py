@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     match = find_code(arguments.code)
     if match is None:
-        hint = did_you_mean(arguments.code.upper(), [code.code for code in all_codes()])
+        hint = str(did_you_mean(arguments.code.upper(), [code.code for code in all_codes()]))
         say(f"opwright explain: no code `{arguments.code}`{'; ' + hint if hint else ''}\n")
         return console.USAGE
     print(match.page)

@@ -117,7 +117,7 @@ def renamed_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFuncti
     for overload in written:
         if overload.name.base not in complete and first_difference(overload, function) is None:
             fitting.setdefault(overload.name.base, overload)
-    hint = did_you_mean(function.name.base, fitting)
+    hint = str(did_you_mean(function.name.base, fitting))
     return next((function for base, function in fitting.items() if f"`{base}`" in hint), None)
 
 

@@ -61,7 +61,7 @@ class Catalog(Frozen):
         """The function named `add.Tensor` or `aten::add.Tensor`; KeyError with a hint if there is none."""
         names = self._names()
         if name not in names:
-            hint = did_you_mean(name, names)
+            hint = str(did_you_mean(name, names))
             raise KeyError(f"no operator `{name}`{hint and '; ' + hint}")
         return names[name]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.source.diagnostic import Diagnostic, Label, Severity
+from opwright.source.diagnostic import Diagnostic, Label, Severity, Suggestion
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
@@ -16,7 +16,9 @@ class SchemaFault(Exception):
     for YAML scalars, or call `diagnostic()` for text outside files.
     """
 
-    def __init__(self, code: str, message: str, start: int, end: int, *, label: str = "", help: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, start: int, end: int, *, label: str = "", help: str | Suggestion = ""
+    ) -> None:
         super().__init__(message)
         self.code: Final = code
         self.message: Final = message

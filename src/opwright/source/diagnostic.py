@@ -22,6 +22,7 @@ __all__ = [
     "FaultsFound",
     "Label",
     "Severity",
+    "Suggestion",
     "did_you_mean",
     "first_shown",
     "shorten",
@@ -55,7 +56,7 @@ class Diagnostic(NamedTuple):
     message: str
     labels: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
-    help: str = ""
+    help: str | Suggestion = ""
 
     @property
     def span(self) -> Span | None:
@@ -73,7 +74,7 @@ def _diagnostic(
     at: Span | None,
     label: str,
     notes: Sequence[str],
-    help: str,
+    help: str | Suggestion,
     also: Sequence[Label],
 ) -> Diagnostic:
     labels = (() if at is None else (Label(at, label),)) + tuple(also)
@@ -107,7 +108,7 @@ class Fault(Exception):
         *,
         label: str = "",
         notes: Sequence[str] = (),
-        help: str = "",
+        help: str | Suggestion = "",
         also: Sequence[Label] = (),
     ) -> Fault:
         """A fault with an error, from the arguments of `Diagnostics.error`."""
@@ -156,7 +157,6 @@ class Diagnostics:
     def __init__(self) -> None:
         self._found: list[Diagnostic] = []
         self._errors = 0
-        _suggestions.renew()
 
     def __len__(self) -> int:
         return len(self._found)
@@ -204,7 +204,7 @@ class Diagnostics:
         *,
         label: str = "",
         notes: Sequence[str] = (),
-        help: str = "",
+        help: str | Suggestion = "",
         also: Sequence[Label] = (),
     ) -> None:
         """Adds an error at a span (its label says `label`), with further labels from `also`."""
@@ -218,7 +218,7 @@ class Diagnostics:
         *,
         label: str = "",
         notes: Sequence[str] = (),
-        help: str = "",
+        help: str | Suggestion = "",
         also: Sequence[Label] = (),
     ) -> None:
         """Adds a warning; the arguments are those of `error`."""
@@ -232,7 +232,7 @@ class Diagnostics:
         *,
         label: str = "",
         notes: Sequence[str] = (),
-        help: str = "",
+        help: str | Suggestion = "",
         also: Sequence[Label] = (),
     ) -> None:
         """Adds a note; the arguments are those of `error`."""
@@ -264,59 +264,73 @@ def _identity(diagnostic: Diagnostic) -> tuple[object, ...]:
         (label.span.file.path, label.span.start, label.span.end, label.text, label.primary)
         for label in diagnostic.labels
     )
-    return diagnostic.code, diagnostic.severity, diagnostic.message, labels, diagnostic.notes, diagnostic.help
+    return diagnostic.code, diagnostic.severity, diagnostic.message, labels, diagnostic.notes
 
 
-class _SuggestionBudget:
-    """How many searches for the nearest name are left: each compares a word with thousands, and no one reads them all.
+class Suggestion:
+    """A question with the name most like a word; the search takes place when a report shows it.
 
-    A new sink renews it, because a new run begins with one.
+    A search may compare the word with thousands of names, and a report shows 100 diagnostics of maybe 1,000.
     """
 
-    __slots__ = ("_comparisons", "_searches")
+    __slots__ = ("_candidates", "_otherwise", "_text", "_word")
 
-    def __init__(self) -> None:
-        self.renew()
+    def __init__(self, word: str, candidates: Iterable[str], otherwise: str) -> None:
+        self._word = word
+        self._candidates = candidates
+        self._otherwise = otherwise
+        self._text: str | None = None
 
-    def renew(self) -> None:
-        self._searches = limits.SUGGESTIONS
-        self._comparisons = limits.COMPARISONS
+    def __str__(self) -> str:
+        if self._text is None:
+            near = _nearest(self._word, self._candidates)
+            self._text = f"did you mean `{near}`?" if near else self._otherwise
+        return self._text
 
-    @property
-    def is_spent(self) -> bool:
-        return self._searches <= 0 or self._comparisons <= 0
+    def __bool__(self) -> bool:
+        return bool(str(self))
 
-    def spend(self, comparisons: int) -> None:
-        self._searches -= 1
-        self._comparisons -= comparisons
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, (str, Suggestion)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        # Another process needs the answer, not the names.
+        return str, (str(self),)
 
 
-_suggestions = _SuggestionBudget()
-
-
-def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """A question with the candidate most like the word, or "" when none is near.
-
-    At most the first 100 words after a sink was made are looked for, and no word of more than 200 characters.
+def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> Suggestion:
+    """A question with the candidate most like the word, or another text if none is similar.
 
     >>> did_you_mean("CPUU", ["CPU", "CUDA"])
     'did you mean `CPU`?'
     >>> did_you_mean("banana", ["CPU", "CUDA"])
     ''
     """
-    if len(word) > _LONGEST_WORD or _suggestions.is_spent:
+    return Suggestion(word, candidates, otherwise)
+
+
+def _nearest(word: str, candidates: Iterable[str]) -> str:
+    """The candidate most like the word, or ""; "" too for more than 200 characters or too many names."""
+    if len(word) > _LONGEST_WORD:
         return ""
     import difflib  # Only a run that has a fault needs it.
 
     pool = sorted({candidate for candidate in candidates if len(candidate) <= _LONGEST_WORD})
-    _suggestions.spend(len(pool))
+    if len(pool) > limits.NAMES:
+        return ""
     folded = word.casefold()
     for candidate in pool:
         if candidate.casefold() == folded and candidate != word:
-            return f"did you mean `{candidate}`?"
+            return candidate
     similar = difflib.get_close_matches(word, pool, n=8, cutoff=0.6)
     near = [candidate for candidate in similar if candidate != word and _may_be_misspelt(word, candidate)]
-    return f"did you mean `{min(near, key=lambda candidate: _edits(word, candidate))}`?" if near else ""
+    return min(near, key=lambda candidate: _edits(word, candidate), default="")
 
 
 def _may_be_misspelt(word: str, candidate: str) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "COMPARISONS",
     "DEPTH",
     "ERRORS",
     "FILE_BYTES",
+    "NAMES",
     "REMARKS",
     "SCALAR_CHARACTERS",
     "SHOWN",
-    "SUGGESTIONS",
     "YAML_EVENTS",
 ]
 
@@ -41,8 +40,5 @@ REMARKS: Final = 1_000
 #: Diagnostics that a report shows.
 SHOWN: Final = 100
 
-#: After a sink is made, so many words are searched for the nearest name, each in thousands of others ...
-SUGGESTIONS: Final = 100
-
-#: ... but with so many comparisons in all, of which each may take 50 microseconds.
-COMPARISONS: Final = 200_000
+#: Names that a suggestion compares with a word. A comparison may take 50 microseconds. PyTorch has 3,100 overloads.
+NAMES: Final = 5_000

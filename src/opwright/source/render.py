@@ -119,7 +119,7 @@ class _Painter:
     def _remarks(self) -> list[str]:
         remarks = [("note", note) for note in self.diagnostic.notes]
         if self.diagnostic.help:
-            remarks.append(("help", self.diagnostic.help))
+            remarks.append(("help", str(self.diagnostic.help)))
         lines = []
         for word, text in remarks:
             first, *more = text.splitlines() or [""]

@@ -413,7 +413,7 @@ class _Builder:
             ALIAS_WRONG,
             f"there is no anchor `&{shorten(name)}` before this alias",
             self._span(event),
-            help=did_you_mean(name, self.anchors) or "put it in quotes if it is text",
+            help=did_you_mean(name, tuple(self.anchors), "put it in quotes if it is text"),
         )
 
     def _check_anchor(self, name: str, event: Event) -> None:

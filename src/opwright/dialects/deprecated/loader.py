@@ -158,10 +158,8 @@ def _passed_values(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> li
         elif value in _CONSTANTS:
             passed.append(_PassedValue(value, _CONSTANTS[value], None))
         else:
-            help = (
-                did_you_mean(value, by_name)
-                or f"the signature has {_list_names(by_name)}; the constant `1` may be passed"
-            )
+            listed = f"the signature has {_list_names(by_name)}; the constant `1` may be passed"
+            help = did_you_mean(value, by_name, listed)
             at = call.scalar.span_of(start, start + len(value))
             sink.error(codes.UNKNOWN_VALUE, f"the signature has no argument `{value}`", at, help=help)
     return passed if len(passed) == len(call.values) else None

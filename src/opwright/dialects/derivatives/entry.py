@@ -198,7 +198,7 @@ class _Reader:
                 self._report_unknown(key, name)
             else:
                 message = f"`{name}` is not an argument of `{self._scope.function.name}`, so this has no effect"
-                help = did_you_mean(name, self._scope.argument_names) or f"delete `{name}`"
+                help = did_you_mean(name, self._scope.argument_names, f"delete `{name}`")
                 self._report.doubt(codes.IGNORED_NAME, message, part_span(key, name), help=help)
 
     def _derivative(self, names: tuple[str, ...], scalar: Scalar) -> Derivative:
@@ -249,13 +249,12 @@ class _Reader:
 
     def _report_unknown(self, key: Scalar, name: str) -> None:
         names = [*self._scope.argument_names, *[result.name for result in self._scope.results]]
-        help = did_you_mean(name, names)
+        help = did_you_mean(name, names, f"it has {', '.join([f'`{candidate}`' for candidate in names])}")
         field = did_you_mean(name, FIELDS)
-        if field and not help:
+        if field and not did_you_mean(name, names):
             self._report.error(codes.UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field)
             return
         message = f"`{name}` is neither an argument nor a result of `{self._scope.function.name}`"
-        help = help or f"it has {', '.join([f'`{candidate}`' for candidate in names])}"
         self._report.error(codes.UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 
     def build(self) -> Formulas:

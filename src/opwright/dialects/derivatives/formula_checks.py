@@ -15,7 +15,7 @@ from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, Helper
 from opwright.dialects.derivatives.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
 from opwright.dialects.derivatives.formulas import words_of
 from opwright.model.catalog import Catalog
-from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
 from opwright.source.nodes import Scalar
 from opwright.source.span import Span
 
@@ -162,7 +162,7 @@ class FormulaChecker:
         also = [Label(overload.span, f"`{name}({overload.parameters})`", primary=False) for overload in overloads]
         self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*_range(node, source)), also=also)
 
-    def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str] | None:
+    def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str | Suggestion] | None:
         """What is wrong with a name: code, message, and help."""
         parent = node.parent
         if parent is None:
@@ -198,7 +198,7 @@ class FormulaChecker:
             self._parser = Parser(Language(tree_sitter_cpp.language()))
         return self._parser
 
-    def _doubt(self, code: str, message: str, at: Span, *, help: str) -> None:
+    def _doubt(self, code: str, message: str, at: Span, *, help: str | Suggestion) -> None:
         """Reports what may be right after all: as a warning, or as an error in a strict run."""
         tell = self._sink.error if self._is_strict else self._sink.warning
         tell(code, message, at, help=help)

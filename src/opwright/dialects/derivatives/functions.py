@@ -69,9 +69,8 @@ class FunctionIndex:
     def _report_unknown(self, name: str, at: Span, report: EntryReport) -> None:
         base = name.partition(".")[0]
         overloads = [overload for overload in self._by_name if overload == base or overload.startswith(base + ".")]
-        help = did_you_mean(name, overloads or self._by_name)
-        if not help and overloads:
-            help = f"`{base}` has {', '.join(f'`{overload}`' for overload in overloads[:6])}"
+        listed = f"`{base}` has {', '.join(f'`{overload}`' for overload in overloads[:6])}" if overloads else ""
+        help = did_you_mean(name, overloads or self._by_name, listed)
         report.error(codes.UNKNOWN_OPERATOR, f"no function `{name}` in native_functions.yaml", at, help=help)
 
     def _report_difference(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:

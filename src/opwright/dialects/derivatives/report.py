@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Scalar
 from opwright.source.span import Span
 
@@ -21,7 +21,7 @@ class FormulaReport:
         self._sink: Final = sink
         self.failed = False
 
-    def error(self, code: str, message: str, part: str = "", *, label: str = "", help: str = "") -> None:
+    def error(self, code: str, message: str, part: str = "", *, label: str = "", help: str | Suggestion = "") -> None:
         """Reports a fault at the first occurrence of a part of the formula, or at all of it."""
         self.failed = True
         self._sink.error(code, message, part_span(self._scalar, part), label=label, help=help)
@@ -39,13 +39,13 @@ class EntryReport:
         self.failed = False
 
     def error(
-        self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()
+        self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()
     ) -> None:
         """Reports a fault; the entry is then left out."""
         self.failed = True
         self._sink.error(code, message, at, label=label, help=help, also=also)
 
-    def doubt(self, code: str, message: str, at: Span, *, help: str = "", also: Row[Label] = ()) -> None:
+    def doubt(self, code: str, message: str, at: Span, *, help: str | Suggestion = "", also: Row[Label] = ()) -> None:
         """Reports what has no effect as a warning, or as an error in a strict run, and keeps the entry."""
         tell = self._sink.error if self._is_strict else self._sink.warning
         tell(code, message, at, help=help, also=also)

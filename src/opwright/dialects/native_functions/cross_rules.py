@@ -69,12 +69,9 @@ def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> 
             message = f"`{sources[0].name}` delegates to `{delegate}`, which is not `structured: True`"
             report.error(cross_codes.DELEGATE_PLAIN, message, at, also=[*report.other(target, "not structured"), *also])
         else:
-            hint = did_you_mean(
-                delegate.text,
-                (overload.name.text for overload in functions if overload.structured),
-            )
+            structured = [overload.name.text for overload in functions if overload.structured]
             message = f"`{sources[0].name}` delegates to `{delegate}`, for which there is no entry"
-            help = hint or f"add an entry for `{delegate}` with `structured: True`"
+            help = did_you_mean(delegate.text, structured, f"add an entry for `{delegate}` with `structured: True`")
             report.error(cross_codes.DELEGATE_MISSING, message, at, help=help, also=also)
 
 

@@ -169,7 +169,7 @@ def _read_variants(node: Node, builder: EntryBuilder) -> None:
             builder.method = True
         else:
             shown = node.span_of(start, start + len(word)) if word else node.span
-            help = did_you_mean(word, ("function", "method")) or "write `function`, `method` or `function, method`"
+            help = did_you_mean(word, ("function", "method"), "write `function`, `method` or `function, method`")
             builder.fault(codes.VARIANT, f"unknown variant `{word}`", shown, help=help)
         start += len(word) + 2
 

@@ -10,7 +10,7 @@ from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, Ufu
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.names import OperatorName
-from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.expect import WRONG_SHAPE
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
@@ -95,7 +95,7 @@ class EntryBuilder:
         self.tags: tuple[str, ...] = ()
 
     def fault(
-        self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()
+        self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()
     ) -> None:
         """Reports a fault; the entry is then left out of the catalog."""
         self.failed = True

@@ -10,7 +10,7 @@ from opwright.dialects.native_functions.entry_builder import argument_span, disp
 from opwright.dialects.nearest import Difference
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.signature import base_of_operation, view_base_name
-from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.span import Span
 
@@ -111,7 +111,7 @@ class CrossReport:
         return argument_span(self._entry(function), text)
 
     def error(
-        self, code: str, message: str, at: Span, *, label: str = "", help: str = "", also: Row[Label] = ()
+        self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()
     ) -> None:
         """Reports a fault."""
         self._sink.error(code, message, at, label=label, help=help, also=also)

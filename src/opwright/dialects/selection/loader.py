@@ -179,7 +179,7 @@ def _nearest(name: str, names: dict[str, set[str]]) -> str:
     own = names.get(namespace, set())
     if base in own:
         return f"did you mean `{namespace}::{base}`?"
-    return did_you_mean(base, own).replace("`", f"`{namespace}::", 1)
+    return str(did_you_mean(base, own)).replace("`", f"`{namespace}::", 1)
 
 
 def check_static_backends(

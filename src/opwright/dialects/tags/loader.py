@@ -49,7 +49,7 @@ def _load_tag(item: Mapping, tags: dict[str, str], first_entries: dict[str, Scal
     misspelt = ""
     for key, _ in item.entries:
         if key.value not in _FIELDS:
-            misspelt = misspelt or did_you_mean(key.value, ("tag",))
+            misspelt = misspelt or str(did_you_mean(key.value, ("tag",)))
             message = f"a tag has no field `{key.value}`"
             sink.error(codes.TAG_SHAPE, message, key.span, help=did_you_mean(key.value, _FIELDS))
     check_unique_keys(item, sink)
