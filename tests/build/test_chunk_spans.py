@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.build.chunk_spans import ABSENT, FileSpans, assemble, splice
+from opwright.build.chunk_spans import ABSENT, FileContents, FileSpans, assemble, splice
 from opwright.build.fingerprints import FINGERPRINT_SIZE, fingerprint
 from opwright.build.template import AnyTemplate, Template, WholeText
 from opwright.source.text import SourceFile
@@ -53,7 +53,7 @@ FILLED = {"first", "second", "text"}
 
 def assembled(template: AnyTemplate, units: Sequence[Unit], file_slots: Unit) -> tuple[bytes, FileSpans]:
     """A file of all units, whose fingerprints are those of what they hold."""
-    return assemble(template, file_slots, FILLED, UnitChunks(template, units), fingerprints_of(units))
+    return assemble(FileContents(template, file_slots, FILLED, UnitChunks(template, units), fingerprints_of(units)))
 
 
 def fingerprints_of(units: Sequence[Unit]) -> bytes:
@@ -92,7 +92,7 @@ def test_spliced_file_is_the_assembled_one(old: list[Unit], more: list[Unit], or
     pool = old + more
     new = [pool[number] for number in order if number < len(pool)]
     chunks = UnitChunks(template, new)
-    result = splice(template, file_slots, FILLED, chunks, fingerprints_of(new), spans, before)
+    result = splice(FileContents(template, file_slots, FILLED, chunks, fingerprints_of(new)), spans, before)
     assert result == assembled(template, new, file_slots)
     known = {fingerprints_of([unit]) for unit in old}
     if len({fingerprints_of([unit]) for unit in new}) == len(new):

@@ -65,20 +65,20 @@ def test_a_row_is_a_dialect(tmp_path: Path) -> None:
     assert dialect_of(SourceFile("some/renames.yaml", "")) is RENAMES
     assert dialect_of(SourceFile("mine.yaml", "# Mine.\nrenamed_operators: {}\n")) is RENAMES
     assert yaml_names() == ("native/tags.yaml", "native/native_functions.yaml", "native/renames.yaml")
-    assert generation(tmp_path / "with", "double: twice\n").loaded == {"renames": {"double": "twice"}}
-    assert generation(tmp_path / "without", None).loaded == {"renames": None}
+    assert generation(tmp_path / "with", "double: twice\n").job.more_inputs == {"renames": {"double": "twice"}}
+    assert generation(tmp_path / "without", None).job.more_inputs == {"renames": None}
 
 
 @pytest.mark.usefixtures("renames")
 def test_a_family_can_ask_for_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dialect that is not part of every run is prefetched, imported and loaded for the families that name it."""
     monkeypatch.setattr(RENAMES, "is_always_loaded", False)
-    assert generation(tmp_path / "without", "double: twice\n").loaded == {}
+    assert generation(tmp_path / "without", "double: twice\n").job.more_inputs == {}
     monkeypatch.setattr(FAMILIES["declarations_yaml"], "dialects", ("renames",))
     import_modules(["declarations_yaml"])
     assert "tests.dialects.renames.loader" in sys.modules
     assert "native/renames.yaml" in yaml_names(dialects_of(["declarations_yaml"]))
-    assert generation(tmp_path / "with", "double: twice\n").loaded == {"renames": {"double": "twice"}}
+    assert generation(tmp_path / "with", "double: twice\n").job.more_inputs == {"renames": {"double": "twice"}}
 
 
 @pytest.mark.usefixtures("renames")

@@ -18,7 +18,7 @@ from opwright.build.fingerprints import split_fingerprints
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["ABSENT", "Chunks", "FileSpans", "SlotSpans", "assemble", "splice"]
+__all__ = ["ABSENT", "Chunks", "FileContents", "FileSpans", "SlotSpans", "assemble", "splice"]
 
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""
@@ -113,55 +113,57 @@ def _size(chunk: str | None) -> int:
     return len(chunk) if chunk.isascii() else len(chunk.encode())
 
 
-def assemble(
-    template: AnyTemplate, file_slots: Slots, filled: Collection[str], chunks: Chunks, fingerprints: bytes
-) -> tuple[bytes, FileSpans]:
-    """The bytes of a file and its spans. `filled` are the slots that units fill.
+class FileContents(NamedTuple):
+    """What a file of many units is made from.
 
-    Raises KeyError for a slot without a value.
+    `slots` are the file slots, `filled` the names of the slots that units fill, and `units` what these put there.
     """
+
+    template: AnyTemplate
+    slots: Slots
+    filled: Collection[str]
+    units: Chunks
+    fingerprints: bytes
+
+
+def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
+    """The bytes of a file and its spans. Raises KeyError for a slot without a value."""
+    template, slots, filled, units, fingerprints = contents
     writer = _FileWriter(template)
     for name, indent, before, after, rest in template.parts:
         if name not in filled:
-            writer.add(template.filled_slot(file_slots[name], indent, before, after))
+            writer.add(template.filled_slot(slots[name], indent, before, after))
         elif indent is None:
-            own = file_slots.get(name, ())
-            texts = [*([own] if isinstance(own, str) and own else own), *chunks.texts(name)]
+            own = slots.get(name, ())
+            texts = [*([own] if isinstance(own, str) and own else own), *units.texts(name)]
             writer.add_undivided(template.filled_slot(texts, None, before, after))
         else:
-            unit_chunks = chunks.chunks(name, indent)
-            joined = template.separator.join([chunk for chunk in unit_chunks if chunk is not None])
-            lead = template.chunk(file_slots.get(name, ()), indent)
-            writer.add_slot(lead, joined.encode(), array("i", map(_size, unit_chunks)))
+            chunks = units.chunks(name, indent)
+            joined = template.separator.join([chunk for chunk in chunks if chunk is not None])
+            lead = template.chunk(slots.get(name, ()), indent)
+            writer.add_slot(lead, joined.encode(), array("i", map(_size, chunks)))
         writer.add(rest)
     return writer.finish(fingerprints)
 
 
-def splice(
-    template: AnyTemplate,
-    file_slots: Slots,
-    filled: Collection[str],
-    chunks: Chunks,
-    fingerprints: bytes,
-    old_spans: FileSpans,
-    old: bytes,
-) -> tuple[bytes, FileSpans] | None:
+def splice(contents: FileContents, old_spans: FileSpans, old: bytes) -> tuple[bytes, FileSpans] | None:
     """The same as `assemble`, with the chunks of unchanged units taken from the old file.
 
     None if the old file's spans do not fit the template, so that everything must be made again.
     """
+    template, slots, filled, _, fingerprints = contents
     reuse = _Reuse(old_spans.fingerprints, fingerprints)
-    slots = iter(old_spans.slots or ())
+    old_slots = iter(old_spans.slots or ())
     writer = _FileWriter(template)
     for part in template.parts:
         if part.name in filled and part.indent is not None:
-            slot = next(slots, None)
-            region = None if slot is None else _region(template, part, slot, old, reuse, chunks)
+            slot = next(old_slots, None)
+            region = None if slot is None else _splice_slot(contents, part, slot, old, reuse)
             if region is None:
                 return None
-            writer.add_slot(template.chunk(file_slots.get(part.name, ()), part.indent), *region)
+            writer.add_slot(template.chunk(slots.get(part.name, ()), part.indent), *region)
         else:
-            writer.add(template.filled_slot(file_slots[part.name], part.indent, part.before, part.after))
+            writer.add(template.filled_slot(slots[part.name], part.indent, part.before, part.after))
         writer.add(part.rest)
     return writer.finish(fingerprints)
 
@@ -206,15 +208,16 @@ def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
         yield _Run(first, old_first, count)
 
 
-def _region(
-    template: AnyTemplate, part: TemplatePart, slot: SlotSpans, old: bytes, reuse: _Reuse, chunks: Chunks
+def _splice_slot(
+    contents: FileContents, part: TemplatePart, slot: SlotSpans, old: bytes, reuse: _Reuse
 ) -> tuple[bytes, array[int]] | None:
-    """The chunks of a slot, joined, and the length of each."""
+    """The chunks of a slot, joined, and the length of each; None if the spans do not fit the old file."""
     lengths = array("i")
     lengths.frombytes(slot.lengths)
     if len(lengths) != reuse.old_count:
         return None
-    gap = len(template.separator)
+    separator = contents.template.separator.encode()
+    gap = len(separator)
     # The end of each unit's chunk, with the separator after it. A unit without a chunk adds nothing.
     ends = list(accumulate([length + gap if length >= 0 else 0 for length in lengths], initial=0))
     total = max(ends[-1] - gap, 0)
@@ -227,7 +230,7 @@ def _region(
     new_lengths = array("i")
     for first, old_first, length in reuse.runs:
         if old_first is None:
-            chunk = chunks.chunk(part.name, part.indent or "", first)
+            chunk = contents.units.chunk(part.name, part.indent or "", first)
             new_lengths.append(_size(chunk))
             if chunk is not None:
                 parts.append(chunk.encode())
@@ -236,4 +239,4 @@ def _region(
         new_lengths.extend(lengths[old_first:old_last])
         if ends[old_last] > ends[old_first]:
             parts.append(data[ends[old_first] : ends[old_last] - gap])
-    return template.separator.encode().join(parts), new_lengths
+    return separator.join(parts), new_lengths

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from opwright.build.chunk_spans import FileSpans, assemble, splice
+from opwright.build.chunk_spans import FileContents, FileSpans, assemble, splice
 from opwright.build.codes import NO_UTF8
 from opwright.build.file_spec import FileSpec, file_specs
 from opwright.build.fingerprints import (
@@ -234,7 +234,8 @@ class EmitterFiles:
         if previous is not None and self._can_splice(spec, previous) and self._state is not None:
             filled = self._state.filled
             try:
-                file = splice(self.template, slots, filled, chunks, fingerprints, previous.spans, previous.read())
+                contents = FileContents(self.template, slots, filled, chunks, fingerprints)
+                file = splice(contents, previous.spans, previous.read())
             except (OSError, KeyError):
                 # The file on disk, or its slots, are not those of the previous build after all.
                 file = None
@@ -242,7 +243,7 @@ class EmitterFiles:
                 return RenderedFile(*file)
         filled = self._filled_slots
         try:
-            return RenderedFile(*assemble(self.template, slots, filled, chunks, fingerprints))
+            return RenderedFile(*assemble(FileContents(self.template, slots, filled, chunks, fingerprints)))
         except KeyError:
             raise self.template.missing_slot({**dict.fromkeys(filled, ()), **slots}) from None
 

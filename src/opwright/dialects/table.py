@@ -93,7 +93,7 @@ DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN]
 
 
 def more_dialects(names: Collection[str]) -> list[Dialect[Any]]:
-    """The dialects of these names and of every run that are not built in; a run loads them into `Generation.loaded`."""
+    """The dialects of these names and of every run that are not built in; a run loads them into `Job.more_inputs`."""
     return [dialect for dialect in chosen_dialects(names) if dialect not in _BUILT_IN]
 
 

@@ -151,8 +151,8 @@ class Job(FragmentContext):
     when they are first read, which then may raise FaultsFound. `native_aot` are the kernels compiled ahead of time.
     `static_backends` are the dispatch keys whose functions static calls name: those of the options, with `Undefined` in
     place of each key without kernels. `registration_text` makes the text of a unit in `Register{Key}.cpp`. `own_stubs`
-    are the stub files of PyTorch itself, by path, if a family of the run needs them. `cache` has what `per_job`
-    functions computed.
+    are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
+    that are not built in loaded, by the name of the dialect. `cache` has what `per_job` functions computed.
     """
 
     __slots__ = (
@@ -162,6 +162,7 @@ class Job(FragmentContext):
         "by_root",
         "cache",
         "catalog",
+        "more_inputs",
         "native_aot",
         "own_stubs",
         "registration_text",
@@ -180,6 +181,7 @@ class Job(FragmentContext):
         shim_tables: ShimTables | None = None,
         registration_text: UnitText | None = None,
         own_stubs: Mapping[str, str] | None = None,
+        more_inputs: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -189,6 +191,7 @@ class Job(FragmentContext):
         self._shim_tables: Final = shim_tables
         self.registration_text: Final[UnitText] = registration_text or ListedSlots()
         self.own_stubs: Final[Mapping[str, str]] = own_stubs or {}
+        self.more_inputs: Final[Mapping[str, object]] = more_inputs or {}
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

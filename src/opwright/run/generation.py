@@ -89,9 +89,7 @@ class Generation:
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
-        job, loaded = load_job(request, Rules(self.version), self.sink)
-        #: What dialects that are not PyTorch's own loaded, by the name of the dialect.
-        self.loaded: Final = loaded
+        job = load_job(request, Rules(self.version), self.sink)
         check_job(job, request, self.sink)
         load_late_dialects(job, request, self.sink, later=later)
         self.sink.raise_if_errors()

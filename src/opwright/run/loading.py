@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -90,10 +90,10 @@ def _load_catalog(context: LoadContext) -> Catalog:
     return catalog
 
 
-def load_job(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Job, Mapping[str, object]]:
-    """The job of a request, and what dialects that are not PyTorch's own loaded, by the name of the dialect.
+def load_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
+    """The job of a request. Faults go to `sink`.
 
-    Faults go to `sink`. Derivatives and deprecated signatures are loaded when they are asked for.
+    Derivatives and deprecated signatures are loaded when they are asked for.
     """
     # Shims are kept for all devices, so updating them needs the kernels of all.
     shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
@@ -104,9 +104,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Job, Ma
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
     check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
     dialects = dialects_of(request.families)
-    more = {dialect.name: dialect.load_inputs(context) for dialect in more_dialects(dialects)}
     has_shims = SHIM_TABLES.name in dialects
-    job = Job(
+    return Job(
         catalog,
         rules,
         request.options,
@@ -117,8 +116,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Job, Ma
         shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
         registration_text=_load_registration_text(request, sink),
         own_stubs=_load_own_stubs(request, sink),
+        more_inputs={dialect.name: dialect.load_inputs(context) for dialect in more_dialects(dialects)},
     )
-    return job, more
 
 
 def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
