@@ -23,12 +23,14 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.runs import current_manifest, files_besides, run_of
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families
-from opwright.run.session import Session
+from opwright.run.session import Session, run_facts
 from opwright.source.numbers import read_number
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from opwright.build.input_stamps import InputStamps
     from opwright.build.runs import Run
     from opwright.release.inputs import Inputs
@@ -140,25 +142,18 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
         from opwright.cli.extras import write_stamp
 
         write_stamp(arguments.stamp)
-    facts = manifest.facts
-    _print_summary(arguments, facts["version"], facts["origin"], facts["operators"], facts["files"], 0, started)
+    _print_summary(arguments, manifest.facts, 0, started)
     return True
 
 
-def _print_summary(
-    arguments: argparse.Namespace,
-    version: object,
-    origin: object,
-    operators: str | int,
-    files: str | int,
-    written: int,
-    started: float,
-) -> None:
-    print(f"PyTorch {version} from {origin}")
+def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int], written: int, started: float) -> None:
+    """Print what a run made, by the facts of its manifest, and how many files it wrote."""
+    print(f"PyTorch {facts['version']} from {facts['origin']}")
+    files = int(facts["files"])
     noun = "file" if files == 1 else "files"
     print(
-        f"{operators:,} operators, {files:,} {noun} below {arguments.out}: "
-        f"{written:,} written, {int(files) - written:,} unchanged, {time.perf_counter() - started:.2f} s"
+        f"{facts['operators']:,} operators, {files:,} {noun} below {arguments.out}: "
+        f"{written:,} written, {files - written:,} unchanged, {time.perf_counter() - started:.2f} s"
     )
 
 
@@ -229,9 +224,7 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     session = _session(arguments)
     generation = _load(session, arguments, sink)
     outcome = write_outputs(arguments, session, generation)
-    summary, operators = outcome.summary, len(generation.job.catalog)
-    origin = generation.request.inputs.origin
-    _print_summary(arguments, generation.version, origin, operators, summary.files, summary.written, started)
+    _print_summary(arguments, run_facts(generation, outcome), outcome.summary.written, started)
     if arguments.stats:
         from opwright.cli.stats import print_stats
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.build.manifest import Manifest
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["current_manifest", "files_besides", "run_of", "run_unless_current"]
+__all__ = ["current_manifest", "drop_in_run_of", "files_besides", "run_of", "run_unless_current"]
 
 #: Arguments that do not change the outputs.
 _WITHOUT_EFFECT = frozenset(("check", "color", "dry_run", "jobs", "list_outputs", "prune", "stats", "watch", "yes"))
@@ -29,23 +29,35 @@ def run_of(
     home: str,
     folders: Mapping[str, str],
     families: Iterable[str],
-    *,
-    apart: bool = False,
     **kind: object,
 ) -> Run:
-    """The identity of a program's run: its families, its output folders, and all its arguments.
+    """The identity of a command's run: its families, its output folders, and all its arguments."""
+    return Run(home, folders, families, kind, _request_facts(program, arguments), prunes=arguments.prune)
 
-    With `apart`, its state is in the user's cache: the drop-in programs leave nothing in an output folder but what
-    PyTorch's generator would.
+
+def drop_in_run_of(
+    program: str,
+    arguments: argparse.Namespace,
+    home: str,
+    folders: Mapping[str, str],
+    families: Iterable[str],
+    **kind: object,
+) -> Run:
+    """The same of a drop-in program, whose output folders get only what PyTorch's program would write.
+
+    Its state is in the user's cache.
     """
-    asked = vars(arguments)
-    request = {
+    return Run(home, folders, families, kind, _request_facts(program, arguments), apart=True, prunes=arguments.prune)
+
+
+def _request_facts(program: str, arguments: argparse.Namespace) -> dict[str, object]:
+    """All that a program was asked for."""
+    return {
         "program": program,
         "working folder": os.getcwd(),
-        "arguments": {name: value for name, value in asked.items() if name not in _WITHOUT_EFFECT},
+        "arguments": {name: value for name, value in vars(arguments).items() if name not in _WITHOUT_EFFECT},
         "installed": _installed_torch() if _asks_for_installed(arguments) else None,
     }
-    return Run(home, folders, families, kind, request, apart=apart, prunes=asked["prune"])
 
 
 def _asks_for_installed(arguments: argparse.Namespace) -> bool:

@@ -16,11 +16,12 @@ import time
 from opwright.cli.arguments import add_input_arguments, ask_whole_download
 from opwright.cli.runs import current_manifest, run_of
 from opwright.emit.registry import build_folders, program_families
-from opwright.run.session import Session
+from opwright.run.session import Session, run_facts
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Final
 
     from opwright.build.runs import Run
@@ -93,22 +94,16 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
     manifest = current_manifest(_run(arguments), arguments.color)
     if manifest is None:
         return False
-    facts = manifest.facts
-    _print_summary(arguments, facts["operators"], facts["namespaces"], (facts["files"], 0), started)
+    _print_summary(arguments, manifest.facts, 0, started)
     return True
 
 
-def _print_summary(
-    arguments: argparse.Namespace,
-    overloads: str | int,
-    namespaces: str | int,
-    files: tuple[str | int, int],
-    started: float,
-) -> None:
-    """Print what a run made; `files` are how many there are and how many were written."""
+def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int], written: int, started: float) -> None:
+    """Print what a run made, by the facts of its manifest, and how many files it wrote."""
+    files = int(facts["files"])
     print(
-        f"{overloads:,} overloads of {namespaces}: {files[0]} files below {arguments.out}, "
-        f"{files[1]} written, {int(files[0]) - files[1]} unchanged, {time.perf_counter() - started:.2f} s"
+        f"{facts['operators']:,} overloads of {facts['namespaces']}: {files} files below {arguments.out}, "
+        f"{written} written, {files - written} unchanged, {time.perf_counter() - started:.2f} s"
     )
 
 
@@ -147,7 +142,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     generation = _load(session, arguments, sink)
     if arguments.dry_run or arguments.check:
         return console.SUCCESS if list_or_check(arguments, session, generation, sink) else console.FAULTS
-    names = ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(generation.job))
-    summary = write_outputs(arguments, session, generation, {"namespaces": names}).summary
-    _print_summary(arguments, len(generation.job.catalog), names, (summary.files, summary.written), started)
+    names = {"namespaces": ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(generation.job))}
+    outcome = write_outputs(arguments, session, generation, names)
+    _print_summary(arguments, {**names, **run_facts(generation, outcome)}, outcome.summary.written, started)
     return console.SUCCESS

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     WriteExtras = Callable[[Outcome, Journal], Mapping[str, Status]]
 
-__all__ = ["Session", "generate", "headers_to_compare", "without_color"]
+__all__ = ["Session", "generate", "headers_to_compare", "run_facts", "shim_headers", "without_color"]
 
 
 def generate(
@@ -246,7 +246,7 @@ class Session:
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
                     state = write_state(run, BuildState(self._tool(), outcome.emitters))
-                    all_facts = {**(facts or {}), "state": state, **_facts_of(generation, outcome)}
+                    all_facts = {**(facts or {}), "state": state, **run_facts(generation, outcome)}
                     self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
         return outcome
 
@@ -287,7 +287,7 @@ class Session:
         write_manifest(self.run, manifest)
 
 
-def _facts_of(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
+def run_facts(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
     """The facts in the summary of a run, which a later run with nothing to do prints again."""
     return {
         "operators": len(generation.job.catalog),

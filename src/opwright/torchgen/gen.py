@@ -15,7 +15,7 @@ from opwright.cli.arguments import (
     selection,
 )
 from opwright.cli.parser import Parser
-from opwright.cli.runs import current_manifest, files_besides, run_of
+from opwright.cli.runs import current_manifest, drop_in_run_of, files_besides
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
@@ -90,7 +90,7 @@ def _identity(arguments: argparse.Namespace) -> Run:
     lists = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
     home = os.path.dirname(lists) if arguments.dry_run and lists else arguments.install_dir
     kind = {"lists": lists or None, "dry run": arguments.dry_run}
-    return run_of("gen", arguments, home, _folders(arguments), _families(arguments), apart=True, **kind)
+    return drop_in_run_of("gen", arguments, home, _folders(arguments), _families(arguments), **kind)
 
 
 def _writes_nothing(arguments: argparse.Namespace) -> bool:

@@ -9,7 +9,7 @@ import argparse
 
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
-from opwright.cli.runs import run_of, run_unless_current
+from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
     families = tuple(program_families(_PROGRAM))
-    run = run_of(_PROGRAM, arguments, arguments.out, _folders(arguments), families, apart=True)
+    run = drop_in_run_of(_PROGRAM, arguments, arguments.out, _folders(arguments), families)
     return run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 

@@ -11,7 +11,7 @@ import os
 
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
-from opwright.cli.runs import run_of, run_unless_current
+from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
@@ -165,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse(argv)
     folders = _folders(arguments)
     # Whatever the arguments, only this output folder holds generated files alone.
-    run = run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments), apart=True)
+    run = drop_in_run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments))
     return run_unless_current(run, lambda sink: _run(arguments, run, sink))
 
 

@@ -6,7 +6,7 @@ import argparse
 
 from opwright.cli.arguments import add_prune_argument
 from opwright.cli.parser import Parser
-from opwright.cli.runs import run_of, run_unless_current
+from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
@@ -35,7 +35,7 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     arguments = parser.parse(argv)
     families = tuple(program_families(program))
     folders = dict.fromkeys(build_folders("", families), arguments.out)
-    run = run_of(program, arguments, arguments.out, folders, families, apart=True)
+    run = drop_in_run_of(program, arguments, arguments.out, folders, families)
     return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders, named))
 
 
