@@ -46,9 +46,9 @@ def check_overload(overload: Overload) -> None:
         raise NoTensorOptions(function.name.text)
 
 
-def fault_of(function: NativeFunction, refusal: Exception, place: Span | None = None) -> Fault:
+def fault_of(function: NativeFunction, refusal: Exception, span: Span | None = None) -> Fault:
     """The fault of what is refused about a function, which is at fault if the refusal names no other."""
-    at = place or function.entry
+    at = span or function.entry
     match refusal:
         case Repeated():
             return _repetition(refusal)
@@ -73,16 +73,16 @@ def _name(overload: Overload) -> str:
     return f"{'deprecated ' if overload.signature.deprecated else ''}`{overload.function.name}`"
 
 
-def _place(overload: Overload) -> Span:
+def _span(overload: Overload) -> Span:
     return overload.signature.span or overload.function.entry
 
 
 def _repetition(refusal: Repeated) -> Fault:
     first, second = refusal.first, refusal.second
     message = f"{_name(second)} has the same Python signature as {_name(first)}"
-    other = Label(_place(first), "the other", primary=False)
+    other = Label(_span(first), "the other", primary=False)
     notes = (f"both are `{second.signature.text}`",)
-    return Fault.at(ALIKE, message, _place(second), notes=notes, also=(other,))
+    return Fault.at(ALIKE, message, _span(second), notes=notes, also=(other,))
 
 
 def _out_alone(refusal: OutAlone) -> Fault:
@@ -91,7 +91,7 @@ def _out_alone(refusal: OutAlone) -> Fault:
     message = f"{_name(out)} has no counterpart without `out`"
     if not notes:
         notes = [f"no overload of `{out.function.name.name}` is without `out`"]
-    return Fault.at(NO_BASE, message, _place(out), notes=tuple(notes))
+    return Fault.at(NO_BASE, message, _span(out), notes=tuple(notes))
 
 
 def difference(overload: Overload, other: Overload) -> str:
