@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.emit.autograd.functions import declaration, definition
-from opwright.emit.autograd.nodes import Node, NodeInput, Step, all_nodes, nodes_of_file
+from opwright.emit.autograd.nodes import GraphNode, NodeInput, Step, all_nodes, nodes_of_file
 from opwright.emit.autograd.python_functions import initializer, properties
 from opwright.emit.emitter import Job
 from opwright.release.rules import Rules
@@ -27,7 +27,7 @@ DERIVATIVES = """
 """
 
 
-def node(entries: str, derivatives: str, release: str = "2.13.0") -> Node:
+def node(entries: str, derivatives: str, release: str = "2.13.0") -> GraphNode:
     """The only node of some derivatives."""
     job = derived_job(entries, derivatives)
     job = Job(job.catalog, Rules(parse_version(release)), job.options, derivatives=job.derivatives)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -161,3 +162,30 @@ def test_no_process_left_behind_when_none_can_be_made(monkeypatch: pytest.Monkey
     with pytest.raises(BlockingIOError):
         Child(answer)
     assert len(os.listdir("/dev/fd")) == len(before)
+
+
+class ClosedSlowly:
+    """An object whose finalizer takes long enough to be interrupted."""
+
+    def __del__(self) -> None:
+        """Wait."""
+        time.sleep(60)
+
+
+def test_an_interrupted_finalizer_prints_nothing(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python can only print an interrupt that comes while an object is finalized; a user must not see that."""
+    # The tests have a hook of their own, which prints nothing.
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
+
+    def finalize(parent: Parent) -> None:
+        parent.results.write(b"x")
+        parent.results.flush()
+        ClosedSlowly()
+
+    child = Child(finalize)
+    assert child.results.read(1) == b"x"
+    time.sleep(0.1)
+    child.end()
+    assert capfd.readouterr().err == ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -154,6 +155,8 @@ def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int 
             for end in _parent_ends:
                 os.close(end)
             _parent_ends.clear()
+            # An interrupt that comes while a generator is being closed cannot be raised; Python would print it.
+            sys.unraisablehook = lambda _: None
             interrupt = _interrupter()
             for number in (*_stops(), signal.SIGUSR1):
                 signal.signal(number, interrupt)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.autograd.nodes import Node, NodeUnit, Step, all_nodes
+from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
@@ -25,7 +25,7 @@ def _block(lines: Iterable[str], indent: str) -> str:
     return indent + text if text else ""
 
 
-def declaration(node: Node) -> str:
+def declaration(node: GraphNode) -> str:
     """The class of a node."""
     released = [statement for field in node.saved for statement in field.released]
     fields = [declared for field in node.saved for declared in field.fields]
@@ -53,7 +53,7 @@ struct TORCH_API {node.name} : public {node.superclass} {{
 """
 
 
-def _ranges(node: Node) -> list[str]:
+def _ranges(node: GraphNode) -> list[str]:
     """The statements that give each input its range among the outgoing gradients."""
     return [
         f"auto {argument.name}_ix = gen.range({f'{argument.name}_size_' if argument.is_list else 1});"
@@ -114,7 +114,7 @@ def _several(step: Step) -> str:
   }}"""
 
 
-def _body(node: Node) -> str:
+def _body(node: GraphNode) -> str:
     """The statements that work out the gradients."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
     if any(step.needs_defined for step in node.steps):
@@ -123,14 +123,14 @@ def _body(node: Node) -> str:
     return "\n".join(lines)
 
 
-def _schema(node: Node) -> str:
+def _schema(node: GraphNode) -> str:
     """The statement that names the types of what is packed."""
     types = [f"std::array<bool, {len(node.inputs)}>", *[type.removesuffix("&") for type, _ in node.parameters]]
     packers = "".join([f"      torch::dynamo::autograd::IValuePacker<{type}>::packed_type(),\n" for type in types])
     return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
 
 
-def _pure_function(node: Node) -> str:
+def _pure_function(node: GraphNode) -> str:
     """The functions that work out gradients from values alone, given as they are and packed."""
     op, count, parameters = node.name, len(node.inputs), node.parameters
     signature = "".join([f", {type} {name}" for type, name in parameters])
@@ -161,12 +161,12 @@ inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, co
 """
 
 
-def _call_arguments(node: Node) -> str:
+def _call_arguments(node: GraphNode) -> str:
     """What the backward function is called with after the gradients and the mask."""
     return "".join([f", {name}" for _, name in node.parameters])
 
 
-def _unpack_statements(node: Node) -> str:
+def _unpack_statements(node: GraphNode) -> str:
     """The statements that unpack the saved values, and find out which gradients are needed."""
     checks = _block([field.checked for field in node.saved if field.checked], "  ")
     values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
@@ -180,7 +180,7 @@ def _unpack_statements(node: Node) -> str:
 {masks}  }};"""
 
 
-def _collect_statements(node: Node) -> str:
+def _collect_statements(node: GraphNode) -> str:
     """The statements that pass the saved values to compiled autograd."""
     return _block(
         [
@@ -193,7 +193,7 @@ def _collect_statements(node: Node) -> str:
     )
 
 
-def definition(node: Node) -> str:
+def definition(node: GraphNode) -> str:
     """The functions of a node's class."""
     op = node.name
     unpacked = _unpack_statements(node)

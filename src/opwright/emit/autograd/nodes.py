@@ -40,7 +40,7 @@ class Step(NamedTuple):
     takes_mask: bool
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """The decisions about the class of one node.
 
     `gradients` are the names of incoming gradients with their numbers, `parameters` the types and names of what the
@@ -67,7 +67,7 @@ class Node(NamedTuple):
 _name: Final = attrgetter("name")
 
 
-def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
+def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
     """The decisions about the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
     assert info.node_name is not None, "an info with a backward formula has a node"
     inputs = tuple(
@@ -83,11 +83,11 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> Node:
     parameters += [(field.parameter, field.name) for field in saved]
     if keeps_variables:
         parameters.append(("bool", "retain_variables"))
-    return Node(
+    return GraphNode(
         name=info.node_name,
         function=info.name,
         # Views use `as_strided`, whose backward function cannot be traced.
-        superclass="Node" if info.name in VIEWS.in_release(rules) else "TraceableFunction",
+        superclass="GraphNode" if info.name in VIEWS.in_release(rules) else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH_PREFIX),
         inputs=inputs,
         saved=tuple(saved),
@@ -131,7 +131,7 @@ class NodeUnit(HasFingerprintKey):
         self._rules: Final = rules
 
     @cached_property
-    def node(self) -> Node:
+    def node(self) -> GraphNode:
         """The node. Raises Fault for what cannot be saved."""
         return node(self.info, self._rules)
 

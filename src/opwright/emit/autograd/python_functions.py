@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.autograd.nodes import Node, NodeUnit, nodes_of_file
+from opwright.emit.autograd.nodes import GraphNode, NodeUnit, nodes_of_file
 from opwright.emit.autograd.saved import SavedField
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 
@@ -181,7 +181,7 @@ def _properties(op: str, field: SavedField) -> list[str]:
     return properties
 
 
-def properties(node: Node) -> str:
+def properties(node: GraphNode) -> str:
     """The properties of a node's Python type, with the functions behind them."""
     op = node.name
     getters = "\n".join([getter for field in node.saved for getter in _getters(op, field)]).rstrip()
@@ -197,7 +197,7 @@ static struct PyGetSetDef {op}_properties[] = {{
 """
 
 
-def initializer(node: Node) -> str:
+def initializer(node: GraphNode) -> str:
     """The statements that make a node's Python type."""
     op = node.name
     return f'static PyTypeObject {op}Class;\naddClass<{op}>(module, {op}Class, "{op}", {op}_properties);\n'
