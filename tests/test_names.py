@@ -81,7 +81,7 @@ def test_public_classes_are_defined_once() -> None:
     for name, tree in modules().items():
         for word in public_types(tree):
             homes[word].append(name)
-    wrong = {word: names for word, names in homes.items() if len(names) > 1 and word not in LEFT_CLASSES}
+    wrong = {word: names for word, names in homes.items() if len(names) > 1}
     assert not wrong
 
 

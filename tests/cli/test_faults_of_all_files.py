@@ -72,7 +72,7 @@ def test_what_follows_from_a_file_that_is_no_yaml_is_not_reported(tmp_path: Path
 
 
 def test_a_derivative_of_an_operator_at_fault_is_not_missed(tmp_path: Path) -> None:
-    """Only the entry of the operator is pointed at: whoever mends it has nothing else to mend."""
+    """Only the entry of the operator is pointed at: there is nothing else to fix."""
     assert faults(written(tmp_path, {NATIVE: MISTAKES[NATIVE]})) == {("E0202", NATIVE)}
 
 

@@ -310,7 +310,7 @@ def flag_jobs() -> list[Job]:
 
 
 def mutated_jobs() -> list[Job]:
-    """Jobs on inputs made from PyTorch's, so that nothing can hang on PyTorch's own operators."""
+    """Jobs on inputs made from PyTorch's, so that nothing can depend on PyTorch's own operators."""
     jobs = []
     for inputs in ("third", "namespace", "overloads"):
         jobs += [

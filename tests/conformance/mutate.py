@@ -94,7 +94,7 @@ def base_name(entry: str) -> str:
 
 
 def chance(word: str) -> float:
-    """A number between 0 and 1 that hangs on `word` alone."""
+    """A number between 0 and 1 that depends on `word` only."""
     return int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") / 2**32
 
 
@@ -124,7 +124,7 @@ def related_names(entries: Iterable[str]) -> dict[str, str]:
 
 
 def standing_alone(entries: Iterable[str]) -> set[str]:
-    """The names with a single functional entry that nothing else hangs on: no variants, views or structured kernels."""
+    """The names with one functional entry that nothing else depends on: no variants, views or structured kernels."""
     listed = list(entries)
     counts: dict[str, int] = {}
     for entry in listed:

@@ -103,7 +103,7 @@ SCRAPS = [
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.sampled_from(SCRAPS), max_size=4), st.booleans())
 def test_no_text_gives_a_traceback(seed: int, scraps: list[str], is_tags: bool) -> None:
-    """Texts made of cases, with pieces cut out, moved and put in, load or give diagnostics; nothing is raised."""
+    """Texts made of cases, with parts removed, moved and inserted, load or give diagnostics; nothing is raised."""
     chance = random.Random(seed)
     text = "".join(chance.sample(TEXTS, 2))
     for scrap in scraps:

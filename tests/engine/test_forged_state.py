@@ -25,7 +25,7 @@ Data = dict[str, Any]
 
 
 def forge(path: Path, change: Callable[[Data], object]) -> None:
-    """Change a record or pieces file, and give it a checksum that is right."""
+    """Change a manifest or a file of spans, and give it the right checksum."""
     header, _, body = path.read_bytes().partition(b"\n")
     data = json.loads(body)
     change(data)
@@ -204,7 +204,7 @@ def test_a_run_after_broken_state_is_right(project: Project, suffix: str) -> Non
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
 def test_state_that_is_no_file_is_not_waited_for(project: Project, kind: str) -> None:
-    """Where record, pieces and lock are a pipe, a folder, a device or links in a circle, the run ends and is right."""
+    """If manifest, spans and lock are a pipe, a folder, a device or links in a circle, the run ends and is right."""
     project.run()
     for path in [*state_files(project, ".manifest"), *state_files(project, ".spans"), *state_files(project, "lock")]:
         path.unlink()

@@ -1,4 +1,4 @@
-"""Each mistake in a YAML file has its code, its exact place, and a mend, with either parser."""
+"""Each mistake in a YAML file has its code, its exact span, and a fix, with either parser."""
 
 from __future__ import annotations
 
