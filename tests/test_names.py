@@ -25,9 +25,6 @@ IRREGULAR_PARTICIPLES = {
 # Words that end like a participle and are a verb, a noun or an adjective of the field.
 PLAIN_WORDS = {"deprecated", "embed", "exceed", "feed", "need", "proceed", "reversed", "seed", "sorted", "structured"}
 
-# Has two meanings until one is renamed; nothing may join it.
-LEFT_CLASSES: set[str] = set()
-
 
 def test_locals_say_what_they_hold() -> None:
     """No parameter and no local variable has a name that would fit any value."""
