@@ -87,7 +87,7 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
         name=info.node_name,
         function=info.name,
         # Views use `as_strided`, whose backward function cannot be traced.
-        superclass="GraphNode" if info.name in VIEWS.in_release(rules) else "TraceableFunction",
+        superclass="Node" if info.name in VIEWS.in_release(rules) else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH_PREFIX),
         inputs=inputs,
         saved=tuple(saved),
