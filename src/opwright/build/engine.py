@@ -152,11 +152,11 @@ class Engine:
         self,
         processes: int,
         tasks: Sequence[Task],
-        statuses: dict[str, Status],
         notes: Callable[[], Note],
+        previous: PreviousBuild | None = None,
         report: Report | None = None,
-    ) -> tuple[Summary, list[Note]]:
-        """Write files as `write` does, with the tasks shared by several processes and without a previous build.
+    ) -> tuple[Summary, dict[str, Status], list[Note]]:
+        """Write files as `write` does, with the tasks shared by several processes, and give the status of each file.
 
         `notes` is called in each process when its tasks are done; the results of all processes are returned. `report`
         hears of the files that this process makes, and not of the others'.
@@ -168,7 +168,7 @@ class Engine:
         def work(writer: Writer, taken: Iterator[int]) -> tuple[StagedFiles, Sequence[Diagnostic], Note]:
             sink = Diagnostics()
             own_tasks = (task for number in taken for task in tasks[number::width])
-            staged = self._stage(writer, own_tasks, sink, None, report if os.getpid() == own else None)
+            staged = self._stage(writer, own_tasks, sink, previous, report if os.getpid() == own else None)
             return staged, sink.sorted(), notes()
 
         def check(results: Sequence[tuple[StagedFiles, Sequence[Diagnostic], Note]]) -> None:
@@ -187,9 +187,8 @@ class Engine:
             results = share_work(processes, range(width), work, check, self.journal)
         except Fault as fault:
             raise FaultsFound((fault.diagnostic,)) from None
-        for staged, _, _ in results:
-            statuses.update(staged.statuses)
-        return _summary([staged for staged, _, _ in results], started), [note for _, _, note in results]
+        statuses = {path: status for staged, _, _ in results for path, status in staged.statuses.items()}
+        return _summary([staged for staged, _, _ in results], started), statuses, [note for _, _, note in results]
 
     def _plan_files(
         self, tasks: Iterable[Task], plan: Plan, sink: Diagnostics

@@ -149,14 +149,14 @@ class Generation:
     ) -> Outcome:
         """Write the outputs that differ, rendering only what changed since the previous build.
 
-        Without a previous build, and if there is much to do, several processes share the work. The journal gets the
-        staging folders.
+        If there is much to do, or much to compare with the previous build, several processes share the work. The
+        journal gets the staging folders.
         """
         self._engine.journal = journal
         build = Build(self.job, self._templates, previous)
         statuses: dict[str, Status] = {}
         tasks = list(self._tasks(build))
-        if build.previous is not None or processes < 2 or len(tasks) * len(self.job.catalog) < _WORTH_SHARING:
+        if processes < 2 or len(tasks) * len(self.job.catalog) < _WORTH_SHARING:
             summary = self._engine.write(tasks, statuses, build.previous, report)
             return Outcome(summary, statuses, build.states(), build.fragment_counts())
         reported = len(self.sink)
@@ -164,7 +164,7 @@ class Generation:
         def process_notes() -> tuple[dict[str, EmitterState], dict[str, FragmentCounts], Sequence[Diagnostic]]:
             return build.states(), build.fragment_counts(), self.sink.since(reported)
 
-        summary, notes = self._engine.write_shared(processes, tasks, statuses, process_notes, report)
+        summary, statuses, notes = self._engine.write_shared(processes, tasks, process_notes, build.previous, report)
         # The first notes are of this process, whose warnings are in the sink.
         for _, _, warnings in notes[1:]:
             self.sink.extend(warnings)
