@@ -73,23 +73,27 @@ def _argument_type(type: Type, mutable: bool, symint: bool, style: TypeStyle, ow
     value = value_type(type, symint=symint)
     if value is not None:
         return value
-    writable = mutable and not style & TypeStyle.CONST_REF_MUTABLES
     if isinstance(type, BaseType):
         held = c_types.TENSOR if type.name == "Tensor" else c_types.SCALAR
-        return c_types.mut_ref(held) if writable and held is c_types.TENSOR else c_types.const_ref(held)
+        is_written = held is c_types.TENSOR and _is_mutable_reference(mutable, style)
+        return c_types.mut_ref(held) if is_written else c_types.const_ref(held)
     if isinstance(type, OptionalType):
-        return _optional_argument(type, mutable, writable, symint, style, owning)
+        return _optional_argument(type, mutable, symint, style, owning)
     if not isinstance(type, ListType):
         raise AssertionError(type)
     return _list_argument(type, mutable, symint, style, owning)
 
 
-def _optional_argument(
-    type: OptionalType, mutable: bool, writable: bool, symint: bool, style: TypeStyle, owning: bool
-) -> CType:
+def _is_mutable_reference(mutable: bool, style: TypeStyle) -> bool:
+    """Whether a tensor that an operator writes to is passed by a mutable reference."""
+    return mutable and not style & TypeStyle.CONST_REF_MUTABLES
+
+
+def _optional_argument(type: OptionalType, mutable: bool, symint: bool, style: TypeStyle, owning: bool) -> CType:
     elem = type.elem
     if elem.text == "Tensor":
-        return c_types.mut_ref(c_types.TENSOR) if writable else c_types.const_ref(c_types.optional(c_types.TENSOR))
+        is_written = _is_mutable_reference(mutable, style)
+        return c_types.mut_ref(c_types.TENSOR) if is_written else c_types.const_ref(c_types.optional(c_types.TENSOR))
     if elem.text == "Scalar":
         return c_types.const_ref(c_types.optional(c_types.SCALAR))
     if isinstance(elem, ListType):

@@ -131,9 +131,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     undifferentiated = function.root_name in constants or public_name in constants
     records = bool(inputs) and not undifferentiated and (bool(outputs) or (inplace and over_lists))
     forward_derivatives = differentiable_function.forward.get(key, ())
-    if info is not None:
-        _check_fit(function, info, records, forward_derivatives, outputs, repeated)
-    return Wrapper(
+    decisions = Wrapper(
         function=function,
         key=key,
         name=kernel_name(function) if key == DEFAULT_KEY else f"{kernel_name(function)}_{key}",
@@ -148,6 +146,8 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
         inplace=inplace,
         over_lists=over_lists,
     )
+    _check_derivatives(decisions)
+    return decisions
 
 
 def is_differentiable(name: str, type: Type, info: DifferentiabilityInfo | None) -> bool:
@@ -237,21 +237,18 @@ def _forward(function: NativeFunction, records: bool, derivatives: Sequence[Forw
     return Forward.REFUSED
 
 
-def _check_fit(
-    function: NativeFunction,
-    info: DifferentiabilityInfo,
-    records: bool,
-    forward_derivatives: tuple[ForwardDerivative, ...],
-    outputs: tuple[Output, ...],
-    repeated: dict[str, Argument],
-) -> None:
-    span = _formula_span(info, function)
-    if info.has_derivatives and not records and function.schema.returns:
-        raise Fault.at(FORMULA_IGNORED, f"the derivatives of `{function.name}` would be ignored", span)
-    named = sum([len(derivative.var_names) for derivative in forward_derivatives])
-    if records and forward_derivatives and not repeated and named != len(outputs):
-        message = f"`{function.name}` has {len(outputs)} differentiable outputs, but forward formulas for {named}"
-        raise Fault.at(TANGENTS_DIFFER, message, forward_derivatives[0].span)
+def _check_derivatives(wrapper: Wrapper) -> None:
+    """Raises Fault if the wrapper would not use its derivatives, or forward formulas do not fit its outputs."""
+    function, info, formulas = wrapper.function, wrapper.info, wrapper.forward_derivatives
+    if info is None:
+        return
+    if info.has_derivatives and not wrapper.records and function.schema.returns:
+        message = f"the derivatives of `{function.name}` would be ignored"
+        raise Fault.at(FORMULA_IGNORED, message, _formula_span(info, function))
+    count, named = len(wrapper.outputs), sum([len(derivative.var_names) for derivative in formulas])
+    if wrapper.records and formulas and not wrapper.repeated and named != count:
+        message = f"`{function.name}` has {count} differentiable outputs, but forward formulas for {named}"
+        raise Fault.at(TANGENTS_DIFFER, message, formulas[0].span)
 
 
 def check_tangents(wrapper: Wrapper, derivative: ForwardDerivative) -> None:
