@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from opwright.build.emitter_files import Build, EmitterFiles, FragmentCounts
+from opwright.build.engine import Engine
 from opwright.build.file_spec import FileSpec
 from opwright.build.plain_files import file_status
 from opwright.build.previous_build import PreviousBuild
@@ -197,3 +200,33 @@ def written(recorder: Recorder, folder: Path) -> PreviousBuild:
         target.write_text(text, encoding="utf-8")
         statuses[str(target)] = file_status(target.stat())
     return PreviousBuild({files.name: files.state()}, statuses)
+
+
+class Fragment(dict[str, list[str]]):
+    """A fragment that can be watched for its end."""
+
+
+def test_fragments_are_released_when_their_files_are_written(tmp_path: Path) -> None:
+    """A build keeps the state of an emitter, and not the texts: together they would take as much room as the files."""
+    fragments: list[weakref.ref[Fragment]] = []
+
+    def fragment(unit: str, _context: FragmentContext) -> Slots:
+        slots = Fragment(text=[f"{unit}();\n"])
+        fragments.append(weakref.ref(slots))
+        return slots
+
+    emitter: Emitter[str] = Emitter(
+        name="names",
+        family="tests",
+        template=None,
+        folder="ops",
+        units=lambda _: UNITS,
+        fragment=fragment,
+        layout=OneFile("All.h"),
+    )
+    build = Build(job_of("[]"), Templates(lambda name: SourceFile(name, "")))
+    Engine({"ops": tmp_path}).write(build.tasks([emitter]), {})
+    gc.collect()
+    assert len(fragments) == len(UNITS)
+    assert [reference() for reference in fragments] == [None] * len(UNITS)
+    assert build.fragment_counts()["tests names 1"].made == len(UNITS)

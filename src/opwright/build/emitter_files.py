@@ -59,7 +59,8 @@ class Build:
         self.fingerprints: Final = UnitFingerprints()
         self.job_fingerprint: Final = job_fingerprint(job)
         self.previous: Final = previous if previous is not None and self._fits(previous) else None
-        self._rendered: Final[list[EmitterFiles]] = []
+        self._states: Final[dict[str, EmitterState]] = {}
+        self._counts: Final[dict[str, FragmentCounts]] = {}
 
     def _fits(self, previous: PreviousBuild) -> bool:
         """Whether the previous build had the same options, rules and selection; otherwise nothing of it is reused."""
@@ -68,20 +69,21 @@ class Build:
     def tasks(self, emitters: Iterable[AnyEmitter]) -> Iterator[Callable[[], EmitterFiles]]:
         """For each emitter a call that gives its files, in whichever process it is called."""
         for name, emitter in named_emitters(emitters):
-            yield partial(self._files, name, emitter)
+            yield partial(EmitterFiles, name, emitter, self)
 
-    def _files(self, name: str, emitter: AnyEmitter) -> EmitterFiles:
-        files = EmitterFiles(name, emitter, self)
-        self._rendered.append(files)
-        return files
+    def note(self, files: EmitterFiles) -> None:
+        """Keep the state and the counts of an emitter whose files are rendered; its fragments need not stay."""
+        if files.was_rendered:
+            self._states[files.name] = files.state()
+            self._counts[files.name] = files.fragment_counts()
 
     def states(self) -> dict[str, EmitterState]:
         """What the next build needs to know of each emitter that was rendered, by name."""
-        return {files.name: files.state() for files in self._rendered if files.was_rendered}
+        return self._states
 
     def fragment_counts(self) -> dict[str, FragmentCounts]:
         """How many fragments were made and reused, by the name of the emitter."""
-        return {files.name: files.fragment_counts() for files in self._rendered if files.was_rendered}
+        return self._counts
 
 
 def named_emitters(emitters: Iterable[AnyEmitter]) -> Iterator[tuple[str, AnyEmitter]]:
@@ -105,6 +107,7 @@ class EmitterFiles:
         self._fragments: Final[dict[int, Slots]] = {}
         self._chunks: Final[dict[tuple[str, str], list[str | None]]] = {}
         self._last: tuple[Sequence[int], RenderedFile] | None = None
+        self._fragments_made = 0
         self._files_made = 0
 
     def specs(self) -> Iterator[FileSpec]:
@@ -186,8 +189,12 @@ class EmitterFiles:
         """The fragment of a unit, rendered once."""
         fragment = self._fragments.get(number)
         if fragment is None:
-            fragment = self._fragments[number] = self.emitter.fragment(self.units[number], self._context)
+            fragment = self._fragments[number] = self._make_fragment(number)
         return fragment
+
+    def _make_fragment(self, number: int) -> Slots:
+        self._fragments_made += 1
+        return self.emitter.fragment(self.units[number], self._context)
 
     def chunks(self, slot: str, indent: str) -> list[str | None]:
         """The chunks of all units in a slot, made once for all files."""
@@ -220,7 +227,7 @@ class EmitterFiles:
 
     def _render_unit(self, spec: FileSpec) -> RenderedFile:
         """The file of one unit. Such files are rendered whole: there are thousands, each of one chunk."""
-        fragment, own = self.fragment(spec.units[0]), self._file_slots
+        fragment, own = self._make_fragment(spec.units[0]), self._file_slots
         slots = {**own, **fragment}
         for name in own.keys() & fragment.keys():
             slots[name] = [*_texts(own[name]), *_texts(fragment[name])]
@@ -266,6 +273,10 @@ class EmitterFiles:
 
     # What remains of the run.
 
+    def finish(self) -> None:
+        """Note the state and the counts with the build: all files are rendered."""
+        self._build.note(self)
+
     @property
     def was_rendered(self) -> bool:
         """Whether any file was rendered, or found up to date."""
@@ -285,7 +296,7 @@ class EmitterFiles:
 
     def fragment_counts(self) -> FragmentCounts:
         """How many fragments and files this run made, and how many it did not need to make."""
-        fragments_made, files_made = len(self._fragments), self._files_made
+        fragments_made, files_made = self._fragments_made, self._files_made
         return FragmentCounts(fragments_made, len(self.units) - fragments_made, files_made, len(self._spans) - files_made)
 
 

@@ -204,6 +204,7 @@ class Engine:
                         sink.add(fault.diagnostic)
                     else:
                         yield planned, files, spec
+                files.finish()
             except (Fault, FaultsFound) as fault:
                 sink.take(fault)
 
