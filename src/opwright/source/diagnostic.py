@@ -273,18 +273,19 @@ class Suggestion:
     A search may compare the word with thousands of names, and a report shows 100 diagnostics of maybe 1,000.
     """
 
-    __slots__ = ("_candidates", "_otherwise", "_text", "_word")
+    __slots__ = ("_candidates", "_otherwise", "_prefix", "_text", "_word")
 
-    def __init__(self, word: str, candidates: Iterable[str], otherwise: str) -> None:
+    def __init__(self, word: str, candidates: Iterable[str], otherwise: str, prefix: str) -> None:
         self._word = word
         self._candidates = candidates
         self._otherwise = otherwise
+        self._prefix = prefix
         self._text: str | None = None
 
     def __str__(self) -> str:
         if self._text is None:
             near = _nearest(self._word, self._candidates)
-            self._text = f"did you mean `{near}`?" if near else self._otherwise
+            self._text = f"did you mean `{self._prefix}{near}`?" if near else self._otherwise
         return self._text
 
     def __bool__(self) -> bool:
@@ -304,15 +305,15 @@ class Suggestion:
         return str, (str(self),)
 
 
-def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> Suggestion:
-    """A question with the candidate most like the word, or another text if none is similar.
+def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "", *, prefix: str = "") -> Suggestion:
+    """A question with the candidate most like the word, after a prefix, or another text if none is similar.
 
     >>> did_you_mean("CPUU", ["CPU", "CUDA"])
     'did you mean `CPU`?'
     >>> did_you_mean("banana", ["CPU", "CUDA"])
     ''
     """
-    return Suggestion(word, candidates, otherwise)
+    return Suggestion(word, candidates, otherwise, prefix)
 
 
 def _nearest(word: str, candidates: Iterable[str]) -> str:

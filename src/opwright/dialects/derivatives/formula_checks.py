@@ -171,14 +171,14 @@ class FormulaChecker:
             if _text(parent) != f"at::{name}" or not _is_called(parent) or self._is_function(name):
                 return None
             message = f"there is no function `at::{name}`"
-            return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, sorted(self._functions))
+            return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, self._functions)
         if parent.type in ("template_function", "template_method"):
             return None
         if _is_called(node):
             if name in scope.names or self._is_function(name):
                 return None
             message = f"there is no function `{name}` that formulas can call"
-            return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, sorted(self._functions))
+            return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, self._functions)
         if name in scope.names or name in _ALWAYS or name in _CONSTANTS:
             return None
         message = f"`{name}` is not an argument, result or gradient of `{scope.function}`"

@@ -11,7 +11,7 @@ from opwright.dialects.table import SELECTION, dialect_help
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, DispatchKey, dispatch_keys
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
-from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.prefetch import read_tree
@@ -168,7 +168,7 @@ def check_selection(
         sink.note(codes.SELECTED_ELSEWHERE, f"{subject} that no loaded file declares; nothing is generated for them")
 
 
-def _nearest(name: str, names: dict[str, set[str]]) -> str:
+def _nearest(name: str, names: dict[str, set[str]]) -> str | Suggestion:
     """The hint for an unknown name: the nearest name in its namespace, or in `aten` if it has none.
 
     `names` maps each namespace to its names.
@@ -179,7 +179,7 @@ def _nearest(name: str, names: dict[str, set[str]]) -> str:
     own = names.get(namespace, set())
     if base in own:
         return f"did you mean `{namespace}::{base}`?"
-    return str(did_you_mean(base, own)).replace("`", f"`{namespace}::", 1)
+    return did_you_mean(base, own, prefix=f"{namespace}::")
 
 
 def check_static_backends(
