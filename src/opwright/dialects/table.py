@@ -110,6 +110,7 @@ def dialect_of(file: SourceFile) -> Dialect[Any] | None:
 def dialect_help(own: Dialect[Any], file: SourceFile) -> str:
     """The help for a file without the shape of its dialect: another dialect that recognises it, if any.
 
+    >>> from opwright.source.text import SourceFile
     >>> dialect_help(SELECTION, SourceFile("kept.yaml", "- func: twice(Tensor self) -> Tensor"))
     'the file looks like `native_functions.yaml`'
     """
