@@ -238,10 +238,10 @@ class EmitterFiles:
         slots = {**self._file_slots, "shard_id": spec.shard} if spec.shard else self._file_slots
         fingerprints = self._file_fingerprints(spec.units)
         chunks = _FileChunks(self, spec.units)
-        if previous is not None and self._can_splice(spec, previous) and self._state is not None:
-            filled = self._state.filled
+        state = self._state
+        if previous is not None and state is not None and self._can_splice(spec, previous.spans, state.filled):
             try:
-                contents = FileContents(self.template, slots, filled, chunks, fingerprints)
+                contents = FileContents(self.template, slots, state.filled, chunks, fingerprints)
                 file = splice(contents, previous.spans, previous.read())
             except (OSError, KeyError):
                 # The file on disk, or its slots, are not those of the previous build after all.
@@ -254,16 +254,16 @@ class EmitterFiles:
         except KeyError:
             raise self.template.missing_slot({**dict.fromkeys(filled, ()), **slots}) from None
 
-    def _can_splice(self, spec: FileSpec, previous: PreviousFile) -> bool:
+    def _can_splice(self, spec: FileSpec, spans: FileSpans, filled: frozenset[str]) -> bool:
         """Whether the spans of the previous build show where the chunks of all changed units go.
 
         They do not if a changed unit fills a slot that no unit filled before.
         """
-        if self._state is None or previous.spans.slots is None:
+        if spans.slots is None:
             return False
-        old, fingerprints = set(split_fingerprints(previous.spans.fingerprints)), self._fingerprints
+        old, fingerprints = set(split_fingerprints(spans.fingerprints)), self._fingerprints
         changed = [number for number in spec.units if fingerprints[number] not in old]
-        return all(self._state.filled.issuperset(self.fragment(number)) for number in changed)
+        return all(filled.issuperset(self.fragment(number)) for number in changed)
 
     def _encoding_fault(self, error: UnicodeEncodeError) -> Fault:
         name = self.emitter.template

@@ -222,11 +222,7 @@ def _precomputed_text(precomputed: Precomputed | None) -> str:
 
 def job_fingerprint(job: FragmentContext) -> bytes:
     """The fingerprint of what every fragment can read besides its unit: options, rules and selection."""
-    options = [
-        (name, sorted(map(str, value)) if isinstance(value, frozenset) else value)
-        for name, value in ((name, getattr(job.options, name)) for name in sorted(job.options._fields))
-    ]
-    return fingerprint(f"{job.rules.version}|{options}|{job.selection!r}")
+    return fingerprint(f"{job.rules.version}|{job.options.texts()}|{job.selection!r}")
 
 
 def read_fingerprints(reads: Iterable[DeclaredRead[Any]], job: Job, units: UnitFingerprints) -> bytes:

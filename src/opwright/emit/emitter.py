@@ -53,6 +53,17 @@ class Options(NamedTuple):
     disable_autograd: bool = False
     stub_project: str | None = None
 
+    def texts(self) -> dict[str, str]:
+        """Each option by its name, as a text that is the same in every process: the order of a set is not.
+
+        >>> Options(rocm=True).texts()["rocm"]
+        'True'
+        """
+        return {
+            name: repr(sorted(map(str, value)) if isinstance(value, frozenset) else value)
+            for name, value in self._asdict().items()
+        }
+
 
 class Lazy(Generic[Fact]):
     """A value that is computed when it is first needed, once. If computing it fails, it is not tried again.

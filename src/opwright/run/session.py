@@ -83,23 +83,17 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
     """The identity of a library user's run."""
     from hashlib import sha256
 
-    options = {name: _text_of(value) for name, value in request.options._asdict().items()}
     asked = {
         "program": "library",
         "working folder": os.getcwd(),
         "inputs": [request.inputs.origin, request.inputs.paths()],
-        "options": options,
+        "options": request.options.texts(),
         "selection": repr(request.selection),
         "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
         "libraries": [[file.path, sha256(file.text.encode()).hexdigest()] for file in request.libraries],
         "namespaces": request.namespaces,
     }
     return Run(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
-
-
-def _text_of(value: object) -> str:
-    """An option's value as a text that is the same in every process."""
-    return repr(sorted(map(str, value)) if isinstance(value, frozenset) else value)
 
 
 def without_color(text: str) -> str:
