@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.model.native_function import NATIVE_NAMESPACE
+from opwright.model.library import PYTORCH, Library
 from opwright.schema.function import FunctionSchema
 
 #: A C++ identifier.
@@ -25,11 +25,19 @@ def default_kernel_name(schema: FunctionSchema) -> str:
     return f"{schema.name.name}_out" if schema.is_out else schema.name.name
 
 
-def split_kernel(text: str) -> tuple[str, str]:
-    """The C++ namespace and the name of a kernel. Kernels are declared in `native` inside the namespace that is named.
+def split_kernel(text: str, library: Library = PYTORCH) -> tuple[str, str]:
+    """The C++ namespace and the name of a kernel.
+
+    In PyTorch's entries, a kernel is in the namespace `native` inside the one that its name has. In those of other
+    libraries, the name says where the kernel is.
 
     >>> split_kernel("add_cpu"), split_kernel("mine::deep::add_cpu")
     (('at::native', 'add_cpu'), ('mine::deep::native', 'add_cpu'))
+    >>> acme = Library("acme", "acme", "acme/ops", "ACME_API")
+    >>> split_kernel("add_cpu", acme), split_kernel("mine::deep::add_cpu", acme)
+    (('acme::native', 'add_cpu'), ('mine::deep', 'add_cpu'))
     """
     namespace, colons, name = text.rpartition("::")
-    return (f"{namespace}::native" if colons else NATIVE_NAMESPACE), name
+    if not colons:
+        return library.native, name
+    return (f"{namespace}::native" if library is PYTORCH else namespace), name

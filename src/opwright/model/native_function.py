@@ -14,12 +14,13 @@ from opwright.model.dispatch_key import (
     DispatchKey,
 )
 from opwright.model.frozen import Frozen
+from opwright.model.library import PYTORCH, Library
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.names import OperatorName
 from opwright.source.span import Span
 
-#: The namespace of kernels whose entry names none.
-NATIVE_NAMESPACE: Final = "at::native"
+#: The namespace of PyTorch's kernels whose entry names none.
+NATIVE_NAMESPACE: Final = PYTORCH.native
 
 
 class Kernel:
@@ -114,6 +115,7 @@ class UnlinkedFunction:
     other kernels than an implicit composite one, which is differentiated through the functions that it calls. A
     synthesized overload is abstract if the function from which it was made is. `needs_derivative` says the same, but
     counts kernels for keys that the run leaves out, because autograd's files are for builds with all of them.
+    `library` has the C++ names around the function.
     `cache` is where conventions remember what follows from the function alone.
     """
 
@@ -133,6 +135,7 @@ class UnlinkedFunction:
         "is_view",
         "kernels",
         "kind",
+        "library",
         "manual_cpp_binding",
         "manual_kernel_registration",
         "method",
@@ -179,8 +182,10 @@ class UnlinkedFunction:
         is_synthesized: bool = False,
         is_abstract: bool | None = None,
         has_ignored_kernels: bool = False,
+        library: Library = PYTORCH,
     ) -> None:
         self.namespace: Final = namespace
+        self.library: Final = library
         self.schema: Final = schema
         self.name: Final = schema.name
         self.root_name: Final = schema.name.base

@@ -16,7 +16,7 @@ from opwright.model.dispatch_key import (
     DispatchKey,
     dispatch_keys,
 )
-from opwright.model.native_function import NATIVE_NAMESPACE, Kernel
+from opwright.model.native_function import Kernel
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -94,20 +94,20 @@ def _key_fault(name: str) -> tuple[str, str] | None:
 
 def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
     """The namespace and the name of a kernel."""
-    text = scalar.value
+    text, library = scalar.value, builder.context.library
     if text.isidentifier() and text.isascii():
-        return NATIVE_NAMESPACE, text
+        return library.native, text
     parts = text.split("::")
     for part in parts:
         if IDENTIFIER.fullmatch(part) is None:
             start = text.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
             builder.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is not a C++ identifier", at)
-            return NATIVE_NAMESPACE, text
+            return library.native, text
     if len(parts) > KERNEL_NAMESPACES + 1:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
         builder.fault(kernel_codes.KERNEL_NAMESPACE, message, scalar.span)
-    return split_kernel(text)
+    return split_kernel(text, library)
 
 
 def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[DispatchKey, Kernel]:
@@ -117,7 +117,8 @@ def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[Dispatc
         if builder.structured or builder.structured_delegate is not None:
             return {}
         _check_factory(builder, schema)
-        return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, default_kernel_name(schema), NATIVE_NAMESPACE, False)}
+        name, namespace = default_kernel_name(schema), builder.context.library.native
+        return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, name, namespace, False)}
     if builder.named_keys == 1 and COMPOSITE_IMPLICIT in kernels:
         _check_lone_implicit(builder, schema, kernels[COMPOSITE_IMPLICIT])
     composites = frozenset([key for key in kernels if key.is_composite])
@@ -142,7 +143,7 @@ def _check_factory(builder: EntryBuilder, schema: FunctionSchema) -> None:
 def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: Kernel) -> None:
     """Reports a table whose only kernel is an implicit composite: it is redundant, or it only renames the kernel."""
     expected = default_kernel_name(schema)
-    if kernel.name == expected and kernel.namespace == NATIVE_NAMESPACE:
+    if kernel.name == expected and kernel.namespace == builder.context.library.native:
         builder.fault(
             kernel_codes.REDUNDANT_DISPATCH,
             "the `dispatch` table has no effect",

@@ -85,6 +85,7 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
         autogen=builder.autogen,
         tags=tags,
         has_ignored_kernels=builder.has_ignored_kernels,
+        library=builder.context.library,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
@@ -19,18 +20,26 @@ from opwright.source.span import Span
 class EntryContext:
     """What all entries of a file share: the tags, the ignored dispatch keys, and the sink for faults.
 
-    `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry.
+    `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
+    library of the operators: an entry that names no namespace is in its own.
     """
 
-    __slots__ = ("all_tags", "ignored_keys", "keys_of", "sink", "tag_sets", "tags")
+    __slots__ = ("all_tags", "ignored_keys", "keys_of", "library", "sink", "tag_sets", "tags")
 
     def __init__(
-        self, tags: frozenset[str], ignored_keys: frozenset[DispatchKey], sink: Diagnostics, *, all_tags: bool = True
+        self,
+        tags: frozenset[str],
+        ignored_keys: frozenset[DispatchKey],
+        sink: Diagnostics,
+        *,
+        all_tags: bool = True,
+        library: Library = PYTORCH,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
         self.ignored_keys: Final = ignored_keys
         self.sink: Final = sink
+        self.library: Final = library
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}
@@ -71,7 +80,7 @@ class EntryBuilder:
         self.node: Final = node
         self.context: Final = context
         self.failed = False
-        self.namespace = "aten"
+        self.namespace = context.library.namespace
         self.schema: FunctionSchema | None = None
         self.function = True
         self.method = False

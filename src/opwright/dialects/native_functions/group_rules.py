@@ -9,7 +9,8 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, first_difference, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
-from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunctionsGroup, UnlinkedFunction, ViewGroup
+from opwright.model.library import PYTORCH, Library
+from opwright.model.native_function import Kernel, NativeFunctionsGroup, UnlinkedFunction, ViewGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key
 
@@ -118,11 +119,12 @@ def _check_delegate(function: UnlinkedFunction, out: UnlinkedFunction, report: C
         report.error(cross_codes.DELEGATE_OTHER, message, report.value(function, "structured_delegate"), help=help)
 
 
-def _spelt(kernel: Kernel) -> str:
-    """The kernel as entries spell it."""
-    if kernel.namespace == NATIVE_NAMESPACE:
+def _spelt(kernel: Kernel, library: Library) -> str:
+    """The kernel as the entries of a library spell it."""
+    if kernel.namespace == library.native:
         return kernel.name
-    return f"{kernel.namespace.removesuffix('::native')}::{kernel.name}"
+    namespace = kernel.namespace.removesuffix("::native") if library is PYTORCH else kernel.namespace
+    return f"{namespace}::{kernel.name}"
 
 
 def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) -> None:
@@ -133,7 +135,7 @@ def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) ->
     for kernel in others:
         if kernel.namespace != first.namespace:
             message = f"the kernels of `{function.name}` are in `{first.namespace}` and `{kernel.namespace}`"
-            at = report.kernel(function, _spelt(kernel))
+            at = report.kernel(function, _spelt(kernel, function.library))
             report.error(cross_codes.KERNEL_NAMESPACES, message, at)
             return
 

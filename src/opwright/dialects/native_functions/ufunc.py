@@ -8,7 +8,7 @@ from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.native_functions import kernel_codes
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
-from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, UfuncKey, UfuncLoop
+from opwright.model.native_function import Kernel, UfuncKey, UfuncLoop
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import KEY_REPEATED
@@ -92,4 +92,5 @@ def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder,
             message = f"the loops already make the kernel for `{key.name}`"
             builder.fault(kernel_codes.UFUNC_DISPATCH, message, dispatch_key_span(builder.node, key.name))
         else:
-            kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", NATIVE_NAMESPACE, True)
+            namespace = builder.context.library.native
+            kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", namespace, True)

@@ -14,7 +14,7 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
-from opwright.model.native_function import NATIVE_NAMESPACE, DeviceCheck, Kernel, UnlinkedFunction
+from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_INPLACE_OVERLOADS,
     LONE_OUT_OVERLOADS,
@@ -226,7 +226,7 @@ def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: boo
         namespace=base.namespace,
         schema=schema,
         entry=base.entry,
-        kernels={COMPOSITE_EXPLICIT: Kernel(COMPOSITE_EXPLICIT, kernel, NATIVE_NAMESPACE, False)},
+        kernels={COMPOSITE_EXPLICIT: Kernel(COMPOSITE_EXPLICIT, kernel, base.library.native, False)},
         device_check=DeviceCheck.NoCheck,
         device_guard=False,
         const_ref_mutables=base.const_ref_mutables,
@@ -234,4 +234,5 @@ def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: boo
         is_synthesized=True,
         is_abstract=base.is_abstract,
         has_ignored_kernels=base.needs_derivative,
+        library=base.library,
     )
