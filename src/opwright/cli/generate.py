@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_input_arguments(parser)
+    parser.add_argument(
+        "--library",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="generate for the operators of this library file instead of PyTorch's (may be repeated)",
+    )
     output = parser.add_argument_group("outputs")
     output.add_argument("--out", metavar="DIR", type=not_empty, required=True, help="the folder to write below")
     output.add_argument(
@@ -121,12 +128,20 @@ def _count(text: str) -> int:
     return count
 
 
+def _files_besides(arguments: argparse.Namespace) -> list[str]:
+    return [*files_besides(arguments, _folders(arguments)), *arguments.library]
+
+
+def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
+    return chosen_families(arguments.only or (["library"] if arguments.library else None))
+
+
 def _folders(arguments: argparse.Namespace) -> dict[str, str]:
-    return build_folders(arguments.out, chosen_families(arguments.only))
+    return build_folders(arguments.out, _families(arguments))
 
 
 def _run(arguments: argparse.Namespace) -> Run:
-    families = chosen_families(arguments.only)
+    families = _families(arguments)
     return run_of("generate", arguments, arguments.out, _folders(arguments), families, shard=arguments.shard)
 
 
@@ -170,26 +185,27 @@ def _session(arguments: argparse.Namespace) -> Session:
 
 def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
     inputs = _inputs(arguments, sink)
-    besides = files_besides(arguments, _folders(arguments))
-    generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, besides)
+    generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, _files_besides(arguments))
     generation.check_shims()
     return generation
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
     from opwright.run.request import OutputShard, Request
+    from opwright.source.text import SourceFile
 
     shard = None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
     return Request(
         inputs=inputs,
         folders=_folders(arguments),
-        families=chosen_families(arguments.only),
+        families=_families(arguments),
         options=options(arguments, sink),
         selection=selection(arguments, sink),
         devices=chosen_devices(arguments),
         release=arguments.release,
         strict=arguments.strict,
         shard=shard,
+        libraries=tuple(map(SourceFile.read, arguments.library)),
     )
 
 
@@ -212,7 +228,7 @@ def _watch(arguments: argparse.Namespace) -> int:
     from opwright.source.diagnostic import Diagnostics
 
     session = _session(arguments)
-    session.take_stamps(_inputs(arguments, Diagnostics()), files_besides(arguments, _folders(arguments)))
+    session.take_stamps(_inputs(arguments, Diagnostics()), _files_besides(arguments))
     return watch(arguments, generate, session.stamps)
 
 

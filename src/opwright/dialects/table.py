@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from opwright.model.deprecated import DeprecatedSignature
     from opwright.model.derivatives import Derivatives
     from opwright.model.native_aot import NativeAotKernel
+    from opwright.model.operator_library import OperatorLibrary
     from opwright.model.selection import Selection
     from opwright.release.tables import ShimTables
     from opwright.source.text import SourceFile
@@ -23,6 +24,7 @@ __all__ = [
     "DEPRECATED",
     "DERIVATIVES",
     "DIALECTS",
+    "LIBRARY",
     "NATIVE_AOT",
     "NATIVE_FUNCTIONS",
     "SELECTION",
@@ -77,6 +79,9 @@ NATIVE_AOT: Final[Dialect[tuple[NativeAotKernel, ...]]] = Dialect(
 SHIM_TABLES: Final[Dialect[ShimTables]] = Dialect(
     "shim_tables", inputs=(SHIM_TABLES_INPUT,), loads_into="opwright.release.tables:ShimTables"
 )
+LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
+    "library", fields=("namespace", "cpp_namespace", "operators"), loads_into=tuple
+)
 
 _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     TAGS,
@@ -86,6 +91,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     SELECTION,
     NATIVE_AOT,
     SHIM_TABLES,
+    LIBRARY,
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.

@@ -15,6 +15,7 @@ from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import UNDEFINED, DispatchKey
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
@@ -163,7 +164,8 @@ class Job(FragmentContext):
     `static_backends` are the dispatch keys whose functions static calls name: those of the options, with `Undefined` in
     place of each key without kernels. `registration_text` makes the text of a unit in `Register{Key}.cpp`. `own_stubs`
     are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
-    that are not built in loaded, by the name of the dialect. `cache` has what `per_job` functions computed.
+    that are not built in loaded, by the name of the dialect. `libraries` are the operator libraries of the run, each
+    with a catalog of its own. `cache` has what `per_job` functions computed.
     """
 
     __slots__ = (
@@ -173,6 +175,7 @@ class Job(FragmentContext):
         "by_root",
         "cache",
         "catalog",
+        "libraries",
         "more_inputs",
         "native_aot",
         "own_stubs",
@@ -193,6 +196,7 @@ class Job(FragmentContext):
         registration_text: UnitText | None = None,
         own_stubs: Mapping[str, str] | None = None,
         more_inputs: Mapping[str, object] | None = None,
+        libraries: Sequence[OperatorLibrary] = (),
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -203,6 +207,7 @@ class Job(FragmentContext):
         self.registration_text: Final[UnitText] = registration_text or ListedSlots()
         self.own_stubs: Final[Mapping[str, str]] = own_stubs or {}
         self.more_inputs: Final[Mapping[str, object]] = more_inputs or {}
+        self.libraries: Final = tuple(libraries)
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

@@ -10,6 +10,7 @@ ends in what the emitter writes: `operators_source`, `functions_header`, `functi
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 # Programs read the table before they know whether there is anything to do: no import for types.
@@ -40,7 +41,9 @@ __all__ = [
     "family_inputs",
     "import_modules",
     "made_template",
+    "own_template",
     "program_families",
+    "serves_libraries",
 ]
 
 #: The template of what `Register{Key}.cpp` has of each unit.
@@ -81,8 +84,9 @@ class Family:
     are those that it reads besides files of dialects and its templates. `folders` are the output folders it writes to,
     with the place of each below the folder of a build. `companions` are made too when a user asks for this family. A
     run without a choice makes those that are `by_default`. Where one `selects_as_aten`, a selection may name operators
-    as if all were in the namespace `aten`. `programs` has the programs besides `opwright generate` that make it, each
-    with what its flag calls the family; None where the program always makes it.
+    as if all were in the namespace `aten`. One that `serves_libraries` makes files for operator libraries; its runs do
+    not load PyTorch's operators. `programs` has the programs besides `opwright generate` that make it, each with what
+    its flag calls the family; None where the program always makes it.
     """
 
     __slots__ = (
@@ -99,6 +103,7 @@ class Family:
         "name",
         "programs",
         "selects_as_aten",
+        "serves_libraries",
     )
 
     def __init__(
@@ -116,6 +121,7 @@ class Family:
         companions: tuple[str, ...] = (),
         by_default: bool = True,
         selects_as_aten: bool = False,
+        serves_libraries: bool = False,
         programs: Mapping[str, str | None] | None = None,
     ) -> None:
         self.name: Final = name
@@ -130,6 +136,7 @@ class Family:
         self.companions: Final = companions
         self.by_default: Final = by_default
         self.selects_as_aten: Final = selects_as_aten
+        self.serves_libraries: Final = serves_libraries
         self.programs: Final[Mapping[str, str | None]] = programs or {}
 
 
@@ -260,6 +267,15 @@ _ROWS: Final = (
         by_default=False,
         programs={"stubs": None},
     ),
+    Family(
+        "library",
+        "the code around the operators of libraries",
+        emitters=(".library.headers", ".library.sources"),
+        folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
+        imports=("opwright.dialects.library.loader",),
+        by_default=False,
+        serves_libraries=True,
+    ),
 )
 
 #: Name -> family. Rows may be added.
@@ -291,6 +307,15 @@ def program_families(program: str, chosen: str | None = None) -> dict[str, str |
     """
     named = {name: family.programs[program] for name, family in FAMILIES.items() if program in family.programs}
     return {name: flag for name, flag in named.items() if chosen is None or flag in (chosen, None)}
+
+
+def serves_libraries(families: Iterable[str]) -> bool:
+    """Whether a run of these families is for operator libraries instead of PyTorch's operators.
+
+    >>> serves_libraries(["headers"]), serves_libraries(["library"])
+    (False, True)
+    """
+    return any(FAMILIES[name].serves_libraries for name in families)
 
 
 def families_with(folder: str) -> tuple[str, ...]:
@@ -355,6 +380,13 @@ def made_template(name: str, job: Job) -> tuple[str, Slots | None]:
     plain, module = _MADE_TEMPLATES[name]
     slots: Slots = _module(module).template_slots(job)
     return plain, slots
+
+
+def own_template(name: str) -> str | None:
+    """The path of a template that is Opwright's own, such as `library/ops.h`; None for PyTorch's."""
+    folder, slash, file = name.rpartition("/")
+    path = os.path.join(os.path.dirname(__file__), folder, "templates", file)
+    return path if slash and os.path.isfile(path) else None
 
 
 def _module(name: str) -> ModuleType:

@@ -42,7 +42,16 @@ class Library(NamedTuple):
         return f"{self.api}::meta"
 
 
+class LibraryFields(NamedTuple):
+    """The fields that only the entries of an operator library have."""
+
+    doc: str = ""
+
+
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.
 PYTORCH: Final = Library("aten", "at", "ATen/ops", "TORCH_API")
 
-__all__ = ["PYTORCH", "Library"]
+#: The fields of an entry that has none of them.
+NO_LIBRARY_FIELDS: Final = LibraryFields()
+
+__all__ = ["NO_LIBRARY_FIELDS", "PYTORCH", "Library", "LibraryFields"]

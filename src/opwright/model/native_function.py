@@ -14,7 +14,7 @@ from opwright.model.dispatch_key import (
     DispatchKey,
 )
 from opwright.model.frozen import Frozen
-from opwright.model.library import PYTORCH, Library
+from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.names import OperatorName
 from opwright.source.span import Span
@@ -115,7 +115,7 @@ class UnlinkedFunction:
     other kernels than an implicit composite one, which is differentiated through the functions that it calls. A
     synthesized overload is abstract if the function from which it was made is. `needs_derivative` says the same, but
     counts kernels for keys that the run leaves out, because autograd's files are for builds with all of them.
-    `library` has the C++ names around the function.
+    `library` has the C++ names around the function, and `library_fields` the fields that PyTorch's entries lack.
     `cache` is where conventions remember what follows from the function alone.
     """
 
@@ -136,6 +136,7 @@ class UnlinkedFunction:
         "kernels",
         "kind",
         "library",
+        "library_fields",
         "manual_cpp_binding",
         "manual_kernel_registration",
         "method",
@@ -183,9 +184,11 @@ class UnlinkedFunction:
         is_abstract: bool | None = None,
         has_ignored_kernels: bool = False,
         library: Library = PYTORCH,
+        library_fields: LibraryFields = NO_LIBRARY_FIELDS,
     ) -> None:
         self.namespace: Final = namespace
         self.library: Final = library
+        self.library_fields: Final = library_fields
         self.schema: Final = schema
         self.name: Final = schema.name
         self.root_name: Final = schema.name.base

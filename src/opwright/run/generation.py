@@ -13,7 +13,7 @@ from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
 from opwright.build.templates import LAUNCHER, Templates, generated_comment
 from opwright.dialects.table import DIALECTS
-from opwright.emit.registry import dialects_of, emitters, families_with, made_template
+from opwright.emit.registry import dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
@@ -97,6 +97,9 @@ class Generation:
         inputs = request.inputs
 
         def read_template(name: str) -> SourceFile:
+            own = own_template(name)
+            if own is not None:
+                return SourceFile.read(own)
             plain, slots = made_template(name, self.job)
             source = inputs.read_text(template_path(plain))
             return source if slots is None else SourceFile(source.path, Template(source).render(slots))

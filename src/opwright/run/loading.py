@@ -14,6 +14,7 @@ from opwright.dialects.selection.loader import check_selection, check_static_bac
 from opwright.dialects.table import (
     DEPRECATED,
     DERIVATIVES,
+    LIBRARY,
     NATIVE_AOT,
     NATIVE_FUNCTIONS,
     SHIM_TABLES,
@@ -22,7 +23,15 @@ from opwright.dialects.table import (
 )
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Lazy
-from opwright.emit.registry import FAMILIES, OWN_STUBS, REGISTRATIONS, checks_of, dialects_of, family_inputs
+from opwright.emit.registry import (
+    FAMILIES,
+    OWN_STUBS,
+    REGISTRATIONS,
+    checks_of,
+    dialects_of,
+    family_inputs,
+    serves_libraries,
+)
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -95,6 +104,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
 
     Derivatives and deprecated signatures are loaded when they are asked for.
     """
+    if serves_libraries(request.families):
+        return _load_library_job(request, rules, sink)
     # Shims are kept for all devices, so updating them needs the kernels of all.
     shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
     ignored = ignored_keys(rules, request.devices.union(shim_devices))
@@ -120,12 +131,25 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     )
 
 
+def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
+    """The job of a request for operator libraries, whose catalog has the operators of all of them."""
+    context = LoadContext(sink, rules, request.inputs, strict=request.strict)
+    libraries = LIBRARY.load(request.libraries, context)
+    catalogs = [library.catalog for library in libraries]
+    functions = [function for catalog in catalogs for function in catalog.functions]
+    tags = catalogs[0].tags if catalogs else {}
+    catalog = Catalog(
+        tuple(functions), (), (), tuple(dispatch_keys()), tags, is_sound=all(part.is_sound for part in catalogs)
+    )
+    return Job(catalog, rules, request.options, request.selection, libraries=libraries)
+
+
 def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
     """The job with the operators of the request's libraries, and without those of namespaces it does not ask for.
 
     Raises FaultsFound.
     """
-    if not request.libraries and request.namespaces is None:
+    if serves_libraries(request.families) or (not request.libraries and request.namespaces is None):
         return job
     from opwright.dialects.native_functions.libraries import load_libraries
 

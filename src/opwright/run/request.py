@@ -33,8 +33,9 @@ class Request(NamedTuple):
     `devices` are the flags of optional devices that the run has kernels for, such as `mps`. `shard` is the part of the
     outputs that the run makes, None for all. With `tolerant`, mistakes that PyTorch's own generator accepts (selected
     operators that do not exist) are warnings. With `strict`, mistakes in derivatives that it accepts (names and
-    functions that do not exist, parts without effect) are errors, not warnings. `libraries` are files of operators that
-    join PyTorch's, and `namespaces` are those of the run's operators, None for all; only stubs support libraries yet.
+    functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
+    libraries: a run of stubs adds their operators to PyTorch's, and `namespaces` are then those of the stubs, None for
+    all.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))

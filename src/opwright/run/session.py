@@ -165,12 +165,14 @@ class Session:
         files that the run reads besides the release's inputs.
         """
         from opwright.build.processes import usable_processes
+        from opwright.emit.registry import serves_libraries
         from opwright.source.prefetch import prefetching
 
         self.take_stamps(inputs, besides)
         families = self.run.families
         several = usable_processes(self.jobs) > 1
-        with prefetching(_prefetched_files(inputs, families)) if several else contextlib.nullcontext():
+        prefetched = () if serves_libraries(families) else _prefetched_files(inputs, families)
+        with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
             with self._stage("import modules"):
                 from opwright.run.generation import Generation, import_modules
 

@@ -26,6 +26,7 @@ RANGES = {
     "08": "C shims",
     "09": "derivatives",
     "10": "Python bindings and deprecated signatures",
+    "11": "operator libraries",
 }
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.native_functions import codes, kernel_codes
 from opwright.dialects.native_functions.dispatch import build_kernels, read_dispatch
-from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader
 from opwright.dialects.native_functions.precomputed import read_precomputed
 from opwright.dialects.native_functions.rules import check_entry
 from opwright.dialects.native_functions.ufunc import add_ufunc_kernels, read_ufunc
@@ -21,8 +20,6 @@ from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 
-Reader = Callable[[Node, EntryBuilder], None]
-
 _TRUE: Final = frozenset(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"))
 _FALSE: Final = frozenset(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"))
 
@@ -32,9 +29,9 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
     builder = EntryBuilder(node, context)
     later: list[tuple[Reader, Node]] = []
     for key, value in node.entries:
-        reader = _READERS.get(key.value)
+        reader = _READERS.get(key.value) or context.readers.get(key.value)
         if reader is None:
-            help = did_you_mean(key.value, _READERS)
+            help = did_you_mean(key.value, [*_READERS, *context.readers])
             builder.fault(codes.UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
         elif reader in _LATE_READERS:
             later.append((reader, value))
@@ -86,6 +83,7 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
         tags=tags,
         has_ignored_kernels=builder.has_ignored_kernels,
         library=builder.context.library,
+        library_fields=builder.library_fields,
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.library import PYTORCH, Library
+from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
@@ -21,10 +23,11 @@ class EntryContext:
     """What all entries of a file share: the tags, the ignored dispatch keys, and the sink for faults.
 
     `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
-    library of the operators: an entry that names no namespace is in its own.
+    library of the operators: an entry that names no namespace is in its own. `readers` has the fields that entries may
+    have besides those of PyTorch's, each with its reader.
     """
 
-    __slots__ = ("all_tags", "ignored_keys", "keys_of", "library", "sink", "tag_sets", "tags")
+    __slots__ = ("all_tags", "ignored_keys", "keys_of", "library", "readers", "sink", "tag_sets", "tags")
 
     def __init__(
         self,
@@ -34,15 +37,21 @@ class EntryContext:
         *,
         all_tags: bool = True,
         library: Library = PYTORCH,
+        readers: Table[str, Reader] | None = None,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
         self.ignored_keys: Final = ignored_keys
         self.sink: Final = sink
         self.library: Final = library
+        self.readers: Final = readers or {}
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}
+
+
+#: Reads the value of a field.
+Reader = Callable[[Node, "EntryBuilder"], None]
 
 
 class EntryBuilder:
@@ -60,6 +69,7 @@ class EntryBuilder:
         "function",
         "has_ignored_kernels",
         "kernels",
+        "library_fields",
         "manual_cpp_binding",
         "manual_kernel_registration",
         "method",
@@ -102,6 +112,7 @@ class EntryBuilder:
         self.const_ref_mutables = False
         self.autogen: tuple[OperatorName, ...] = ()
         self.tags: tuple[str, ...] = ()
+        self.library_fields: LibraryFields = NO_LIBRARY_FIELDS
 
     def fault(
         self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()

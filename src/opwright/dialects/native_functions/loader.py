@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as Files
 
 from opwright.dialects.dialect import LoadContext
@@ -9,7 +10,7 @@ from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
-from opwright.dialects.native_functions.groups import link
+from opwright.dialects.native_functions.groups import Linked, link
 from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
@@ -22,7 +23,7 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Mapping, Sequence
+from opwright.source.nodes import Mapping, Node, Sequence
 from opwright.source.prefetch import stream_tree
 from opwright.source.text import SourceFile
 
@@ -51,17 +52,8 @@ def load_catalog(
     report = CrossReport(own)
     context = EntryContext(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
     loaded = _load_file(native, context, report, own)
-    report.functions = functions = without_repetitions(loaded or [], report)
-    check_names(functions, report)
-
-    keyed = [(function, signature_key(function.schema)) for function in functions]
-    operations = operations_of(keyed, report)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
-    for operation in operations:
-        for variant in add_variants(operation, tag_by_kind, report):
-            functions.append(variant)
-            keyed.append((variant, operation.key))
-    linked = link(functions, operations, keyed, report)
+    linked = link_entries(loaded or [], report, tag_by_kind=tag_by_kind)
     sink.extend(own)
     return Catalog(
         *linked,
@@ -72,12 +64,28 @@ def load_catalog(
     )
 
 
+def link_entries(entries: list[UnlinkedFunction], report: CrossReport, *, tag_by_kind: bool) -> Linked:
+    """The functions of entries, with the overloads synthesized from them, linked with their groups.
+
+    Faults between entries go to the report. With `tag_by_kind`, synthesized overloads have the tag of their kind.
+    """
+    report.functions = functions = without_repetitions(entries, report)
+    check_names(functions, report)
+    keyed = [(function, signature_key(function.schema)) for function in functions]
+    operations = operations_of(keyed, report)
+    for operation in operations:
+        for variant in add_variants(operation, tag_by_kind, report):
+            functions.append(variant)
+            keyed.append((variant, operation.key))
+    return link(functions, operations, keyed, report)
+
+
 def _load_file(
     file: SourceFile, context: EntryContext, report: CrossReport, sink: Diagnostics
 ) -> list[UnlinkedFunction] | None:
     """The functions of all entries without faults; None if the file is not YAML, which is reported."""
     try:
-        functions = _load_entries(file, context, report)
+        functions = _load_all(file, context, report)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
@@ -85,15 +93,20 @@ def _load_file(
     return functions
 
 
-def _load_entries(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
+def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
     """The functions of all entries without faults. Raises Fault if the file is not YAML."""
-    loaded: list[UnlinkedFunction] = []
     root = stream_tree(file)
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of entries"
         context.sink.error(FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))
-        return loaded
-    for item in root:
+        return []
+    return load_entries(root, context, report)
+
+
+def load_entries(items: Iterable[Node], context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
+    """The functions of all entries without faults; the report knows the others."""
+    loaded: list[UnlinkedFunction] = []
+    for item in items:
         if not isinstance(item, Mapping):
             message = f"an entry is a mapping of fields, not {item.description}"
             context.sink.error(codes.ENTRY_SHAPE, message, item.span)

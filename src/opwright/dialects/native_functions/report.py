@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from collections.abc import Sequence as Row
 from typing import Final
 
@@ -17,20 +18,25 @@ from opwright.source.span import Span
 _OPERATOR: Final = re.compile(r"\s*((?:\w+::)*\w+)")
 
 
+def _by_start(entries: Iterable[Mapping]) -> dict[int, Mapping]:
+    """The entries of a file by their offsets."""
+    return {entry.start: entry for entry in entries}
+
+
 class CrossReport:
     """The sink of a file's faults, with the spans of its entries' parts.
 
     Nodes are not kept while a file is loaded, because they take much memory and few runs have such a fault. The file is
-    read again for the first span. The report also knows the entries left out because of their own faults, so that
-    rules do not report what follows from their absence. `functions` are the loaded ones, and `faulty_delegates` those
-    whose structured delegate has been reported.
+    read again for the first span, unless the `entries` are given. The report also knows the entries left out because
+    of their own faults, so that rules do not report what follows from their absence. `functions` are the loaded ones,
+    and `faulty_delegates` those whose structured delegate has been reported.
     """
 
     __slots__ = ("_absent", "_entries", "_has_nameless", "_sink", "faulty_delegates", "functions")
 
-    def __init__(self, sink: Diagnostics) -> None:
+    def __init__(self, sink: Diagnostics, entries: Iterable[Mapping] | None = None) -> None:
         self._sink: Final = sink
-        self._entries: dict[int, Mapping] | None = None
+        self._entries = None if entries is None else _by_start(entries)
         self._absent: Final[set[str]] = set()
         self._has_nameless = False
         self.functions: Row[UnlinkedFunction] = ()
@@ -65,7 +71,7 @@ class CrossReport:
 
             root = load_yaml(function.entry.file)
             items = root.items if isinstance(root, Sequence) else []
-            self._entries = {item.start: item for item in items if isinstance(item, Mapping)}
+            self._entries = _by_start([item for item in items if isinstance(item, Mapping)])
         return self._entries[function.entry.start]
 
     def name(self, function: UnlinkedFunction) -> Span:

@@ -47,9 +47,19 @@ class Backend:
     `out_is_primary`: the out overload implements a group, otherwise the functional overload does. `external` kernels
     are defined outside PyTorch: they have the dispatcher's convention, and are static members of `class_name` if it is
     given. `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
+    `generates_kernels`: keys whose wrappers come from shape functions have them even if no entry names the key.
     """
 
-    __slots__ = ("class_name", "device_guard", "external", "kernels", "key", "out_is_primary", "symint")
+    __slots__ = (
+        "class_name",
+        "device_guard",
+        "external",
+        "generates_kernels",
+        "kernels",
+        "key",
+        "out_is_primary",
+        "symint",
+    )
 
     def __init__(
         self,
@@ -61,6 +71,7 @@ class Backend:
         device_guard: bool = False,
         symint: bool = True,
         class_name: str | None = None,
+        generates_kernels: bool = False,
     ) -> None:
         self.key: Final = key
         self.kernels: Final = kernels
@@ -69,6 +80,7 @@ class Backend:
         self.device_guard: Final = device_guard
         self.symint: Final = symint
         self.class_name: Final = class_name
+        self.generates_kernels: Final = generates_kernels
 
     def primary(self, unit: KernelUnit) -> NativeFunction:
         """The overload whose kernel implements the whole unit."""
@@ -111,15 +123,18 @@ class Backend:
 
     @property
     def wraps_all_structured(self) -> bool:
-        """Whether every structured group has wrappers, even without a kernel. A key that no entry names has none."""
-        return bool(self.key.generated_suffix) and bool(self.kernels)
+        """Whether every structured group has wrappers, even without a kernel.
+
+        In PyTorch's own files, a key that no entry names has none.
+        """
+        return bool(self.key.generated_suffix) and (bool(self.kernels) or self.generates_kernels)
 
     def _wrapper_kind(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> WrapperKind | None:
         if function.manual_kernel_registration:
             return None
         if function in self.kernels:
             return WrapperKind.kernel
-        if self.key is META and bool(self.kernels) and is_refused(function):
+        if self.key is META and (bool(self.kernels) or self.generates_kernels) and is_refused(function):
             return WrapperKind.refusal
         if self.out_is_primary or group is None or function.kind is SchemaKind.functional:
             return None

@@ -1,0 +1,43 @@
+"""The sources of a library: one file, or several for a library with many operators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
+from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.library import kernels, schemas
+from opwright.emit.library.parts import LibraryPart, library_parts
+from opwright.emit.library.section import MakeSection
+
+#: The sections of a source file, in their order.
+_SECTIONS: Final[tuple[MakeSection, ...]] = (schemas.section, kernels.section)
+
+
+def _source(part: LibraryPart, context: FragmentContext) -> Slots:
+    sections = [make(part, context) for make in _SECTIONS]
+    headers = dict.fromkeys([header for section in sections if section.text for header in section.includes])
+    return {
+        "namespace": part.library.namespace,
+        "ops_header": f"{part.path}/ops.h",
+        "kernel_headers": [f"#include <{header}>" for header in part.includes or (f"{part.path}/kernels.h",)],
+        "includes": [f"#include <{header}>" for header in headers],
+        "sections": [section.text for section in sections if section.text],
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the sources."""
+    return [
+        Emitter(
+            name="library_sources",
+            family="library",
+            template="library/register.cpp",
+            folder="source",
+            units=library_parts,
+            fragment=_source,
+            reads=(NATIVE_AOT_KERNELS, STATIC_BACKENDS),
+            layout=FilePerUnit(lambda part: f"{part.path}/register_{part.number}.cpp"),
+        )
+    ]
