@@ -5,41 +5,59 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 
-class Library(NamedTuple):
+class _Names(NamedTuple):
+    namespace: str
+    api: str
+    headers: str
+    export: str
+    operators: str
+    redispatch: str
+    native: str
+    meta: str
+    functionalization: str
+    unboxing: str
+    graph: str
+
+
+class Library(_Names):
     """The names that the C++ code around the operators of a library has.
 
     `namespace` is that of the operators for the dispatcher; `api` is the C++ namespace of the functions that callers
     use, and the namespaces of everything else are below it. `headers` is the include folder of the headers that are
     made for each operator. `export` is the macro that exports symbols from the library's shared object.
 
+    The other namespaces: `operators` has the operator classes, each with `call` and `redispatch`, and `redispatch` the
+    functions that call an operator with a given set of dispatch keys. `native` has kernels whose entry names no
+    namespace, and `meta` the shape functions of structured kernels. `functionalization` has the records of views and
+    the functions that invert views, `unboxing` the boxed functions, and `graph` the nodes of the backward graph.
+
     >>> PYTORCH.operators, Library("acme", "acme", "acme/ops", "ACME_API").native
     ('at::_ops', 'acme::native')
     """
 
-    namespace: str
-    api: str
-    headers: str
-    export: str
+    __slots__ = ()
 
-    @property
-    def operators(self) -> str:
-        """The namespace of the operator classes, each with `call` and `redispatch`."""
-        return f"{self.api}::_ops"
+    def __new__(cls, namespace: str, api: str, headers: str, export: str, *, graph: str = "") -> Library:
+        """The library. Only PyTorch's nodes are outside of the namespace `api`."""
+        inside = f"{api}::{{}}".format
+        return super().__new__(
+            cls,
+            namespace,
+            api,
+            headers,
+            export,
+            operators=inside("_ops"),
+            redispatch=inside("redispatch"),
+            native=inside("native"),
+            meta=inside("meta"),
+            functionalization=inside("functionalization"),
+            unboxing=inside("unboxing"),
+            graph=graph or inside("autograd"),
+        )
 
-    @property
-    def redispatch(self) -> str:
-        """The namespace of the functions that call an operator with a given set of dispatch keys."""
-        return f"{self.api}::redispatch"
-
-    @property
-    def native(self) -> str:
-        """The namespace of kernels whose entry names none."""
-        return f"{self.api}::native"
-
-    @property
-    def meta(self) -> str:
-        """The namespace of the shape functions of structured kernels."""
-        return f"{self.api}::meta"
+    def __getnewargs_ex__(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """What a copy is made from."""
+        return self[:4], {"graph": self.graph}
 
 
 class LibraryFields(NamedTuple):
@@ -49,7 +67,7 @@ class LibraryFields(NamedTuple):
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.
-PYTORCH: Final = Library("aten", "at", "ATen/ops", "TORCH_API")
+PYTORCH: Final = Library("aten", "at", "ATen/ops", "TORCH_API", graph="torch::autograd::generated")
 
 #: The fields of an entry that has none of them.
 NO_LIBRARY_FIELDS: Final = LibraryFields()

@@ -19,9 +19,6 @@ from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.names import OperatorName
 from opwright.source.span import Span
 
-#: The namespace of PyTorch's kernels whose entry names none.
-NATIVE_NAMESPACE: Final = PYTORCH.native
-
 
 class Kernel:
     """The C++ function that implements an overload under a dispatch key.
@@ -347,6 +344,11 @@ class NativeFunctionsGroup(Frozen):
         """The base name that all members share."""
         return self.functional.root_name
 
+    @property
+    def library(self) -> Library:
+        """The library of the members."""
+        return self.functional.library
+
     def functions(self) -> list[NativeFunction]:
         """The members: functional, out, in-place, mutable."""
         members = (self.functional, self.out, self.inplace, self.mutable)
@@ -374,6 +376,11 @@ class ViewGroup(Frozen):
     def root_name(self) -> str:
         """The view's base name."""
         return self.view.root_name
+
+    @property
+    def library(self) -> Library:
+        """The library of the members."""
+        return self.view.library
 
     @property
     def composite(self) -> bool:
@@ -415,7 +422,6 @@ def link_functions(
 
 
 __all__ = [
-    "NATIVE_NAMESPACE",
     "DeviceCheck",
     "Kernel",
     "NativeFunction",

@@ -9,7 +9,7 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, first_difference, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
-from opwright.model.library import PYTORCH, Library
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunctionsGroup, UnlinkedFunction, ViewGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key
@@ -119,23 +119,25 @@ def _check_delegate(function: UnlinkedFunction, out: UnlinkedFunction, report: C
         report.error(cross_codes.DELEGATE_OTHER, message, report.value(function, "structured_delegate"), help=help)
 
 
-def _spelt(kernel: Kernel, library: Library) -> str:
-    """The kernel as the entries of a library spell it."""
-    if kernel.namespace == library.native:
+def _spelt(kernel: Kernel) -> str:
+    """The kernel as PyTorch's entries spell it."""
+    if kernel.namespace == PYTORCH.native:
         return kernel.name
-    namespace = kernel.namespace.removesuffix("::native") if library is PYTORCH else kernel.namespace
-    return f"{namespace}::{kernel.name}"
+    return f"{kernel.namespace.removesuffix('::native')}::{kernel.name}"
 
 
 def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) -> None:
-    """Checks that all kernels of a function have one C++ namespace."""
-    if len(function.kernels) < 2:
+    """Checks that all kernels of a function have one C++ namespace, in which PyTorch's wrappers of them are.
+
+    Those of other libraries are where the library's functions are.
+    """
+    if len(function.kernels) < 2 or function.library is not PYTORCH:
         return
     first, *others = function.kernels.values()
     for kernel in others:
         if kernel.namespace != first.namespace:
             message = f"the kernels of `{function.name}` are in `{first.namespace}` and `{kernel.namespace}`"
-            at = report.kernel(function, _spelt(kernel, function.library))
+            at = report.kernel(function, _spelt(kernel))
             report.error(cross_codes.KERNEL_NAMESPACES, message, at)
             return
 

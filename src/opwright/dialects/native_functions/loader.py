@@ -65,7 +65,7 @@ def load_catalog(
 
 
 def link_entries(entries: list[UnlinkedFunction], report: CrossReport, *, tag_by_kind: bool) -> Linked:
-    """The functions of entries, with the overloads synthesized from them, linked with their groups.
+    """The functions of entries of one namespace, with the overloads synthesized from them, linked with their groups.
 
     Faults between entries go to the report. With `tag_by_kind`, synthesized overloads have the tag of their kind.
     """

@@ -14,6 +14,7 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_INPLACE_OVERLOADS,
@@ -107,7 +108,7 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
 
 
 def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
-    if base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
+    if base.library is PYTORCH and base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
         message = f"`{base.name}` returns no tensor, so it cannot have an out overload"
         at = report.returns(base)
         report.error(cross_codes.NO_TENSOR_RETURN, message, at, help="aten contains only functions on tensors")

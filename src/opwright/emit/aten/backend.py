@@ -17,6 +17,7 @@ from opwright.cpp.signature import Signature
 from opwright.emit.aten import codes
 from opwright.emit.emitter import FragmentContext, Job, per_job
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
+from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
@@ -152,6 +153,17 @@ def _copies_results(function: NativeFunction) -> bool:
     if function.kind is SchemaKind.inplace:
         return bool(function.schema.returns)
     return function.kind is SchemaKind.out and (bool(function.schema.returns) or len(function.arguments.out) == 1)
+
+
+def public_namespace(kernel: Kernel | None, library: Library) -> str:
+    """The C++ namespace of what is generated for a kernel, or for a unit without one.
+
+    In PyTorch it is the one around the kernel's namespace `native`. In other libraries, where an entry may name kernels
+    of any namespace, it is that of the public functions.
+    """
+    if kernel is None or library is not PYTORCH:
+        return library.api
+    return kernel.namespace.replace("::native", "")
 
 
 def is_refused(function: NativeFunction) -> bool:

@@ -11,7 +11,7 @@ from opwright.emit.aten import dispatch_key_functions, exports
 from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.model.native_function import NATIVE_NAMESPACE
+from opwright.model.library import PYTORCH
 
 RootWrappers: TypeAlias = tuple[str, Sequence[WrappedUnit]]
 """A root name with the units that one backend wraps."""
@@ -19,8 +19,11 @@ RootWrappers: TypeAlias = tuple[str, Sequence[WrappedUnit]]
 
 def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: FragmentContext) -> list[str]:
     """The declarations of the overloads that get a wrapper."""
-    macro = exports.key_macro(backend.key, context.rules)
-    return [dispatch_key_functions.declarations(function, macro) for _, kinds in wrapped for function, _ in kinds]
+    texts = []
+    for unit, kinds in wrapped:
+        macro = exports.key_macro(backend.key, context.rules, unit.library)
+        texts += [dispatch_key_functions.declarations(function, macro) for function, _ in kinds]
+    return texts
 
 
 def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
@@ -46,10 +49,12 @@ def _all_headers(backend: Backend, job: Job) -> Slots:
     """
     lower = backend.key.lower
     per_operator = job.options.per_operator_headers
-    names = sorted({unit.root_name for unit, _ in wrapped_units(job)[backend.key]}) if per_operator else []
+    units = {unit.root_name: unit for unit, _ in wrapped_units(job)[backend.key]} if per_operator else {}
     return {
         "dispatch_namespace": lower,
-        "DispatchKeyFunctions_inl_includes": [f"#include <ATen/ops/{name}_{lower}_dispatch.h>" for name in names],
+        "DispatchKeyFunctions_inl_includes": [
+            f"#include <{unit.library.headers}/{name}_{lower}_dispatch.h>" for name, unit in sorted(units.items())
+        ],
         "dispatch_namespaced_declarations": [] if per_operator else _in_namespaces(backend, job),
     }
 
@@ -62,14 +67,15 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
         blocks.setdefault(_namespace_of(backend, unit), {})
     for unit, kinds in wrapped_units(job)[backend.key]:
         blocks[_namespace_of(backend, unit)].update(dict.fromkeys(declarations([(unit, kinds)], backend, job)))
-    named = {namespace.replace("native", backend.key.lower): lines for namespace, lines in blocks.items() if lines}
-    return namespaces.blocks(named)
+    return namespaces.blocks({namespace: lines for namespace, lines in blocks.items() if lines})
 
 
 def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
-    """The namespace of a unit's kernel; that of PyTorch's own kernels if the unit has none."""
-    kernel = backend.kernel(unit)
-    return NATIVE_NAMESPACE if kernel is None else kernel.namespace
+    """The namespace of a unit's dispatch-key functions."""
+    kernel, library = backend.kernel(unit), unit.library
+    if kernel is None or library is not PYTORCH:
+        return f"{library.api}::{backend.key.lower}"
+    return kernel.namespace.replace("native", backend.key.lower)
 
 
 def _plain_file_slots(backend: Backend, job: Job) -> Slots:

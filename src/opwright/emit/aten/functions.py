@@ -1,4 +1,4 @@
-"""The public C++ functions in `at::`, each a call of its operator.
+"""The public C++ functions, for PyTorch those in `at::`, each a call of its operator.
 
 `ops/{op}.h` and `Functions.h`, which includes all of them or, in builds without per-operator headers, holds them;
 `Functions.cpp`.
@@ -10,7 +10,7 @@ from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
 from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
-from opwright.emit.aten.units import RootOverloads, includes, overloads, roots, whole_file
+from opwright.emit.aten.units import RootOverloads, include, includes, overloads, roots, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -31,18 +31,18 @@ def call_arguments(function: NativeFunction) -> tuple[str, ...]:
 def definition(function: NativeFunction) -> str:
     """The overload's inline functions.
 
-    Overloads with symbolic integers, methods included, also have templates in `at::symint`. C++ templates use them to
-    choose the signature with or without symbolic integers.
+    Overloads with symbolic integers, methods included, also have templates in the namespace `symint`. C++ templates
+    use them to choose the signature with or without symbolic integers.
     """
-    name = function.name.unambiguous
-    comment = f"\n// aten::{function.schema}\ninline "
+    operator = f"{function.library.operators}::{function.name.unambiguous}"
+    comment = f"\n// {function.library.namespace}::{function.schema}\ninline "
     has_symint = function.schema.has_symint
     definitions = []
     for signature, arguments in zip(
         public_api.function_signatures(function).all(), call_arguments(function), strict=True
     ):
         rest = f"({signature.parameters}) {{\n"
-        call = f"    return at::_ops::{name}::call({arguments});\n"
+        call = f"    return {operator}::call({arguments});\n"
         returns = signature.returns.text
         if function.function:
             definitions.append(f"{comment}{returns} {signature.name}{rest}{call}}}")
@@ -58,13 +58,13 @@ namespace symint {{
 
 
 def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
-    name, functions = root
+    functions = root[1]
     backends = context.read(STATIC_BACKENDS)
     return {
         "static_dispatch_ops_headers": [line for function in functions for line in operator_headers(function, backends)]
         if backends
         else (),
-        "operator_includes": f"#include <ATen/ops/{name}_ops.h>",
+        "operator_includes": include(functions[0], "_ops"),
         "function_definitions": [definition(function) for function in functions],
     }
 

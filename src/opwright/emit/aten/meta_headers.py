@@ -9,6 +9,7 @@ from opwright.convention import structured
 from opwright.emit.aten.backend import units_by_root
 from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.model.library import Library
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
 
 RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
@@ -21,9 +22,9 @@ def meta_class(group: NativeFunctionsGroup) -> str:
     parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
     precomputed, returns = "", "void"
     if group.out.precomputed is not None:
-        precomputed, returns = _precompute_class(group.out.precomputed), "meta_return_ty"
+        precomputed, returns = _precompute_class(group.out.precomputed, group.library), "meta_return_ty"
     return (
-        f"struct TORCH_API structured_{structured.meta_name(group)} : public {parent} {{\n"
+        f"struct {group.library.export} structured_{structured.meta_name(group)} : public {parent} {{\n"
         f"{precomputed or _NOTHING}\n"
         f"    {returns} meta({parameters});\n"
         "};\n"
@@ -34,7 +35,7 @@ def meta_class(group: NativeFunctionsGroup) -> str:
 _NOTHING = "\n"
 
 
-def _precompute_class(values: Precomputed) -> str:
+def _precompute_class(values: Precomputed, library: Library) -> str:
     """A class template with a flag for each value, so that its type shows which values are set."""
     bindings = [structured.binding(argument) for arguments in values.replace.values() for argument in arguments]
     bindings += [structured.binding(argument) for argument in values.add]
@@ -44,7 +45,7 @@ def _precompute_class(values: Precomputed) -> str:
     members = "\n".join([f"{type} {name};" for type, name in fields])
     return f"""
                 template <{", ".join([f"bool {flag} = false" for flag in flags])}>
-                struct TORCH_API precompute_out {{
+                struct {library.export} precompute_out {{
 {setters}
 
                     {members}

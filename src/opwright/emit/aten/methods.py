@@ -12,15 +12,16 @@ from opwright.model.native_function import NativeFunction
 def method_slots(function: NativeFunction, context: FragmentContext) -> Slots:
     """The declarations and definitions of the overload's methods."""
     wanted = dispatcher.signature(function).bindings
-    operator = function.name.unambiguous
+    library = function.library
+    operator = f"{library.operators}::{function.name.unambiguous}"
     declared, defined = [], []
     for signature in public_api.method_signatures(function).all():
         arguments = ", ".join(translate(signature.bindings, wanted, method=True))
         declared.append(f"{signature.declaration()} const;")
         defined.append(f"""
-// aten::{function.schema}
+// {library.namespace}::{function.schema}
 inline {signature.definition("Tensor::" + signature.name)} const {{
-    return at::_ops::{operator}::call({arguments});
+    return {operator}::call({arguments});
 }}
 """)
     return {"tensor_method_declarations": declared, "tensor_method_definitions": defined}

@@ -35,7 +35,7 @@ def _symbols(namespace: str, names: Iterable[str]) -> str:
 
 def name_entry(function: NativeFunction, context: FragmentContext) -> Slots:
     """The overload's row in the list of PyTorch's own operators."""
-    return {"aten_ops": (f'{{"aten::{function.name.name}", "{function.name.overload}"}},',)}
+    return {"aten_ops": (f'{{"{function.library.namespace}::{function.name.name}", "{function.name.overload}"}},',)}
 
 
 def tags(job: Job) -> Slots:

@@ -1,4 +1,7 @@
-"""Declarations of the kernels in `at::native`: `ops/{op}_native.h`, or all of them in `NativeFunctions.h`."""
+"""Declarations of kernels: `ops/{op}_native.h`, or all of them in `NativeFunctions.h`.
+
+Those of PyTorch are in `at::native`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from opwright.emit.aten.backend import KernelUnit, kernel_signature, members, un
 from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.native_function import NATIVE_NAMESPACE, Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.release.rules import Rules
 
 RootUnits: TypeAlias = tuple[str, Sequence[KernelUnit]]
@@ -46,54 +49,57 @@ def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[Dispatc
     """Add a unit's declarations. The block of its namespace exists even if it stays empty."""
     primary = unit if isinstance(unit, NativeFunction) else unit.out
     functions = members(unit)
+    library = primary.library
+    native = library.native
     if not primary.kernels:
-        blocks.setdefault(NATIVE_NAMESPACE, {})
+        blocks.setdefault(native, {})
     keys: Iterable[DispatchKey] = {key for function in functions for key in function.kernels}
-    elsewhere = any(kernel.namespace != NATIVE_NAMESPACE for kernel in primary.kernels.values())
+    elsewhere = any(kernel.namespace != native for kernel in primary.kernels.values())
     if elsewhere:
         # Keys without a kernel affect which namespace opens first.
         keys = ranks
     else:
         keys = sorted(keys, key=ranks.__getitem__)
-        blocks.setdefault(NATIVE_NAMESPACE, {})
+        blocks.setdefault(native, {})
     for key in keys:
         kernel = primary.kernels.get(key)
-        block = blocks.setdefault(NATIVE_NAMESPACE if kernel is None else kernel.namespace, {})
+        block = blocks.setdefault(native if kernel is None else kernel.namespace, {})
         if kernel is not None and kernel.structured and isinstance(unit, NativeFunctionsGroup):
-            macro = exports.class_macro(kernel, rules)
-            _add(block, "struct ", macro, _class_body(unit, kernel), rules)
+            macro = exports.class_macro(kernel, rules, library)
+            _add(block, f"struct {macro} ", _class_body(unit, kernel), rules, replaces=macro == library.export)
             continue
         for function in functions:
             own = function.kernels.get(key)
             if own is not None and _LEGACY not in f"{own.namespace}::{own.name}":
-                macro = exports.kernel_macro(own, rules)
-                _add(block, "", macro, f"{kernel_signature(function, own).declaration(own.name)};", rules)
+                macro = exports.kernel_macro(own, rules, library)
+                declared = f"{kernel_signature(function, own).declaration(own.name)};"
+                _add(block, f"{macro} ", declared, rules, replaces=macro == library.export)
     if elsewhere:
         # For keys without a kernel the reference opens PyTorch's namespace too, even if it stays empty.
-        blocks.setdefault(NATIVE_NAMESPACE, {})
+        blocks.setdefault(native, {})
 
 
-def _add(block: _Block, word: str, macro: str, body: str, rules: Rules) -> None:
+def _add(block: _Block, head: str, body: str, rules: Rules, *, replaces: bool) -> None:
     """Add a declaration unless the block has it.
 
-    In releases with a macro for each library, a kernel of several keys is declared once: with the macro of the main
-    library if one of the keys has it, otherwise with the macro of the first key.
+    In releases with a macro for each device, a kernel of several keys is declared once: with the macro of the main
+    library if one of the keys has it, which replaces others, otherwise with the macro of the first key.
     """
-    whole = f"{word}{macro} {body}"
+    whole = head + body
     name = body if rules.device_export_macros else whole
-    if name not in block or macro == exports.PLAIN:
+    if name not in block or replaces:
         block[name] = whole
 
 
 def structured_class(group: NativeFunctionsGroup, kernel: Kernel, context: FragmentContext) -> str:
     """The declaration of a structured kernel: a class with the method `impl`, derived from the class with `meta`."""
-    return f"struct {exports.class_macro(kernel, context.rules)} {_class_body(group, kernel)}"
+    return f"struct {exports.class_macro(kernel, context.rules, group.library)} {_class_body(group, kernel)}"
 
 
 def _class_body(group: NativeFunctionsGroup, kernel: Kernel) -> str:
     parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
     return (
-        f"structured_{kernel.name} : public at::meta::structured_{structured.meta_name(group)} {{\n"
+        f"structured_{kernel.name} : public {group.library.meta}::structured_{structured.meta_name(group)} {{\n"
         f"void impl({parameters});\n"
         "};"
     )
@@ -113,7 +119,7 @@ def _header(root: RootUnits, context: FragmentContext) -> Slots:
     name, units = root
     has_meta = any(isinstance(unit, NativeFunctionsGroup) and unit.structured for unit in units)
     return {
-        "extra_includes": f"#include <ATen/ops/{name}_meta.h>" if has_meta else "",
+        "extra_includes": f"#include <{units[0].library.headers}/{name}_meta.h>" if has_meta else "",
         "native_function_declarations": declarations(units, context.read(_KEY_RANKS), context.rules),
     }
 

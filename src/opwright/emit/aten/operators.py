@@ -1,4 +1,6 @@
-"""The operators as classes of `at::_ops`: `call` calls the dispatcher, `redispatch` continues with a given key set.
+"""The operators as classes: `call` calls the dispatcher, `redispatch` continues with a given key set.
+
+PyTorch's operators are in `at::_ops`.
 
 `ops/{op}_ops.h` and `Operators.cpp`; in builds without per-operator headers `MethodOperators.h` has the classes that
 `Tensor` needs, `Operators.h` all others.
@@ -13,7 +15,7 @@ from opwright.convention import dispatcher
 from opwright.convention.caching import per_function
 from opwright.cpp.text import string_literal
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
-from opwright.emit.aten.units import RootOverloads, includes, methods, no_units, overloads, roots
+from opwright.emit.aten.units import RootOverloads, include, includes, methods, no_units, overloads, roots
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -25,13 +27,13 @@ KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
 def declaration(function: NativeFunction) -> str:
     """The operator's class."""
     signature = dispatcher.signature(function)
-    name = function.name
+    name, library = function.name, function.library
     return f"""
-struct TORCH_API {name.unambiguous} {{
+struct {library.export} {name.unambiguous} {{
   using schema = {signature.type};
   using ptr_schema = schema*;
   // See Note [static constexpr char* members for windows NVCC]
-  static constexpr const char* name = "aten::{name.name}";
+  static constexpr const char* name = "{library.namespace}::{name.name}";
   static constexpr const char* overload_name = "{name.overload}";
   static constexpr const char* schema_str = {string_literal(str(function.schema))};
   static {signature.definition("call")};
@@ -43,7 +45,7 @@ def definition(function: NativeFunction, context: FragmentContext) -> str:
     """The members of the operator's class, and the handle that they call."""
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
-    comment = f"// aten::{function.schema}"
+    comment = f"// {function.library.namespace}::{function.schema}"
     arguments = signature.arguments
     handle = f"create_{name}_typed_handle"
     backends = context.read(STATIC_BACKENDS)
@@ -81,7 +83,7 @@ def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
 
 def _shard(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
-        "operator_headers": (f"#include <ATen/ops/{function.root_name}.h>",),
+        "operator_headers": (include(function, ""),),
         "definitions": (definition(function, context),),
     }
 

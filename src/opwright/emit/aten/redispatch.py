@@ -11,17 +11,18 @@ from opwright.model.native_function import NativeFunction
 
 
 def definitions(function: NativeFunction) -> list[str]:
-    """The overload's inline functions of `at::redispatch`."""
-    operator = function.name.unambiguous
+    """The overload's inline functions, for PyTorch those of `at::redispatch`."""
+    library = function.library
+    operator = f"{library.operators}::{function.name.unambiguous}"
     texts = []
     for signature, arguments in zip(
         public_api.function_signatures(function).all(), call_arguments(function), strict=True
     ):
         passed = f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"
         texts.append(f"""
-// aten::{function.schema}
+// {library.namespace}::{function.schema}
 inline {signature.declaration(first=KEY_SET)} {{
-    return at::_ops::{operator}::redispatch({passed});
+    return {operator}::redispatch({passed});
 }}
 """)
     return texts

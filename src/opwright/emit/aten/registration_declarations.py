@@ -26,7 +26,7 @@ def declaration(function: NativeFunction) -> str:
     dispatches = function.kernels.keys() not in _DECOMPOSED
     structured = function.in_structured_group and function.kind in (SchemaKind.functional, SchemaKind.inplace)
     default = function.has_composite_kernel or structured
-    schema = json.dumps(f"aten::{function.schema}")
+    schema = json.dumps(f"{function.library.namespace}::{function.schema}")
     facts = f'{{"schema": {schema}, "dispatch": "{dispatches}", "default": "{default}"}}'
     return f"{dispatcher.signature(function).definition()}; // {facts}\n"
 

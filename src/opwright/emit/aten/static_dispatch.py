@@ -11,6 +11,8 @@ from typing import Final
 from opwright.convention import dispatcher, public_api
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Expression
 from opwright.cpp.translation import AvailableValue, translate
+from opwright.emit.aten.backend import public_namespace
+from opwright.emit.aten.units import include
 from opwright.emit.emitter import DeclaredRead
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -19,7 +21,7 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     DispatchKey,
 )
-from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction
+from opwright.model.native_function import NativeFunction
 
 Backends = Sequence[DispatchKey]
 
@@ -60,7 +62,7 @@ def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
         own = function.structured_delegate is not None or backend in function.kernels
         key = backend if own else _fallback(function)
         if key is not None:
-            headers.append(f"#include <ATen/ops/{function.root_name}_{key.lower}_dispatch.h>")
+            headers.append(include(function, f"_{key.lower}_dispatch"))
     return headers
 
 
@@ -73,7 +75,8 @@ def static_call(function: NativeFunction, backends: Backends) -> str:
     name, arguments = _call(function)
     if not keys:
         return _fallback_call(function, backends, name, arguments)
-    calls = [f"return {_namespace(function, key)}::{key.lower}::{name}({arguments});" for key in keys]
+    library, kernels = function.library, function.kernels
+    calls = [f"return {public_namespace(kernels.get(key), library)}::{key.lower}::{name}({arguments});" for key in keys]
     if len(keys) == 1:
         return calls[0]
     cases = "\n\t\t".join(
@@ -92,11 +95,6 @@ def static_call(function: NativeFunction, backends: Backends) -> str:
 
 def _fallback(function: NativeFunction) -> DispatchKey | None:
     return next((key for key in _FALLBACKS if key in function.kernels), None)
-
-
-def _namespace(function: NativeFunction, key: DispatchKey) -> str:
-    kernel = function.kernels.get(key)
-    return (NATIVE_NAMESPACE if kernel is None else kernel.namespace).replace("::native", "")
 
 
 def _call(function: NativeFunction) -> tuple[str, str]:
@@ -120,7 +118,7 @@ def _as_redundant(binding: Binding) -> AvailableValue:
 def _fallback_call(function: NativeFunction, backends: Backends, name: str, arguments: str) -> str:
     key = _fallback(function)
     if key is not None:
-        return f"return at::{key.lower}::{name}({arguments});"
+        return f"return {function.library.api}::{key.lower}::{name}({arguments});"
     shown = ", ".join([backend.name for backend in backends])
     return f'TORCH_CHECK(false, "Static dispatch does not support {name} for{shown} ");'
 

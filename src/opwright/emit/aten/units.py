@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TypeAlias
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
@@ -45,8 +46,13 @@ def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: 
 
     With `wanted`, only those of the operators with an overload for which it is true.
     """
-    names = [name for name, group in job.by_root.items() if wanted is None or any(map(wanted, group))]
-    return [f"#include <ATen/ops/{name}{ending}.h>" for name in sorted(names)]
+    chosen = [group[0] for group in job.by_root.values() if wanted is None or any(map(wanted, group))]
+    return [include(function, ending) for function in sorted(chosen, key=attrgetter("root_name"))]
+
+
+def include(function: NativeFunction, ending: str) -> str:
+    """The `#include` line of one header of the function's operator, such as `ROOT_ops.h` for `_ops`."""
+    return f"#include <{function.library.headers}/{function.root_name}{ending}.h>"
 
 
 def whole_file(

@@ -13,12 +13,12 @@ from opwright.cpp.namespaces import closing, opening
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten import dispatch_key_functions
-from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind
+from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind, public_namespace
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.wrapper import KernelWrapper
 from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
-from opwright.model.native_function import NATIVE_NAMESPACE, NativeFunction, NativeFunctionsGroup
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 
 #: The template that gives the text of a unit from its slots.
 REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
@@ -29,8 +29,7 @@ REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
 def definitions(wrapped: WrappedUnit, backend: Backend, context: FragmentContext) -> str:
     """The text of one unit, in the namespace of its kernels."""
     unit, kinds = wrapped
-    kernel = backend.kernel(unit)
-    namespace = (NATIVE_NAMESPACE if kernel is None else kernel.namespace).replace("::native", "")
+    namespace = public_namespace(backend.kernel(unit), unit.library)
     bodies: list[str] = []
     registrations: list[str] = []
     functions: list[str] = []

@@ -1,0 +1,135 @@
+"""Operator libraries in tests: from the text of entries and derivatives to the job of a library's emitters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opwright.convention import public_api
+from opwright.dialects.derivatives.loader import load_derivatives
+from opwright.dialects.derivatives.matching import match_derivatives
+from opwright.dialects.native_functions.entry import load_entry
+from opwright.dialects.native_functions.entry_builder import EntryContext
+from opwright.dialects.native_functions.loader import link_entries
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.emit.emitter import AnyEmitter, EmitterSource, Job, Options
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import dispatch_keys
+from opwright.model.library import Library
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.nodes import Mapping, Sequence
+from opwright.source.prefetch import read_tree
+from opwright.source.text import SourceFile
+from tests.dialects.loading import NAMES
+from tests.emit.emitting import REGISTRATIONS, RULES
+
+ACME = Library("acme", "acme", "acme/ops", "ACME_API")
+
+ENTRIES = """
+- func: scale(Tensor self, Scalar by) -> Tensor
+  variants: function
+  dispatch:
+    CPU, Meta: scale
+- func: scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
+  dispatch:
+    CPU, Meta: scale_
+  autogen: scale.out
+- func: blend(Tensor self, Tensor other) -> Tensor
+  structured_delegate: blend.out
+- func: blend_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+  structured_delegate: blend.out
+- func: blend.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    CPU: blend_out
+    CUDA: gpu::blend_out_cuda
+- func: turn(Tensor(a) self, SymInt[] by, SymInt? n=None) -> Tensor(a)
+  dispatch:
+    CompositeExplicitAutograd: turn
+- func: turn_(Tensor(a!) self, SymInt[] by, SymInt? n=None) -> Tensor(a!)
+  device_check: NoCheck
+  tags: inplace_view
+  dispatch:
+    CompositeExplicitAutograd: turn_
+- func: turn_copy(Tensor self, SymInt[] by, SymInt? n=None) -> Tensor
+  dispatch:
+    CompositeExplicitAutogradNonFunctional: turn_copy_symint
+  tags: view_copy
+  autogen: turn_copy.out
+- func: parts(Tensor(a -> *) self, int n) -> Tensor(a)[]
+  dispatch:
+    CompositeExplicitAutograd: parts
+- func: parts_copy(Tensor self, int n) -> Tensor[]
+  dispatch:
+    CompositeExplicitAutogradNonFunctional: parts_copy
+  tags: view_copy
+  autogen: parts_copy.out
+- func: count(Tensor self, Tensor(a!) seen) -> Tensor
+  dispatch:
+    CPU: count
+  autogen: count_functional, count.out
+- func: join(Tensor[] parts, Tensor? weight, SymInt size) -> (Tensor, Tensor)
+  dispatch:
+    CPU: deep::inside::join
+- func: sow(SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None,
+    Device? device=None, bool? pin_memory=None) -> Tensor
+  tags: nondeterministic_seeded
+  dispatch:
+    CPU: sow
+- func: whole(Tensor self, int n=1) -> Tensor
+"""
+"""Every kind of operator: with all forms, structured, views, mutable, over lists, with symbolic sizes, a factory."""
+
+DERIVATIVES = """
+- name: scale(Tensor self, Scalar by) -> Tensor
+  self: scale(grad, by)
+  result: auto_linear
+- name: blend(Tensor self, Tensor other) -> Tensor
+  self: acme::blend(grad, other)
+  other: acme::blend(grad, self)
+- name: turn(Tensor(a) self, SymInt[] by, SymInt? n=None) -> Tensor(a)
+  self: grad.reshape_symint(self.sym_sizes())
+- name: join(Tensor[] parts, Tensor? weight, SymInt size) -> (Tensor, Tensor)
+  parts: join_backward(grads, parts, weight)
+  weight: grads[1] * result0
+"""
+
+
+def library_catalog(entries: str, library: Library = ACME) -> Catalog:
+    """The catalog of a library's entries, which have no faults."""
+    sink = Diagnostics()
+    report = CrossReport(sink)
+    context = EntryContext(frozenset((*NAMES, "out", "inplace")), frozenset(), sink, library=library)
+    items = read_tree(SourceFile("operators.yaml", entries))
+    assert isinstance(items, Sequence)
+    loaded = [load_entry(item, context) for item in items if isinstance(item, Mapping)]
+    sink.raise_if_errors()
+    linked = link_entries([function for function in loaded if function is not None], report, tag_by_kind=True)
+    sink.raise_if_errors()
+    return Catalog(*linked, dispatch_keys(), {})
+
+
+def library_job(
+    entries: str = ENTRIES, derivatives: str = "[]", library: Library = ACME, options: Options | None = None
+) -> Job:
+    """The job of a library's entries and derivatives."""
+    catalog = library_catalog(entries, library)
+    sink = Diagnostics()
+    loaded = load_derivatives(SourceFile("derivatives.yaml", derivatives), catalog, sink)
+    functions = sorted(catalog.functions, key=lambda function: public_api.name(function.schema))
+    matched = match_derivatives(loaded, functions, sink)
+    sink.raise_if_errors()
+    return Job(catalog, RULES, options or Options(), derivatives=matched, registration_text=REGISTRATIONS)
+
+
+def fragments_of(source: EmitterSource, job: Job) -> Iterator[tuple[str, str]]:
+    """The name of each emitter of a module with each text of a fragment of its."""
+    for emitter in source(job):
+        for text in _texts(emitter, job):
+            yield emitter.name, text
+
+
+def _texts(emitter: AnyEmitter, job: Job) -> Iterator[str]:
+    context = job.context(emitter.reads)
+    for unit in emitter.units(job):
+        for value in emitter.fragment(unit, context).values():
+            yield from (value,) if isinstance(value, str) else value
