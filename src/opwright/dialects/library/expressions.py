@@ -1,0 +1,167 @@
+"""Reads the expressions of declared outputs: text to a Python syntax tree whose nodes have spans in the file."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from opwright.dialects.library import output_codes as codes
+from opwright.dialects.python_source import node_span
+from opwright.source.diagnostic import Fault
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["ExpressionText", "ParsedExpression", "bracketed_text", "joined_entries", "parse_expression"]
+
+#: The most characters of an expression, and how deep its parts may nest.
+_LONGEST: Final = 1_000
+_DEEPEST: Final = 40
+
+_FORBIDDEN: Final = re.compile(r"[^\w\s.,()\[\]+\-*/%<>=!:]", re.ASCII)
+_BRACKET: Final = re.compile(r"[()\[\]]")
+_CLOSING: Final = {"(": ")", "[": "]"}
+
+# Python ends an expression at a line break unless it is in brackets.
+_BEFORE: Final = "(\n"
+_AFTER: Final = "\n)"
+
+
+class ExpressionText(NamedTuple):
+    """The text of an expression, its span, and a function that maps a part of it to the file."""
+
+    text: str
+    span: Span
+    span_of: Callable[[int, int], Span]
+
+    @staticmethod
+    def of_scalar(scalar: Scalar) -> ExpressionText:
+        """The expression that is the value of a YAML scalar."""
+        text = scalar.value
+        return ExpressionText(text, scalar.span_of(0, len(text)) if text else scalar.span, scalar.span_of)
+
+
+class ParsedExpression(NamedTuple):
+    """The syntax tree of an expression, which may use more of Python than the language has.
+
+    `wrapped` is the text that Python parsed.
+    """
+
+    tree: ast.expr
+    source: ExpressionText
+    wrapped: SourceFile
+
+    def span(self, node: ast.expr) -> Span:
+        """The span of a part of the expression in the file."""
+        part = node_span(self.wrapped, node)
+        return self.source.span_of(part.start - len(_BEFORE), part.end - len(_BEFORE))
+
+    def text(self, node: ast.expr) -> str:
+        """A part of the expression as it is written."""
+        return node_span(self.wrapped, node).text
+
+
+def bracketed_text(node: Sequence) -> ExpressionText | None:
+    """A YAML list in brackets as the text of an expression; None if it has mappings or quoted items.
+
+    YAML would break `[max(a, b), c]` at each comma. The expression is therefore read from the text of the file.
+    """
+    span = node.span
+    if not span.text.startswith("[") or not _is_plain(node):
+        return None
+    return ExpressionText(span.text, span, span.part)
+
+
+def _is_plain(node: Sequence) -> bool:
+    return all(
+        not item.style if isinstance(item, Scalar) else isinstance(item, Sequence) and _is_plain(item)
+        for item in node.items
+    )
+
+
+def joined_entries(mapping: Mapping) -> Mapping:
+    """A mapping with calls as values, which YAML breaks at commas: `{size: broadcast(self, other)}`.
+
+    A plain value with an open bracket continues through the keys without values that follow it.
+    """
+    if not mapping.span.text.startswith("{"):
+        return mapping
+    entries: list[tuple[Scalar, Node]] = []
+    for key, value in mapping.entries:
+        last = entries[-1][1] if entries else None
+        if isinstance(last, Scalar) and _is_open(last) and isinstance(value, Scalar) and value.kind == "null":
+            text = mapping.file.text[last.start : key.end]
+            entries[-1] = entries[-1][0], Scalar(mapping.file, last.start, key.end, text)
+        else:
+            entries.append((key, value))
+    return Mapping(mapping.file, mapping.start, mapping.end, entries)
+
+
+def _is_open(scalar: Scalar) -> bool:
+    return not scalar.style and scalar.value.count("(") > scalar.value.count(")")
+
+
+def parse_expression(source: ExpressionText) -> ParsedExpression:
+    """The syntax tree of an expression. Raises Fault (E1150) if it is not one.
+
+    >>> span = Span(SourceFile("ops.yaml", "self.size(0) + 1"), 0, 16)
+    >>> parsed = parse_expression(ExpressionText(span.text, span, span.part))
+    >>> ast.dump(parsed.tree.op), parsed.span(parsed.tree.left).text
+    ('Add()', 'self.size(0)')
+    """
+    _check_characters(source)
+    wrapped = SourceFile("expression", f"{_BEFORE}{source.text}{_AFTER}")
+    try:
+        with warnings.catch_warnings():
+            # Python warns about code such as `1 is 2`, which is reported as a wrong type.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(wrapped.text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _syntax_fault(source, wrapped, error) from None
+    if _is_deep(tree):
+        raise Fault.at(codes.OUTPUT_SYNTAX, "the expression nests too deeply", source.span)
+    return ParsedExpression(tree, source, wrapped)
+
+
+def _check_characters(source: ExpressionText) -> None:
+    """Raises Fault if the text is empty or too long, has other characters than expressions, or unmatched brackets."""
+    text = source.text
+    if not text.strip():
+        raise Fault.at(codes.OUTPUT_SYNTAX, "the expression is empty", source.span)
+    if len(text) > _LONGEST:
+        raise Fault.at(codes.OUTPUT_SYNTAX, f"the expression has more than {_LONGEST:,} characters", source.span)
+    forbidden = _FORBIDDEN.search(text)
+    if forbidden is not None:
+        message = f"`{forbidden[0]}` is not part of an expression"
+        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()))
+    opened: list[re.Match[str]] = []
+    for bracket in _BRACKET.finditer(text):
+        if bracket[0] in _CLOSING:
+            opened.append(bracket)
+        elif not opened or _CLOSING[opened.pop()[0]] != bracket[0]:
+            message = f"`{bracket[0]}` closes nothing"
+            raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*bracket.span()))
+    if opened:
+        message = f"`{opened[-1][0]}` is never closed"
+        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*opened[-1].span()))
+
+
+def _syntax_fault(source: ExpressionText, wrapped: SourceFile, error: BaseException) -> Fault:
+    at = source.span
+    if isinstance(error, SyntaxError) and error.lineno is not None and error.offset is not None:
+        start = wrapped.offset(min(error.lineno, wrapped.line_count), max(error.offset, 1)) - len(_BEFORE)
+        if 0 <= start < len(source.text):
+            at = source.span_of(start, start + 1)
+    return Fault.at(codes.OUTPUT_SYNTAX, "this is not an expression", at)
+
+
+def _is_deep(tree: ast.expr) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True

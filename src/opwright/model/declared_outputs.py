@@ -1,0 +1,185 @@
+"""Declared outputs: size, dtype and device of each result of an operator, as typed expressions over its arguments.
+
+The dialect of operator libraries parses and checks them; emitters print them as C++.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from opwright.source.span import Span
+
+__all__ = [
+    "DTYPES",
+    "DeclaredOutput",
+    "DeclaredOutputs",
+    "OutputExpression",
+    "OutputOperation",
+    "ValueKind",
+    "ValueType",
+]
+
+
+class ValueKind(enum.Enum):
+    """What an expression gives; the value is its name in messages.
+
+    An `integer` has a value whenever the operator is called; a `size` may be symbolic while PyTorch traces. Every
+    integer can be used as a size. The same holds for `integers` and `sizes`, which are lists.
+    """
+
+    integer = "an integer"
+    size = "a size"
+    integers = "a list of integers"
+    sizes = "a list of sizes"
+    tensor = "a tensor"
+    tensors = "a list of tensors"
+    dtype = "a dtype"
+    device = "a device"
+    boolean = "a boolean"
+    number = "a number"
+    none = "None"
+    items = "a list"
+    """A list of which only the length can be used."""
+    other = "a value that declared outputs cannot use"
+
+
+class ValueType(NamedTuple):
+    """The type of an expression: its kind, and whether it may be None."""
+
+    kind: ValueKind
+    is_optional: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} or None" if self.is_optional else self.kind.value
+
+
+class OutputOperation(enum.Enum):
+    """What an expression does with its operands."""
+
+    argument = enum.auto()
+    literal = enum.auto()
+    """An integer, a number or a boolean, in C++."""
+    dtype = enum.auto()
+    """A dtype by its C++ name."""
+    value = enum.auto()
+    """An optional argument where it is known not to be None."""
+
+    add = enum.auto()
+    subtract = enum.auto()
+    multiply = enum.auto()
+    floor_divide = enum.auto()
+    modulo = enum.auto()
+    negate = enum.auto()
+    maximum = enum.auto()
+    minimum = enum.auto()
+
+    equal = enum.auto()
+    unequal = enum.auto()
+    less = enum.auto()
+    less_equal = enum.auto()
+    greater = enum.auto()
+    greater_equal = enum.auto()
+    both = enum.auto()
+    either = enum.auto()
+    negation = enum.auto()
+    is_given = enum.auto()
+    """Whether an optional argument is not None."""
+    value_or = enum.auto()
+    """The first operand, or the second one if the first is None."""
+    conditional = enum.auto()
+    """The second operand if the first is true, else the third."""
+
+    size = enum.auto()
+    sizes = enum.auto()
+    dim = enum.auto()
+    numel = enum.auto()
+    dtype_of = enum.auto()
+    device_of = enum.auto()
+    length = enum.auto()
+    item = enum.auto()
+    slice = enum.auto()
+    """A part of a list: the list, and the two limits, each an expression or None."""
+    make_list = enum.auto()
+    concatenate = enum.auto()
+    """The items of all operands, each an item or a list."""
+
+    broadcast = enum.auto()
+    reduce = enum.auto()
+    cat = enum.auto()
+    promote = enum.auto()
+
+    default_dtype = enum.auto()
+    """The dtype that PyTorch gives tensors of unknown dtype."""
+    cpu = enum.auto()
+    """The device of results of operators that take neither a tensor nor a device."""
+
+
+class OutputExpression(NamedTuple):
+    """A checked expression: an operation with operands, the type of its value, and the text of a leaf.
+
+    An operand is None where an optional part is missing, such as the end of a slice.
+    """
+
+    operation: OutputOperation
+    type: ValueType
+    operands: tuple[OutputExpression | None, ...] = ()
+    text: str = ""
+
+    @property
+    def kind(self) -> ValueKind:
+        """The kind of the value."""
+        return self.type.kind
+
+
+class DeclaredOutput(NamedTuple):
+    """One result: expressions for its size, dtype and device.
+
+    `like` is the tensor whose memory format the result has, or None for a contiguous result. `name` is that of the
+    result in the schema, if it has one.
+    """
+
+    size: OutputExpression
+    dtype: OutputExpression
+    device: OutputExpression
+    like: OutputExpression | None
+    name: str | None
+    span: Span
+
+
+#: All results of an operator that are new tensors, or the out arguments, in the order of the schema.
+DeclaredOutputs: TypeAlias = tuple[DeclaredOutput, ...]
+
+#: The names of dtypes in expressions, which are those of `torch`, and their names in C++.
+DTYPES: Final[Mapping[str, str]] = {
+    "float32": "Float",
+    "float": "Float",
+    "float64": "Double",
+    "double": "Double",
+    "float16": "Half",
+    "half": "Half",
+    "bfloat16": "BFloat16",
+    "int8": "Char",
+    "int16": "Short",
+    "short": "Short",
+    "int32": "Int",
+    "int": "Int",
+    "int64": "Long",
+    "long": "Long",
+    "uint8": "Byte",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+    "bool": "Bool",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "cfloat": "ComplexFloat",
+    "complex128": "ComplexDouble",
+    "cdouble": "ComplexDouble",
+    "float8_e4m3fn": "Float8_e4m3fn",
+    "float8_e4m3fnuz": "Float8_e4m3fnuz",
+    "float8_e5m2": "Float8_e5m2",
+    "float8_e5m2fnuz": "Float8_e5m2fnuz",
+    "float8_e8m0fnu": "Float8_e8m0fnu",
+}
