@@ -8,7 +8,11 @@ from functools import cache
 import pytest
 
 from opwright.emit.aten import (
+    backend_select,
+    composite_kernels,
+    declarations,
     dispatch_key_headers,
+    functionalization,
     functions,
     meta_headers,
     methods,
@@ -17,15 +21,24 @@ from opwright.emit.aten import (
     operators,
     redispatch,
     registration_declarations,
+    schemas,
+    unboxing,
+    view_meta,
+    vmap,
 )
+from opwright.emit.aten.backend import backends, wrapped_units
+from opwright.emit.aten.composite_kernels import functional_kernel, out_kernel, view_copy_kernel
+from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
+from opwright.emit.aten.register import files as register_files
+from opwright.emit.aten.register.registration import REGISTRATION_TEXT, definitions
 from opwright.emit.aten.static_dispatch import operator_headers, static_call
 from opwright.emit.aten.units import includes
 from opwright.emit.emitter import EmitterSource, Job, Options
-from opwright.model.dispatch_key import CPU, CUDA
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CPU, CUDA, META, DispatchKey
 from opwright.model.library import Library
-from opwright.model.native_function import NativeFunctionsGroup
+from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
 from tests.dialects.loading import found_faults, load_text
-from tests.emit.emitting import slots_of
+from tests.emit.emitting import RULES, slots_of
 from tests.emit.libraries import DERIVATIVES, ENTRIES, fragments_of, library_catalog, library_job
 
 _SOURCES: list[EmitterSource] = [
@@ -38,6 +51,15 @@ _SOURCES: list[EmitterSource] = [
     native_headers.emitters,
     meta_headers.emitters,
     dispatch_key_headers.emitters,
+    register_files.emitters,
+    functionalization.emitters,
+    view_meta.emitters,
+    composite_kernels.emitters,
+    vmap.emitters,
+    unboxing.emitters,
+    backend_select.emitters,
+    schemas.emitters,
+    declarations.emitters,
 ]
 
 #: The names of the library's operators, with those of their kernels.
@@ -46,7 +68,7 @@ _OWN = "scale|blend|turn|parts|count|join|sow|whole"
 #: PyTorch's names of what belongs to the library here. What really is PyTorch's, such as `at::Tensor`, stays.
 _FOREIGN = re.compile(
     rf"\baten\b|TORCH_API|<ATen/ops/|\bat::(?:_ops|redispatch|native|meta|unboxing)\b|torch::autograd::generated"
-    rf"|\bat::(?:\w+::)*(?:{_OWN})(?:_|\b)|namespace at\b"
+    rf"|\bat::(?:\w+::)*(?:{_OWN})(?:_|\b)|(?m:^namespace at\b)"
 )
 
 
@@ -144,3 +166,131 @@ def test_operators_without_tensor_results() -> None:
     entry = "- func: measure(Tensor self) -> float\n  dispatch:\n    CPU: measure\n"
     assert len(library_catalog(entry)) == 1
     assert found_faults(load_text(entry)[1]) == ((1, 33, 5, "E0419"),)
+
+
+def _group(name: str) -> NativeFunctionsGroup:
+    group = _job().catalog[name].group
+    assert isinstance(group, NativeFunctionsGroup)
+    return group
+
+
+def _view_group(name: str) -> ViewGroup:
+    group = _job().catalog[name].view_group
+    assert isinstance(group, ViewGroup)
+    return group
+
+
+def _registered(name: str, key: DispatchKey) -> str:
+    """What the file of one dispatch key has for the unit of an operator."""
+    job = _job()
+    (backend,) = [backend for backend in backends(job) if backend.key is key]
+    (wrapped,) = [wrapped for wrapped in wrapped_units(job)[key] if wrapped[0].root_name == name]
+    return definitions(wrapped, backend, job.context([NATIVE_AOT_KERNELS, REGISTRATION_TEXT]))
+
+
+def test_wrappers_are_beside_the_public_functions() -> None:
+    """A wrapper calls the kernel where it is, and is registered in the library's namespace."""
+    text = _registered("join", CPU)
+    assert text.startswith("namespace acme {\n")
+    assert "  return deep::inside::join(parts, weight, size.guard_int(__FILE__, __LINE__));\n" in text
+    assert "TORCH_LIBRARY_IMPL(acme, CPU, m) {\n" in text
+
+
+def test_structured_kernels_derive_from_those_of_the_library() -> None:
+    """Classes derive from the author's, those of `Meta` from the shape function; one form calls another in `acme`."""
+    assert "struct structured_blend_out_functional final : public acme::native::structured_blend_out {\n" in (
+        _registered("blend", CPU)
+    )
+    assert "struct structured_blend_out_cuda_out final : public gpu::structured_blend_out_cuda {\n" in (
+        _registered("blend", CUDA)
+    )
+    assert "struct structured_blend_meta_inplace final : public acme::meta::structured_blend {\n" in (
+        _registered("blend", META)
+    )
+    assert "acme::blend_outf(self, other, op.outputs_[0]);\n" in _registered("blend", COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
+
+
+def test_synthesized_forms_call_the_operators_of_the_library() -> None:
+    """Copies of views, and forms that no entry writes, have kernels that call the other form in the library."""
+    assert "  auto output = acme::_ops::turn::call(self, by, n);\n" in (view_copy_kernel(_view_group("turn")) or "")
+    assert "  auto tmp_output = acme::_ops::scale::call(self, by);\n" in (out_kernel(_group("scale")) or "")
+    assert "  auto output = acme::_ops::count::call(self, " in (functional_kernel(_group("count")) or "")
+
+
+def test_functionalization() -> None:
+    """Writes call the functional form; views are recorded in classes of the library, which call its inverses."""
+    (_, inplace) = functionalization.definitions(_group("scale"), RULES)
+    assert "          tmp_output = acme::_ops::scale::call(self_, by);\n" in inplace
+    assert "at::functionalization::impl::replace_(self, tmp_output);" in inplace
+    view, inplace = functionalization.definitions(_view_group("turn"), RULES)
+    assert "          tmp_output = acme::_ops::turn_copy::call(self_, by, n);\n" in view
+    assert "auto view_meta = std::make_shared<acme::functionalization::turn_ViewMeta>(" in view
+    assert "auto out = opwright::functionalization::create_functional_tensor_with_view_meta(" in view
+    assert "opwright::functionalization::mutate_view_meta(self, view_meta);\n" in inplace
+    record, _ = view_meta.view_metas(_view_group("turn"), _job())
+    assert view_meta.declaration(record).startswith("\nstruct ACME_API turn_ViewMeta : public ViewMeta {\n")
+    forward, reverse = view_meta.implementation(record)
+    assert (
+        "    return acme::_ops::turn::call(base, by, n);\n  } else {\n    return acme::_ops::turn_copy::call("
+        in forward
+    )
+    assert "  return acme::functionalization::FunctionalInverses::turn_inverse(base, mutated_view, " in reverse
+
+
+def test_composites_are_functionalized_by_their_kernel() -> None:
+    """A view that consists of others is registered with its kernel, in the namespace that its entry says."""
+    (whole,) = library_catalog(
+        "- func: whole(Tensor(a) self) -> Tensor(a)\n"
+        "  dispatch:\n    CompositeImplicitAutograd: very::deep::inside::whole_view\n"
+    )
+    assert functionalization.registration(whole) == (
+        'm.impl("whole", static_cast<at::Tensor (*)(const at::Tensor & self)>(very::deep::inside::whole_view));'
+    )
+
+
+def test_boxed_functions_and_backend_selection() -> None:
+    """Boxed functions call the public ones, and factories are registered, under the library's names."""
+    scale, sow = _job().catalog["scale"], _job().catalog["sow"]
+    assert unboxing.declaration(scale) == (
+        "\n// acme::scale(Tensor self, Scalar by) -> Tensor\nACME_API void scale(Stack & stack);\n"
+    )
+    assert "    auto result_ = acme::scale(self_base, by_base);\n" in unboxing.definition(scale)
+    assert '    "acme::scale",\n    "",\n' in unboxing.registration(scale)
+    assert "        acme::unboxing::scale(stack);\n" in unboxing.registration(scale)
+    assert "  return acme::_ops::sow::redispatch(\n" in backend_select.definition(sow)
+    slots = slots_of(backend_select.emitters, "RegisterBackendSelect.cpp", _job())
+    assert slots["backend_select_function_registrations"] == ['m.impl("acme::sow", TORCH_FN(sow));']
+
+
+def test_vmap() -> None:
+    """The plumbing of a batching rule calls the operator of the library where nothing is batched."""
+    assert "    return acme::_ops::scale::call(self, by);\n" in vmap.plumbing(
+        _job().catalog["scale"], vmap.Plumbing.WRAPS
+    )
+
+
+_SPECIAL = """
+- func: {0}(Tensor(a) self, SymInt[] size) -> Tensor(a)
+  dispatch:
+    CompositeExplicitAutograd: {0}
+- func: {0}_copy(Tensor self, SymInt[] size) -> Tensor
+  dispatch:
+    CompositeExplicitAutogradNonFunctional: {0}_copy_symint
+  tags: view_copy
+"""
+
+
+def test_names_of_pytorch_are_nothing_special() -> None:
+    """An operator that is called like one of PyTorch's special operators is treated like any other one."""
+    catalog = library_catalog(_SPECIAL.format("view"))
+    group = catalog["view"].view_group
+    assert isinstance(group, ViewGroup)
+    assert "  auto output = acme::_ops::view::call(self, size);\n" in (view_copy_kernel(group) or "")
+    (strided,) = [group for group in library_catalog(_SPECIAL.format("as_strided")).view_groups if group.root_name]
+    assert isinstance(strided, ViewGroup)
+    record = view_meta.view_meta(strided.view, strided, RULES)
+    assert "/*is_as_strided=*/false" in view_meta.declaration(record)
+    (resize,) = library_catalog(
+        "- func: record_stream(Tensor(a!) self, Stream s) -> ()\n  dispatch:\n    CPU: record\n"
+    )
+    assert functionalization.registered_functions(resize, RULES) == [resize]

@@ -11,7 +11,7 @@ from opwright.schema.function import FunctionSchema
 #: A C++ identifier.
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-#: The most namespaces that a kernel name may have.
+#: The most namespaces that the name of a kernel of PyTorch's may have.
 KERNEL_NAMESPACES: Final = 2
 
 

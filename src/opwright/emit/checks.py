@@ -14,6 +14,7 @@ from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument
@@ -124,7 +125,7 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
             message = f"`{copy.name}` is the copying form of `{view.name}` and has no kernel for it"
             help = f"add `CompositeExplicitAutogradNonFunctional: {copy.name.name}` to its `dispatch`"
             sink.error(codes.COPY_WITHOUT_KERNEL, message, copy.entry, help=help)
-        elif copy.name.text == "view_copy" and kernel.name != "view_copy_symint":
+        elif copy.name.text == "view_copy" and copy.library is PYTORCH and kernel.name != "view_copy_symint":
             message = f"the kernel of `view_copy` is called `view_copy_symint`, not `{kernel.name}`"
             sink.error(codes.COPY_WITHOUT_KERNEL, message, copy.entry)
         if len(view.schema.returns) != 1 or view.schema.returns[0].type not in (TENSOR, TENSOR_LIST):
@@ -183,5 +184,7 @@ def _is_left_alone(function: NativeFunction) -> bool:
     """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
     if function.has_composite_implicit or not any(argument.is_write for argument in function.arguments.all):
         return False
+    if function.library is not PYTORCH:
+        return True
     names = NOT_FUNCTIONALIZED.in_any_release
     return function.name.text not in names and function.name.name not in names

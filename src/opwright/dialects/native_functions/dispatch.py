@@ -16,6 +16,7 @@ from opwright.model.dispatch_key import (
     DispatchKey,
     dispatch_keys,
 )
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import did_you_mean
@@ -104,7 +105,7 @@ def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
             builder.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is not a C++ identifier", at)
             return library.native, text
-    if len(parts) > KERNEL_NAMESPACES + 1:
+    if len(parts) > KERNEL_NAMESPACES + 1 and library is PYTORCH:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
         builder.fault(kernel_codes.KERNEL_NAMESPACE, message, scalar.span)
     return split_kernel(text, library)
@@ -141,16 +142,19 @@ def _check_factory(builder: EntryBuilder, schema: FunctionSchema) -> None:
 
 
 def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: Kernel) -> None:
-    """Reports a table whose only kernel is an implicit composite: it is redundant, or it only renames the kernel."""
-    expected = default_kernel_name(schema)
-    if kernel.name == expected and kernel.namespace == builder.context.library.native:
+    """Reports a table whose only kernel is an implicit composite: it is redundant, or it only renames the kernel.
+
+    In libraries other than PyTorch it may.
+    """
+    expected, library = default_kernel_name(schema), builder.context.library
+    if kernel.name == expected and kernel.namespace == library.native:
         builder.fault(
             kernel_codes.REDUNDANT_DISPATCH,
             "the `dispatch` table has no effect",
             builder.key_span("dispatch"),
             help="delete it",
         )
-    elif builder.structured_delegate is None and not kernel.symint:
+    elif builder.structured_delegate is None and not kernel.symint and library is PYTORCH:
         builder.fault(
             kernel_codes.IMPLICIT_NAME,
             f"the lone composite kernel is `{kernel.name}`, not `{expected}`",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.convention import dispatcher, native
+from opwright.emit.aten.units import include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -23,6 +24,7 @@ def factories(job: Job) -> Sequence[NativeFunction]:
 
 def definition(function: NativeFunction) -> str:
     """The kernel, which computes the dispatch keys from the options and the tensor arguments, and redispatches."""
+    library = function.library
     signature = dispatcher.signature(function)
     options = "c10::DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))"
     tensors = ", ".join([argument.name for argument in function.arguments.all if argument.type.is_tensor_like])
@@ -34,11 +36,11 @@ DispatchKeySet _dk = c10::impl::computeDispatchKeySet(_dk_set, _dk_mask);"""
     else:
         keys = f"DispatchKeySet _dk = {options};"
     return f"""\
-// aten::{function.schema}
+// {library.namespace}::{function.schema}
 C10_ALWAYS_INLINE
 {signature.definition(native.name(function.schema))} {{
   {keys}
-  return at::_ops::{function.name.unambiguous}::redispatch(
+  return {library.operators}::{function.name.unambiguous}::redispatch(
       _dk, {signature.arguments});
 }}
 """
@@ -46,10 +48,11 @@ C10_ALWAYS_INLINE
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     kernel = native.name(function.schema)
+    operator = f"{function.library.namespace}::{function.name}"
     return {
-        "ops_headers": (f"#include <ATen/ops/{function.root_name}_ops.h>",),
+        "ops_headers": (include(function, "_ops"),),
         "backend_select_method_definitions": (definition(function),),
-        "backend_select_function_registrations": (f'm.impl("aten::{function.name}", TORCH_FN({kernel}));',),
+        "backend_select_function_registrations": (f'm.impl("{operator}", TORCH_FN({kernel}));',),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from opwright.convention import c_shim, public_api
 from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
 from opwright.emit.aten.register.devices import guard_headers
+from opwright.emit.aten.units import include
 from opwright.emit.codes import NO_C_FORM
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import (
@@ -89,7 +90,7 @@ class ShimUnit(HasFingerprintKey):
     def include(self) -> str:
         """The `#include` of the header that declares what the shim calls."""
         device = "" if self.key is None else f"_{self.key.lower}_dispatch"
-        return f"#include <ATen/ops/{self.function.root_name}{device}.h>"
+        return include(self.function, device)
 
     @cached_property
     def shim(self) -> Shim:
@@ -120,13 +121,13 @@ def kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) ->
 
 def _callee(function: NativeFunction, key: DispatchKey | None) -> str:
     """The C++ function that a shim calls: of a dispatch key, or of the public API."""
-    schema = function.schema
+    schema, api = function.schema, function.library.api
     name = public_api.name(schema, symint=schema.has_symint)
     if key is not None:
-        return f"at::{key.lower}::{name}"
+        return f"{api}::{key.lower}::{name}"
     if schema.has_symint and not function.function:
-        return f"at::symint::{public_api.name(schema).removesuffix('_symint')}<c10::SymInt>"
-    return f"at::{name}"
+        return f"{api}::symint::{public_api.name(schema).removesuffix('_symint')}<c10::SymInt>"
+    return f"{api}::{name}"
 
 
 def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:

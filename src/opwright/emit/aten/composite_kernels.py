@@ -13,9 +13,10 @@ from typing import Final
 from opwright.convention import dispatcher, native
 from opwright.cpp.binding import Expression
 from opwright.cpp.translation import translate
-from opwright.emit.aten.units import NO_SLOTS
+from opwright.emit.aten.units import NO_SLOTS, include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
 _CLONE: Final = "clone(/*memory_format=*/at::MemoryFormat::Contiguous)"
@@ -42,7 +43,7 @@ def view_copy_kernel(group: ViewGroup) -> str | None:
     view, copy = group.view, group.view_copy
     if copy is None or copy.name.base != f"{view.name.name}_copy":
         return None
-    if copy.name.text == "view_copy":
+    if copy.name.text == "view_copy" and copy.library is PYTORCH:
         return _VIEW_COPY
     kernel = copy.kernels[COMPOSITE_EXPLICIT_NON_FUNCTIONAL]
     signature = native.symint_signature(copy) if kernel.symint else native.signature(copy)
@@ -58,7 +59,7 @@ def view_copy_kernel(group: ViewGroup) -> str | None:
   return out_clone;"""
     return f"""
 {signature.definition(kernel.name)} {{
-  auto output = at::_ops::{view.name.unambiguous}::call({", ".join(arguments)});
+  auto output = {view.library.operators}::{view.name.unambiguous}::call({", ".join(arguments)});
   {returned}
 }}
 """
@@ -93,7 +94,7 @@ def functional_kernel(group: NativeFunctionsGroup) -> str | None:
     return f"""
 {signature.definition(functional.name.name + _symint_suffix(group))} {{
   {clone_statements}
-  {assignment}at::_ops::{written.name.unambiguous}::call({", ".join(arguments)});
+  {assignment}{written.library.operators}::{written.name.unambiguous}::call({", ".join(arguments)});
   {dispatcher.return_statement(functional.schema.returns, results, functional.style)}
 }}
 """
@@ -119,7 +120,7 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
     values = [results[index] if name is None else name for index, name in enumerate(returned)]
     return f"""
 {signature.definition(out.name.unambiguous + _symint_suffix(group))} {{
-  auto tmp_output = at::_ops::{functional.name.unambiguous}::call({", ".join(arguments)});
+  auto tmp_output = {functional.library.operators}::{functional.name.unambiguous}::call({", ".join(arguments)});
   {copies}
   {dispatcher.return_statement(schema.returns, values, out.style)}
 }}
@@ -137,7 +138,7 @@ def _includes(*functions: NativeFunction | None) -> str:
     # The declarations in the native headers export the definitions in this file.
     return "\n".join(
         [
-            f"#include <ATen/ops/{function.root_name}_ops.h>\n#include <ATen/ops/{function.root_name}_native.h>"
+            f"{include(function, '_ops')}\n{include(function, '_native')}"
             for function in functions
             if function is not None
         ]

@@ -155,7 +155,7 @@ def entry(function: NativeFunction) -> str:
   overload_name: {name_scalar(name.overload)}
   manual_kernel_registration: {_BOOLS[function.manual_kernel_registration]}
   category_override: {name_scalar(function.category_override or "")}
-  schema_string: {text_scalar(f"aten::{schema}")}
+  schema_string: {text_scalar(f"{function.library.namespace}::{schema}")}
   arguments:{packed}\
   schema_order_cpp_signature: {text_scalar(convention(function).type)}
   schema_order_arguments:{in_order}\

@@ -15,6 +15,7 @@ from opwright.emit.aten.functionalized_writes import write_definition, write_ker
 from opwright.emit.aten.view_meta import operator_includes, view_group_includes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED, REGISTERED_BY_HAND
 from opwright.release.rules import Rules
@@ -23,14 +24,20 @@ FunctionalizedUnit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunctio
 
 
 def registration(function: NativeFunction) -> str:
-    """The registration of an operator: of its composite kernel if it has one, otherwise of the generated kernel."""
+    """The registration of an operator: of its composite kernel if it has one, otherwise of the generated kernel.
+
+    The namespace `functionalization` is beside the registrations. PyTorch's composite kernels are taken to be in its
+    own namespace, whatever their entries say.
+    """
     composite = function.kernels.get(COMPOSITE_IMPLICIT)
     if composite is None:
         kernel = f"TORCH_FN(functionalization::{native.name(function.schema)})"
     else:
         signature = native.symint_signature(function) if composite.symint else native.signature(function)
         pointer = f"{signature.returns.text} (*)({signature.definition_parameters})"
-        kernel = f"static_cast<{pointer}>(at::native::{composite.name})"
+        library = function.library
+        namespace = library.native if library is PYTORCH else composite.namespace
+        kernel = f"static_cast<{pointer}>({namespace}::{composite.name})"
     return f'm.impl("{function.name.text}", {kernel});'
 
 
@@ -40,7 +47,7 @@ def _writes(function: NativeFunction) -> bool:
 
 def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
     """The functions of a unit that have a registration here."""
-    by_hand = REGISTERED_BY_HAND.in_release(rules)
+    by_hand = REGISTERED_BY_HAND.in_release(rules) if unit.library is PYTORCH else frozenset()
     if isinstance(unit, ViewGroup):
         if unit.view.name.text in by_hand:
             return []
@@ -51,8 +58,9 @@ def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeF
     if isinstance(unit, NativeFunctionsGroup):
         functions = [function for function in unit.functions() if not function.has_composite_implicit]
         return [] if any(function.name.text in by_hand for function in functions) else list(filter(_writes, functions))
-    left_out = unit.name.text in NOT_FUNCTIONALIZED.in_release(rules) or unit.has_composite_implicit
-    return [unit] if not left_out and _writes(unit) else []
+    if unit.has_composite_implicit or not _writes(unit):
+        return []
+    return [] if unit.library is PYTORCH and unit.name.text in NOT_FUNCTIONALIZED.in_release(rules) else [unit]
 
 
 def definitions(unit: FunctionalizedUnit, rules: Rules) -> list[str]:

@@ -12,6 +12,7 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
 from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, join_lines, unwrap_plan
 from opwright.emit.aten.view_meta import creation, view_meta
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 
@@ -44,8 +45,15 @@ def _symbolic_inputs(arguments: Sequence[Binding]) -> str:
     return f"\n      bool {flag} = false;\n      {join_lines(checks, 6)}"
 
 
+#: The namespace of our support header, in which those functions are for other libraries.
+_SUPPORT: Final = "opwright::functionalization::"
+
+
 class ViewKernel(NamedTuple):
-    """The kernel of a view: the operator that it calls, the arguments, and the `ViewMeta` that it records."""
+    """The kernel of a view: the operators that it calls, the arguments, and the `ViewMeta` that it records.
+
+    `support` is the namespace of the functions about views that the wheel of PyTorch does not export.
+    """
 
     head: str
     tensor: str
@@ -58,12 +66,14 @@ class ViewKernel(NamedTuple):
     meta_arguments: str
     symbolic: str
     recorded: str
+    support: str
 
 
 def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewKernel:
     """The parts of the kernel of a view or of its in-place form."""
     copy = group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
+    operators = function.library.operators
     signature = dispatcher.signature(function)
     passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(copy.schema, style=function.style)
@@ -71,14 +81,15 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         head=signature.definition(native.name(function.schema), first=KEY_SET),
         tensor=signature.bindings[0].name,
         returned=signature.returns.value.text,
-        called=function.name.unambiguous,
-        copy=copy.name.unambiguous,
+        called=f"{operators}::{function.name.unambiguous}",
+        copy=f"{operators}::{copy.name.unambiguous}",
         unwrap=join_lines([plan.unwrap for plan in passed], 6),
         inner_arguments=", ".join(translate(tuple([plan.inner for plan in passed]), wanted)),
         to_meta=join_lines([plan.to_meta for plan in passed], 8),
         meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
         recorded=creation(view_meta(function, group, rules)),
+        support=IMPL if function.library is PYTORCH else _SUPPORT,
     )
 
 
@@ -101,7 +112,7 @@ def _reference_output(kernel: ViewKernel) -> str:
         {kernel.to_meta}
         at::AutoDispatchSkipFunctionalize func_guard;
         c10::impl::ExcludeDispatchKeyGuard guard(exclude_keys_for_meta_dispatch);
-        reference_tensor_output = at::_ops::{kernel.called}::call({kernel.meta_arguments});
+        reference_tensor_output = {kernel.called}::call({kernel.meta_arguments});
       }}"""
 
 
@@ -114,7 +125,7 @@ def view_definition(kernel: ViewKernel) -> str:
       if (!{IMPL}isFunctionalTensor({tensor})) {{
         // functionalization is re-entrant, but will no-op if it wasn't passed a FunctionalTensorWrapper.
         at::AutoDispatchSkipFunctionalize guard;
-        return at::_ops::{kernel.called}::call({kernel.inner_arguments});
+        return {kernel.called}::call({kernel.inner_arguments});
       }}
 {_REAPPLIES}
 {_reference_output(kernel)}
@@ -122,17 +133,17 @@ def view_definition(kernel: ViewKernel) -> str:
       {{
         at::AutoDispatchSkipFunctionalize guard;
         if (reapply_views) {{
-          {OUTPUT} = at::_ops::{kernel.called}::call({kernel.inner_arguments});
+          {OUTPUT} = {kernel.called}::call({kernel.inner_arguments});
         }} else {{
-          {OUTPUT} = at::_ops::{kernel.copy}::call({kernel.inner_arguments});
+          {OUTPUT} = {kernel.copy}::call({kernel.inner_arguments});
         }}
       }}
       {kernel.symbolic}
       auto view_meta = {kernel.recorded};
-      auto out = {IMPL}create_functional_tensor_with_view_meta({OUTPUT}, {tensor}, view_meta);
+      auto out = {kernel.support}create_functional_tensor_with_view_meta({OUTPUT}, {tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       if (compute_reference_meta && !disable_meta_reference()) {{
-        {IMPL}set_sizes_strides_offset(out, reference_tensor_output);
+        {kernel.support}set_sizes_strides_offset(out, reference_tensor_output);
       }}
       return out;
     }}
@@ -148,7 +159,7 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
         // functionalization is re-entrant, but will no-op if it wasn't passed a FunctionalTensorWrapper.
         {kernel.unwrap}
         at::AutoDispatchSkipFunctionalize guard;
-        return at::_ops::{kernel.called}::call({kernel.inner_arguments});
+        return {kernel.called}::call({kernel.inner_arguments});
       }}
 {_REAPPLIES}
       {kernel.symbolic}
@@ -158,13 +169,13 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
       // mutating the size/stride info of the current FunctionalTensorWrapper.
       // Because of this, we need to make sure to run the reference shape function above,
       // BEFORE doing this (otherwise we'll end up running the reference function using the wrong sizes/strides)
-      {IMPL}mutate_view_meta({tensor}, view_meta);
+      {kernel.support}mutate_view_meta({tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       // XLA/LTC don't implement the logic to propagate strides correctly, so we need to rely
       // on a reference implementation here (instead of relying on the output from the forward lambda
       // having the correct stride info)
       if (compute_reference_meta && !disable_meta_reference()) {{
-        {IMPL}set_sizes_strides_offset({tensor}, reference_tensor_output);
+        {kernel.support}set_sizes_strides_offset({tensor}, reference_tensor_output);
       }}
       return {tensor};
     }}

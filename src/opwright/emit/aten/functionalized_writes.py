@@ -10,6 +10,7 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
 from opwright.release.rules import Rules
@@ -41,7 +42,8 @@ def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: R
     passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(functional.schema, style=function.style)
     arguments: Sequence[str] = translate(tuple([plan.inner for plan in passed]), wanted)
-    if rules.cumulative_out_keeps_out_dtype and function.name.text in CUMULATIVE_OUT.in_release(rules):
+    keeps_dtype = rules.cumulative_out_keeps_out_dtype and function.library is PYTORCH
+    if keeps_dtype and function.name.text in CUMULATIVE_OUT.in_release(rules):
         arguments = _with_dtype_of_out(arguments, wanted, function.arguments.out[0].name)
     results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), OUTPUT)
     returned = dispatcher.returned_arguments(function.schema)
@@ -73,7 +75,7 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
     assignment = f"{kernel.signature.returns.value.text} {OUTPUT} = " if schema.returns else ""
     values = _values(kernel, dispatcher.fresh_results(kernel.returned, OUTPUT))
     return f"""\
-         {assignment}at::_ops::{function.name.unambiguous}::call({inner});
+         {assignment}{function.library.operators}::{function.name.unambiguous}::call({inner});
          {dispatcher.return_statement(schema.returns, values, function.style)}"""
 
 
@@ -108,6 +110,7 @@ def _updates(kernel: WriteKernel) -> str:
 def write_definition(kernel: WriteKernel) -> str:
     """The kernel of an operator that writes."""
     function, functional = kernel.function, kernel.functional
+    operators = function.library.operators
     tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]
     all_written = " && ".join(
         ["true"] + [_is_functional(tensor.name) for tensor in tensors if tensor.annotation is not None]
@@ -136,7 +139,7 @@ variants.
         {join_lines([plan.to_meta for plan in kernel.passed], 8)}
         at::AutoDispatchSkipFunctionalize func_guard;
         c10::impl::ExcludeDispatchKeyGuard guard(exclude_keys_for_meta_dispatch);
-        at::_ops::{function.name.unambiguous}::call({meta});
+        {operators}::{function.name.unambiguous}::call({meta});
       }}
       {join_lines([plan.unwrap_synced for plan in kernel.passed], 6)}
       if (!({all_written})) {{
@@ -156,7 +159,7 @@ variants.
         {result.text} {OUTPUT};
         {{
           at::AutoDispatchSkipFunctionalize guard;
-          {OUTPUT} = at::_ops::{functional.name.unambiguous}::call({", ".join(kernel.functional_arguments)});
+          {OUTPUT} = {operators}::{functional.name.unambiguous}::call({", ".join(kernel.functional_arguments)});
         }}
         {_updates(kernel)}
       }}

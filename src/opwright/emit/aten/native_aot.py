@@ -66,7 +66,7 @@ _UNCONDITIONAL: Final = """\
 
 def attempt(kernel: NativeAotKernel, arguments: str) -> str:
     """The statement that tries the kernel, and calls `impl` if the kernel does not handle the call."""
-    stub, device = f"at::native::{kernel.stub}", f"c10::DeviceType::{kernel.key}"
+    stub, device = f"{kernel.group.library.native}::{kernel.stub}", f"c10::DeviceType::{kernel.key}"
     gate = "allowNativeAot()"
     if kernel.unconditional:
         gate = "maskUnconditionalNativeAot()"

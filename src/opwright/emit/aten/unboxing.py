@@ -30,9 +30,10 @@ _MANY: Final = 100
 
 def declaration(function: NativeFunction) -> str:
     """The declaration of a boxed function."""
+    library = function.library
     return f"""
-// aten::{function.schema}
-TORCH_API void {function.name.unambiguous}(Stack & stack);
+// {library.namespace}::{function.schema}
+{library.export} void {function.name.unambiguous}(Stack & stack);
 """
 
 
@@ -43,6 +44,7 @@ def _arguments(parameters: tuple[Binding, ...]) -> list[Argument]:
 
 def definition(function: NativeFunction) -> str:
     """The boxed function: it takes values from the stack, calls the function or method, and puts the results back."""
+    library = function.library
     taken = public_api.function_signatures(function).most_faithful.bindings
     values = [unbox(argument, function.style) for argument in _arguments(taken)]
     count = len(taken)
@@ -61,7 +63,7 @@ def definition(function: NativeFunction) -> str:
         called = "self_base."
     else:
         signature = public_api.function_signatures(function).most_faithful
-        called = "at::"
+        called = f"{library.api}::"
     name = public_api.name(function.schema, faithful=signature.faithful)
     passed = ", ".join(translate(given, signature.bindings, method=function.method))
     keeping, packed = (
@@ -69,8 +71,8 @@ def definition(function: NativeFunction) -> str:
     )
     body = "\n\t".join(lines)
     return f"""
-// aten::{function.schema}
-TORCH_API void {function.name.unambiguous}(Stack & stack) {{
+// {library.namespace}::{function.schema}
+{library.export} void {function.name.unambiguous}(Stack & stack) {{
     {body}
 
     drop(stack, {count});
@@ -101,11 +103,11 @@ def registration(function: NativeFunction) -> str:
     arguments = [_registered_argument(argument.name, argument) for argument in _arguments(signature.bindings)]
     returns = [f'c10::Argument("{result.name or ""}")' for result in function.schema.returns]
     joined = ",\n\t\t".join
-    name = function.name
+    name, library = function.name, function.library
     return f"""
-// aten::{_escape(str(function.schema))}
+// {library.namespace}::{_escape(str(function.schema))}
 OperatorGenerator(
-    "aten::{name.name}",
+    "{library.namespace}::{name.name}",
     "{name.overload}",
     {{
         {joined(arguments)}
@@ -115,7 +117,7 @@ OperatorGenerator(
     }},
     [](Stack & stack) {{
         RECORD_FUNCTION("{public_api.name(function.schema, faithful=signature.faithful)}", std::vector<c10::IValue>());
-        at::unboxing::{name.unambiguous}(stack);
+        {library.unboxing}::{name.unambiguous}(stack);
     }},
     aliasAnalysisFromSchema()
 ),
@@ -123,14 +125,15 @@ OperatorGenerator(
 
 
 def _selected_functions(job: Job) -> list[NativeFunction]:
-    """The selected overloads. As their boxed functions, they are looked for in namespace `aten`, whatever their own."""
+    """The selected overloads. Like their boxed functions, PyTorch's are looked for in `aten`, whatever their own."""
     is_root = job.selection.is_root_named
-    return [function for function in job.catalog.functions if is_root(f"aten::{function.name}")]
+    return [function for function in job.catalog.functions if is_root(f"{function.library.namespace}::{function.name}")]
 
 
 def check_selected(job: Job, sink: Diagnostics) -> None:
     """Warns of selected names of operators outside of `aten`, which select no boxed functions."""
-    outside = {qualified_name(function) for function in job.catalog.functions if function.namespace != "aten"}
+    functions = job.catalog.functions
+    outside = {qualified_name(function) for function in functions if function.namespace != function.library.namespace}
     outside |= {name.partition(".")[0] for name in outside}
     for operator in job.selection.operators.values():
         if operator.name in outside:

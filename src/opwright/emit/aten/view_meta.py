@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from opwright.convention.functionalization import (
     BASE,
@@ -24,13 +24,12 @@ from opwright.convention.functionalization import (
 )
 from opwright.cpp.binding import Binding
 from opwright.cpp.translation import translate
-from opwright.emit.aten.units import NO_SLOTS
+from opwright.emit.aten.units import NO_SLOTS, include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.operator_names.functionalization import SINGLE_OUTPUTS
 from opwright.release.rules import Rules
-
-_NAMESPACE: Final = "at::functionalization::"
 
 
 class ViewMeta(NamedTuple):
@@ -57,7 +56,9 @@ def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewM
     """The class of a view of a group."""
     members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors)
     many = has_many_outputs(function.schema)
-    single = SINGLE_OUTPUTS.in_release(rules).get(function.name.text) if rules.single_output_view_replay else None
+    single = None
+    if rules.single_output_view_replay and function.library is PYTORCH:
+        single = SINGLE_OUTPUTS.in_release(rules).get(function.name.text)
     return ViewMeta(class_name(function.schema), function, group, members, many, single)
 
 
@@ -93,14 +94,15 @@ def declaration(meta: ViewMeta) -> str:
         [f"        {_initial(parameter, field)}" for parameter, field in zip(parameters, fields, strict=True)]
     )
     held = "\n".join([f"  {field.definition};" for field in fields])
-    as_strided = "true" if meta.function.name.text == "as_strided" else "false"
+    library = meta.function.library
+    as_strided = "true" if library is PYTORCH and meta.function.name.text == "as_strided" else "false"
     many = "false"
     to_out_index = ""
     if meta.has_many_outputs:
         many = "true"
         to_out_index = "  std::shared_ptr<ViewMeta> to_out_index(int64_t out_idx) override;"
     return f"""
-struct TORCH_API {name} : public ViewMeta {{
+struct {library.export} {name} : public ViewMeta {{
   FUNCTIONALIZATION_VIEWMETA_NAME({name})
   FUNCTIONALIZATION_VIEWMETA_SERIALIZABLE_TUPLE(
 {tuple_types});
@@ -130,7 +132,12 @@ def creation(meta: ViewMeta, out_index: str = "0") -> str:
     """The expression that creates an object of the class from the values in the view's kernel."""
     made_from = meta.members.base_parameters + meta.members.parameters
     arguments = [out_index if binding is OUT_INDEX else binding.name for binding in made_from]
-    return f"std::make_shared<{_NAMESPACE}{meta.name}>({', '.join(arguments)})"
+    return f"std::make_shared<{_class(meta)}>({', '.join(arguments)})"
+
+
+def _class(meta: ViewMeta) -> str:
+    """The class with its namespace."""
+    return f"{meta.function.library.functionalization}::{meta.name}"
 
 
 def _given_bindings(meta: ViewMeta) -> tuple[Binding, ...]:
@@ -145,7 +152,8 @@ def replay(meta: ViewMeta, called: NativeFunction) -> str:
         return meta.single_output.format("_copy" if called is copy else "")
     arguments = translate(_given_bindings(meta), forward_arguments(copy.schema, meta.function.style))
     index = f"[{meta.out_index}]" if meta.has_many_outputs else ""
-    return f"    return at::_ops::{called.name.unambiguous}::call({', '.join(arguments)}){index};"
+    operator = f"{called.library.operators}::{called.name.unambiguous}"
+    return f"    return {operator}::call({', '.join(arguments)}){index};"
 
 
 def inversion(meta: ViewMeta) -> str:
@@ -153,7 +161,8 @@ def inversion(meta: ViewMeta) -> str:
     copy = meta.group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
     arguments = translate((*_given_bindings(meta), MUTATED_VIEW), reverse_arguments(copy.schema, meta.function.style))
-    return f"{_NAMESPACE}FunctionalInverses::{inverse_name(meta.group.view.schema)}({', '.join(arguments)})"
+    inverse = inverse_name(meta.group.view.schema)
+    return f"{meta.function.library.functionalization}::FunctionalInverses::{inverse}({', '.join(arguments)})"
 
 
 def implementation(meta: ViewMeta) -> list[str]:
@@ -187,9 +196,7 @@ std::shared_ptr<at::functionalization::ViewMeta> {meta.name}::to_out_index(int64
 
 def operator_includes(functions: Iterable[NativeFunction]) -> list[str]:
     """The includes of the functions that kernels of functionalization call."""
-    return [
-        f"#include <ATen/ops/{function.root_name}_{kind}.h>" for function in functions for kind in ("native", "ops")
-    ]
+    return [include(function, ending) for function in functions for ending in ("_native", "_ops")]
 
 
 def view_group_includes(group: ViewGroup) -> list[str]:
@@ -216,8 +223,8 @@ def _implementations(group: ViewGroup, context: FragmentContext) -> Slots:
 
 
 def _bindings(group: ViewGroup, context: FragmentContext) -> Slots:
-    binding = "  create_binding_with_pickle<{}{}>(functionalization);".format
-    return {"view_meta_bindings": [binding(_NAMESPACE, meta.name) for meta in view_metas(group, context)]}
+    binding = "  create_binding_with_pickle<{}>(functionalization);".format
+    return {"view_meta_bindings": [binding(_class(meta)) for meta in view_metas(group, context)]}
 
 
 def _emitter(

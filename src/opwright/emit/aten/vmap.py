@@ -12,6 +12,7 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.vmap import MIXED_RETURNS
 from opwright.schema.function import Argument, Return, SchemaKind
@@ -38,7 +39,8 @@ def plumbing_kind(function: NativeFunction) -> Plumbing | None:
     if not schema.returns:
         return Plumbing.RETURNS_NOTHING
     tensors_only = all(result.type.is_tensor_like for result in schema.returns)
-    if not tensors_only and schema.name.unambiguous not in MIXED_RETURNS.in_any_release:
+    knows_mixed = function.library is PYTORCH and schema.name.unambiguous in MIXED_RETURNS.in_any_release
+    if not tensors_only and not knows_mixed:
         return None
     if "inplace_view" in function.tags:
         return None
@@ -127,7 +129,7 @@ template <typename batch_rule_t, batch_rule_t batch_rule>
   vmap_check_escaped(maybe_layer, "{kind.value}");
   int64_t cur_level = maybe_layer->layerId();
   if ({no_batch}) {{
-    return at::_ops::{name}::call({signature.arguments});
+    return {function.library.operators}::{name}::call({signature.arguments});
   }}
 {unwrapped}
 {ending}

@@ -35,8 +35,9 @@ _FILES: Final = {
 
 def binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
     """The texts of a binding."""
+    folder = binding.overloads[0].function.library.headers
     return {
-        "ops_headers": (f"#include <ATen/ops/{binding.name.base}.h>",),
+        "ops_headers": (f"#include <{folder}/{binding.name.base}.h>",),
         "py_forwards": () if binding.is_method else (forward_declaration(binding),),
         "py_methods": (implementation(binding, context.rules),),
         "py_method_defs": (table_entry(binding),),

@@ -57,7 +57,10 @@ class _Writer:
             done = f"return {done}"
             struct = self.types.get(struct_key(function)) if self.types else None
             returned = f"{indent}return wrap({f'{struct.variable}, ' if struct else ''}{call});\n"
-        schema = f"[deprecated] aten::{signature.schema}" if signature.deprecated else f"aten::{function.schema}"
+        namespace = function.library.namespace
+        schema = f"{namespace}::{function.schema}"
+        if signature.deprecated:
+            schema = f"[deprecated] {namespace}::{signature.schema}"
         before = "".join([f"{indent}{line}\n" if line else "\n" for line in prepared]) or "\n"
         return f"""{indent}// {schema}
 {before}{indent}auto {name} = []({called.parameters}) -> {result} {{

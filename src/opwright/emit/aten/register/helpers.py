@@ -7,6 +7,7 @@ from typing import Final
 from opwright.emit.aten.backend import Backend, has_functions_header
 from opwright.emit.aten.native_aot import STUBS
 from opwright.emit.aten.register.devices import hip_path
+from opwright.emit.aten.units import include
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -56,10 +57,10 @@ def operator_headers(backend: Backend, job: Job) -> list[str]:
     endings = ["_native"]
     endings += [""] if non_functional else []
     endings += [f"_{key.lower}_dispatch"] if has_functions else []
-    names = {function.root_name for function in backend.kernels}
+    functions = {function.root_name: function for function in backend.kernels}
     if key.generated_suffix:
-        names.update(group.root_name for group in job.catalog.structured_groups)
-    return sorted([f"#include <ATen/ops/{name}{ending}.h>" for name in names for ending in endings])
+        functions.update((group.root_name, group.out) for group in job.catalog.structured_groups)
+    return sorted([include(function, ending) for function in functions.values() for ending in endings])
 
 
 def registration_helpers(backend: Backend) -> list[str]:

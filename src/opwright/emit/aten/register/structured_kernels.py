@@ -83,7 +83,7 @@ def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, st
     suffix = backend.key.generated_suffix
     if suffix:
         name = f"structured_{structured.meta_name(group)}"
-        return f"{name}_{suffix}", f"at::meta::{name}"
+        return f"{name}_{suffix}", f"{group.library.meta}::{name}"
     kernel = backend.kernel(group)
     assert kernel is not None, "a group without a kernel has no structured wrappers"
     name = f"structured_{kernel.name}"
@@ -306,8 +306,9 @@ def _run(wrapper: KernelWrapper, group: NativeFunctionsGroup, key: DispatchKey, 
     if group.out.precomputed is not None:
         lines = [f"auto precompute = op.meta({calls.meta});", "(void)precompute;"]
     if key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
-        name = public_api.name(group.out.schema, faithful=True)
-        lines.append(f"at::{public_api.MANUAL_PREFIX if function.manual_cpp_binding else ''}{name}({calls.out});")
+        prefix = public_api.MANUAL_PREFIX if function.manual_cpp_binding else ""
+        name = prefix + public_api.name(group.out.schema, faithful=True)
+        lines.append(f"{group.library.api}::{name}({calls.out});")
     elif key is not META:
         aot_kernel = native_aot.kernel_for(group, key, context)
         lines.append(f"op.impl({calls.impl});" if aot_kernel is None else native_aot.attempt(aot_kernel, calls.impl))
