@@ -81,6 +81,11 @@ class InputStamps:
                 raise TypeError("the names in a folder are texts")
         return cls(files, folders)
 
+    def add(self, path: str) -> None:
+        """Take the state of one more file, before the run reads it."""
+        self._statuses[path] = _status(path)
+        self.files[path] = _stamp(path)
+
     def distrust_changed(self) -> None:
         """Forget the contents of every file, and the names in every folder, that changed since this state was taken.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Final, Generic, NamedTuple, TypeVar, cast
+
+from opwright.source.text import SourceFile
 
 # The table of dialects imports this module before prefetch begins.
 TYPE_CHECKING = False
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from opwright.release.inputs import Inputs
     from opwright.release.rules import Rules
     from opwright.source.diagnostic import Diagnostics
-    from opwright.source.text import SourceFile
 
 __all__ = ["Dialect", "LoadContext"]
 
@@ -32,7 +33,8 @@ class LoadContext(NamedTuple):
 
     `sink` takes every fault. `inputs` has the other inputs of the release. `catalog` holds the operators, None while
     they are being loaded, and `functions` are those that entries may name. `ignored_keys` are the dispatch keys that
-    the run leaves out. `strict` makes errors of mistakes that the reference accepts.
+    the run leaves out. `strict` makes errors of mistakes that the reference accepts. `read_file` reads files that the
+    files of the dialect name by their paths.
     """
 
     sink: Diagnostics
@@ -42,6 +44,7 @@ class LoadContext(NamedTuple):
     functions: Iterable[NativeFunction] = ()
     ignored_keys: frozenset[DispatchKey] = frozenset()
     strict: bool = False
+    read_file: Callable[[str], SourceFile] = SourceFile.read
 
     @property
     def operators(self) -> Catalog:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.frozen import Frozen
 from opwright.model.library import Library
+
+
+class LibraryDerivatives(NamedTuple):
+    """The derivatives of the operators of a library.
+
+    `matched` are its functions with the derivatives that they use, in the order of the catalog. `includes` are the
+    headers that declare the author's functions in formulas. `called` are the names of PyTorch's operators that formulas
+    call as functions.
+    """
+
+    matched: MatchedDerivatives = NO_DERIVATIVES
+    includes: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+
+
+#: The derivatives of a library whose head names no file with derivatives.
+NO_LIBRARY_DERIVATIVES: Final = LibraryDerivatives()
 
 
 class OperatorLibrary(Frozen):
@@ -26,12 +43,16 @@ class OperatorLibrary(Frozen):
         catalog: Catalog,
         *,
         includes: tuple[str, ...] = (),
-        derivatives: MatchedDerivatives = NO_DERIVATIVES,
+        derivatives: LibraryDerivatives = NO_LIBRARY_DERIVATIVES,
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
         self.includes: Final = includes
         self.derivatives: Final = derivatives
+
+    def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
+        """The same library with these derivatives."""
+        return OperatorLibrary(self.library, self.catalog, includes=self.includes, derivatives=derivatives)
 
     def __repr__(self) -> str:
         return f"<operator library {self.library.namespace}>"

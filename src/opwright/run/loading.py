@@ -133,7 +133,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
 
 def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     """The job of a request for operator libraries, whose catalog has the operators of all of them."""
-    context = LoadContext(sink, rules, request.inputs, strict=request.strict)
+    context = LoadContext(sink, rules, request.inputs, strict=request.strict, read_file=request.read_file)
     libraries = LIBRARY.load(request.libraries, context)
     catalogs = [library.catalog for library in libraries]
     functions = [function for catalog in catalogs for function in catalog.functions]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from opwright.build.file_spec import FileSpec
@@ -35,7 +35,7 @@ class Request(NamedTuple):
     operators that do not exist) are warnings. With `strict`, mistakes in derivatives that it accepts (names and
     functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
     libraries: a run of stubs adds their operators to PyTorch's, and `namespaces` are then those of the stubs, None for
-    all.
+    all. `read_file` reads the files that those of libraries name.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -55,3 +55,4 @@ class Request(NamedTuple):
     shard: OutputShard | None = None
     libraries: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None
+    read_file: Callable[[str], SourceFile] = SourceFile.read

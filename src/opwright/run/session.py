@@ -178,7 +178,15 @@ class Session:
 
                 import_modules(families)
             with self._stage("load and check inputs"):
-                return Generation(request(), sink, later=True)
+                return Generation(request()._replace(read_file=self._read_file), sink, later=True)
+
+    def _read_file(self, path: str) -> SourceFile:
+        """The file at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
+        from opwright.source.text import SourceFile
+
+        if self.stamps is not None:
+            self.stamps.add(os.path.abspath(path))
+        return SourceFile.read(path)
 
     def stale_outputs(self, targets: Collection[str]) -> set[str]:
         """The outputs of the last run of this kind that would be removed, because this run does not make them."""

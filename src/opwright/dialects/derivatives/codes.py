@@ -78,9 +78,8 @@ NAMESPACE: Final = _error(
     6,
     "the function is of a namespace that is not loaded",
     """
-Entries name functions without their namespace, and only functions that are loaded can have derivatives. For an
-operator of your own library write the backward formula with `torch.library.register_autograd`, or in C++ with
-`torch::autograd::Function`.
+Entries name functions without their namespace, and only functions that are loaded can have derivatives. The
+derivatives of your own operators are in a file of their own, which `derivatives` in the head of the library file names.
 
     - name: my::scale(Tensor self) -> Tensor
             ^^^^^^^^^ of a namespace of which no such function is loaded

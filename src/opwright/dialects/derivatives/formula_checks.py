@@ -66,7 +66,9 @@ class FormulaChecker:
     warning, or an error in a strict run.
     """
 
-    __slots__ = ("_declarations", "_functions", "_is_strict", "_known", "_may_lack", "_parser", "_sink")
+    __slots__ = (
+        "_declarations", "_functions", "_is_strict", "_known", "_knows_all", "_may_lack", "_parser", "_sink",
+    )  # fmt: skip
 
     def __init__(self, catalog: Catalog, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False) -> None:
         operators = {function.name.name for function in catalog.functions}
@@ -77,6 +79,7 @@ class FormulaChecker:
         self._declarations: Final = {
             name: overloads for name, overloads in helpers.declarations.items() if name not in operators
         }
+        self._knows_all: Final = helpers.are_all
         self._is_strict: Final = strict
         self._sink: Final = sink
         self._parser: Parser | None = None
@@ -185,9 +188,9 @@ class FormulaChecker:
         return codes.UNKNOWN_NAME, message, did_you_mean(name, sorted(scope.names | _ALWAYS))
 
     def _is_function(self, name: str) -> bool:
-        return (
-            name in self._known or self._may_lack(name) or (name.endswith("_symint") and name[:-7] in self._functions)
-        )
+        if name in self._known or self._may_lack(name):
+            return True
+        return (name.endswith("_symint") and name[:-7] in self._functions) or not self._knows_all
 
     def _tree_parser(self) -> Parser:
         if self._parser is None:

@@ -43,10 +43,14 @@ class HelperDeclaration(NamedTuple):
 
 
 class FormulaHelpers(NamedTuple):
-    """The names of the helpers of a release, and their declarations if the inputs have the header."""
+    """The names of the helpers of a release, and their declarations if the inputs have the header.
+
+    With `are_all` false, formulas can also call functions that headers declare which Opwright does not read.
+    """
 
     names: frozenset[str]
     declarations: Mapping[str, tuple[HelperDeclaration, ...]]
+    are_all: bool = True
 
 
 def helpers_of(rules: Rules | None = None, header: SourceFile | None = None) -> FormulaHelpers:

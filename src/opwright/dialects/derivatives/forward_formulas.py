@@ -130,5 +130,5 @@ def _linear(written: WrittenForward, sources: ForwardSources) -> str:
     arguments = [f"{name}_t" if name in tangents else name for name in sources.argument_names]
     called = f"{function.name.name}_symint" if function.schema.has_symint else function.name.name
     if function.function:
-        return f"at::{called}({', '.join(arguments)})"
+        return f"{function.library.api}::{called}({', '.join(arguments)})"
     return f"{arguments[0]}.{called}({', '.join(arguments[1:])})"

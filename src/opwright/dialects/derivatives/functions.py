@@ -19,11 +19,17 @@ _RESERVED: Final = ("grad_input_mask", "result")
 
 
 class FunctionIndex:
-    """All functions of a catalog by name, in the order of its view groups."""
+    """All functions of a catalog by name, in the order of its view groups.
 
-    __slots__ = ("_by_name", "_by_root", "may_lack")
+    Entries may name functions with the namespace `own`, which a library's functions have. `place` is where messages
+    say that functions are.
+    """
 
-    def __init__(self, catalog: Catalog) -> None:
+    __slots__ = ("_by_name", "_by_root", "_own", "_place", "may_lack")
+
+    def __init__(self, catalog: Catalog, *, own: str = "", place: str = "native_functions.yaml") -> None:
+        self._own: Final = f"{own}::" if own else ""
+        self._place: Final = place
         self.may_lack: Final = catalog.may_lack
         self._by_name: Final[dict[str, NativeFunction]] = {}
         self._by_root: Final[dict[str, list[NativeFunction]]] = {}
@@ -35,6 +41,8 @@ class FunctionIndex:
     def find(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function whose schema is the text of a scalar; None if there is none, which is reported."""
         text = scalar.value
+        start = len(self._own) if self._own and text.startswith(self._own) else 0
+        text = text[start:]
         end = text.find("(")
         name = text if end < 0 else text[:end]
         function = self._by_name.get(name)
@@ -44,7 +52,7 @@ class FunctionIndex:
             # The fault follows from that of the function's entry, which is reported.
             report.failed = True
             return None
-        at = scalar.span_of(0, len(name))
+        at = scalar.span_of(start, start + len(name))
         namespace, separator, plain = name.rpartition("::")
         if separator and self._in_namespace(namespace, plain):
             report.error(codes.SCHEMA_DIFFERS, "a function is named without its namespace", at, help=f"write `{plain}`")
@@ -71,17 +79,17 @@ class FunctionIndex:
         overloads = [overload for overload in self._by_name if overload == base or overload.startswith(base + ".")]
         listed = f"`{base}` has {', '.join(f'`{overload}`' for overload in overloads[:6])}" if overloads else ""
         help = did_you_mean(name, overloads or self._by_name, listed)
-        report.error(codes.UNKNOWN_OPERATOR, f"no function `{name}` in native_functions.yaml", at, help=help)
+        report.error(codes.UNKNOWN_OPERATOR, f"no function `{name}` in {self._place}", at, help=help)
 
     def _report_difference(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
-        message = f"the schema of `{function.name}` differs from the one in native_functions.yaml"
+        message = f"the schema of `{function.name}` differs from the one in {self._place}"
         report.error(
             codes.SCHEMA_DIFFERS,
             message,
             scalar.span,
             label="here",
             help=f"write `{function.schema}`",
-            also=(Label(schema_span(function), "in native_functions.yaml", primary=False),),
+            also=(Label(schema_span(function), f"in {self._place}", primary=False),),
         )
 
     def canonical(self, named: NativeFunction) -> NativeFunction | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Files
 from typing import Final
 
@@ -47,22 +47,42 @@ def load_derivatives(
     using it. What may be right after all (unknown names and functions, entries without effect) is a warning. With
     `strict` it is an error, and every formula is parsed.
     """
+    checker = FormulaChecker(catalog, helpers or helpers_of(), sink, strict=strict)
+    return load_entries(read_entries(file, sink), FunctionIndex(catalog), checker, sink, strict=strict)
+
+
+def read_entries(file: SourceFile, sink: Diagnostics) -> list[Mapping]:
+    """The entries of a file. Faults go to `sink`; a file that is not a list of entries has none."""
     try:
         root = read_tree(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
-        return Derivatives({}, frozenset())
+        return []
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of entries"
         sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(DERIVATIVES, file))
-        return Derivatives({}, frozenset())
-    checker = FormulaChecker(catalog, helpers or helpers_of(), sink, strict=strict)
-    loader = _Loader(FunctionIndex(catalog), checker, sink, strict)
+        return []
+    entries: list[Mapping] = []
     for item in root.items:
         if isinstance(item, Mapping):
-            loader.add(item)
+            entries.append(item)
         else:
             sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {item.description}", item.span)
+    return entries
+
+
+def load_entries(
+    entries: Iterable[Mapping],
+    functions: FunctionIndex,
+    checker: FormulaChecker,
+    sink: Diagnostics,
+    *,
+    strict: bool = False,
+) -> Derivatives:
+    """The derivatives that entries give for some functions, as `load_derivatives` does."""
+    loader = _Loader(functions, checker, sink, strict)
+    for entry in entries:
+        loader.add(entry)
     infos = {**loader.infos, **dict(_copying_views(loader.infos))}
     return Derivatives(infos, frozenset(loader.keys))
 

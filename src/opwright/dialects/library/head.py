@@ -9,6 +9,7 @@ from opwright.dialects.library import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.span import Span
 
 __all__ = ["Head", "read_head"]
 
@@ -19,11 +20,15 @@ class Head(NamedTuple):
     namespace: str = ""
     cpp_namespace: str = ""
     includes: tuple[str, ...] = ()
+    derivatives: str = ""
+    derivatives_span: Span | None = None
+    derivative_includes: tuple[str, ...] = ()
 
 
 _OPERATORS: Final = "operators"
-_TEXTS: Final = ("namespace", "cpp_namespace")
-_KEYS: Final = (*_TEXTS, "includes", _OPERATORS)
+_TEXTS: Final = ("namespace", "cpp_namespace", "derivatives")
+_LISTS: Final = ("includes", "derivative_includes")
+_KEYS: Final = (*_TEXTS, *_LISTS, _OPERATORS)
 
 
 def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
@@ -35,15 +40,25 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
         raise Fault.at(codes.FILE_SHAPE, message, root.span)
     check_unique_keys(root, sink)
     texts: dict[str, str] = {}
-    includes: tuple[str, ...] = ()
+    spans: dict[str, Span] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     items: Row[Node] = ()
     for key, value in root.entries:
         if key.value in _TEXTS and isinstance(value, Scalar):
             texts[key.value] = value.value
-        elif key.value == "includes" and isinstance(value, Sequence):
-            includes = tuple([item.value for item in value.items if isinstance(item, Scalar)])
+            spans[key.value] = value.span
+        elif key.value in _LISTS and isinstance(value, Sequence):
+            lists[key.value] = tuple([item.value for item in value.items if isinstance(item, Scalar)])
         elif key.value == _OPERATORS and isinstance(value, Sequence):
             items = value.items
         else:
             sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=did_you_mean(key.value, _KEYS))
-    return Head(**texts, includes=includes), items
+    head = Head(
+        texts.get("namespace", ""),
+        texts.get("cpp_namespace", ""),
+        lists.get("includes", ()),
+        texts.get("derivatives", ""),
+        spans.get("derivatives"),
+        lists.get("derivative_includes", ()),
+    )
+    return head, items

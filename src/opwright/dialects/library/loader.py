@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library import codes
+from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import READERS
 from opwright.dialects.library.head import Head, read_head
 from opwright.dialects.native_functions.entry_builder import EntryContext
@@ -52,17 +53,21 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrar
     own = Diagnostics()
     tags = load_tags(TAGS.files(context.inputs)[0], own)
     namespaces: dict[str, list[_NamespaceEntries]] = {}
+    named: list[NamedDerivatives] = []
     for file in files:
         try:
             head, items = read_head(read_tree(file), own)
         except Fault as fault:
             own.add(fault.diagnostic)
             continue
-        for namespace, entries in _by_namespace(items, head, own).items():
+        by_namespace = _by_namespace(items, head, own)
+        named.append(NamedDerivatives(head, file.path, tuple(by_namespace) or (head.namespace,)))
+        for namespace, entries in by_namespace.items():
             namespaces.setdefault(namespace, []).append(_NamespaceEntries(head, entries))
-    libraries = tuple([_load_namespace(name, parts, tags, context, own) for name, parts in namespaces.items()])
+    libraries = [_load_namespace(name, parts, tags, context, own) for name, parts in namespaces.items()]
+    derived = with_derivatives(libraries, named, context._replace(sink=own))
     context.sink.extend(own)
-    return libraries
+    return derived
 
 
 def _by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
