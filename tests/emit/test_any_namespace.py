@@ -33,10 +33,12 @@ from opwright.emit.aten.register import files as register_files
 from opwright.emit.aten.register.registration import REGISTRATION_TEXT, definitions
 from opwright.emit.aten.static_dispatch import operator_headers, static_call
 from opwright.emit.aten.units import includes
+from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import EmitterSource, Job, Options
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CPU, CUDA, META, DispatchKey
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
+from opwright.source.diagnostic import Diagnostics
 from tests.dialects.loading import found_faults, load_text
 from tests.emit.emitting import RULES, slots_of
 from tests.emit.libraries import DERIVATIVES, ENTRIES, fragments_of, library_catalog, library_job
@@ -159,6 +161,25 @@ def test_kernels_of_one_function_may_be_in_several_namespaces() -> None:
     entry = "- func: sell(Tensor self) -> Tensor\n  dispatch:\n    CPU: one::sell\n    CUDA: two::sell\n"
     assert len(library_catalog(entry)) == 1
     assert found_faults(load_text(entry)[1]) == ((4, 11, 9, "E0426"),)
+
+
+@pytest.mark.parametrize(
+    ("schema", "faults"),
+    [
+        ("smudge(Tensor(a!) self, Tensor by) -> ()", []),
+        ("smudge(Tensor(a!) self, Tensor by) -> Tensor", []),
+        ("smudge_(Tensor(a!) self, Tensor by) -> Tensor(a!)", ["E0466"]),
+    ],
+)
+def test_operators_that_pytorch_functionalizes(schema: str, faults: list[str]) -> None:
+    """An operator that writes to its arguments and returns none of them needs no functional form."""
+    job, sink = library_job(f"- func: {schema}\n  dispatch:\n    CPU: smudge\n"), Diagnostics()
+    check_emittable(job, sink)
+    assert [diagnostic.code for diagnostic in sink.sorted()] == faults
+    functions = list(job.catalog.functions)
+    assert [functionalization.registered_functions(function, RULES) for function in functions] == [
+        functions if faults else []
+    ]
 
 
 def test_operators_without_tensor_results() -> None:
@@ -291,6 +312,6 @@ def test_names_of_pytorch_are_nothing_special() -> None:
     record = view_meta.view_meta(strided.view, strided, RULES)
     assert "/*is_as_strided=*/false" in view_meta.declaration(record)
     (resize,) = library_catalog(
-        "- func: record_stream(Tensor(a!) self, Stream s) -> ()\n  dispatch:\n    CPU: record\n"
+        "- func: record_stream(Tensor(a!) self, Stream s) -> Tensor(a!)\n  dispatch:\n    CPU: record\n"
     )
     assert functionalization.registered_functions(resize, RULES) == [resize]

@@ -10,6 +10,7 @@ from typing import Final
 from opwright.dialects.native_functions.variants import out_name
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_span
 from opwright.emit import codes
+from opwright.emit.aten.functionalization import is_functionalized_by_pytorch
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
@@ -185,6 +186,6 @@ def _is_left_alone(function: NativeFunction) -> bool:
     if function.has_composite_implicit or not any(argument.is_write for argument in function.arguments.all):
         return False
     if function.library is not PYTORCH:
-        return True
+        return not is_functionalized_by_pytorch(function)
     names = NOT_FUNCTIONALIZED.in_any_release
     return function.name.text not in names and function.name.name not in names

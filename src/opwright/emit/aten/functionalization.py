@@ -45,6 +45,18 @@ def _writes(function: NativeFunction) -> bool:
     return any(argument.is_write for argument in function.arguments.all)
 
 
+def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
+    """Whether `torch.compile` functionalizes an operator that has no group without a kernel for it.
+
+    PyTorch does so for operators outside `aten` that write to arguments and return none of them.
+
+    >>> import opwright
+    >>> is_functionalized_by_pytorch(opwright.load(torch="auto")["record_stream"])
+    False
+    """
+    return function.library is not PYTORCH and all(result.annotation is None for result in function.schema.returns)
+
+
 def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
     """The functions of a unit that have a registration here."""
     by_hand = REGISTERED_BY_HAND.in_release(rules) if unit.library is PYTORCH else frozenset()
@@ -60,7 +72,9 @@ def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeF
         return [] if any(function.name.text in by_hand for function in functions) else list(filter(_writes, functions))
     if unit.has_composite_implicit or not _writes(unit):
         return []
-    return [] if unit.library is PYTORCH and unit.name.text in NOT_FUNCTIONALIZED.in_release(rules) else [unit]
+    if unit.library is not PYTORCH:
+        return [] if is_functionalized_by_pytorch(unit) else [unit]
+    return [] if unit.name.text in NOT_FUNCTIONALIZED.in_release(rules) else [unit]
 
 
 def definitions(unit: FunctionalizedUnit, rules: Rules) -> list[str]:
