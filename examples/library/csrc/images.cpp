@@ -1,0 +1,111 @@
+// Kernels for images.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros_like.h>
+#include <ATen/ExpandUtils.h>
+#include <acme/kernels.h>
+
+#include <cmath>
+
+#include "elementwise.h"
+
+namespace acme::native {
+
+// gamma: a kernel for each overload.
+
+at::Tensor& gamma_out(const at::Tensor& self, double exponent, at::Tensor& out) {
+  for_each_element(self, out, [=](double value) { return std::pow(value, exponent); });
+  return out;
+}
+
+at::Tensor gamma(const at::Tensor& self, double exponent) {
+  auto out = at::empty_like(self);
+  return gamma_out(self, exponent, out);
+}
+
+at::Tensor& gamma_(at::Tensor& self, double exponent) {
+  return gamma_out(self, exponent, self);
+}
+
+// mix: the declared output gives the sizes and the dtype of `out`, which is allocated, resized or checked before.
+
+void structured_mix_out::impl(
+    const at::Tensor& self, const at::Tensor& other, const at::Scalar& weight, const at::Tensor& out) {
+  const auto first = self.expand(out.sizes()).to(out.scalar_type());
+  const auto second = other.expand(out.sizes()).to(out.scalar_type());
+  out.copy_(first + (second - first) * weight);
+}
+
+// track: writes to its first argument.
+
+void track(at::Tensor& mean, const at::Tensor& value, double momentum) {
+  mean.mul_(1 - momentum).add_(value, momentum);
+}
+
+// weave and tiles: lists.
+
+at::Tensor weave(at::TensorList images, at::ArrayRef<double> weights) {
+  TORCH_CHECK(!images.empty(), "weave: expected at least one image");
+  TORCH_CHECK(
+      images.size() == weights.size(), "weave: got ", images.size(), " images and ", weights.size(), " weights");
+  auto sum = at::zeros_like(images[0]);
+  for (size_t index = 0; index < images.size(); ++index) {
+    sum.add_(images[index], weights[index]);
+  }
+  return sum;
+}
+
+std::vector<at::Tensor> tiles(const at::Tensor& self, int64_t size) {
+  TORCH_CHECK(size > 0, "tiles: expected a size above 0, but got ", size);
+  std::vector<at::Tensor> bands;
+  for (auto& band : self.split(size)) {
+    bands.push_back(band.clone());
+  }
+  return bands;
+}
+
+// moments: two results.
+
+std::tuple<at::Tensor, at::Tensor> moments(const at::Tensor& self, int64_t dim, bool keepdim) {
+  const auto mean = self.mean({dim}, /*keepdim=*/true);
+  const auto deviation = (self - mean).square().mean({dim}, /*keepdim=*/true).sqrt();
+  return keepdim ? std::tuple{mean, deviation} : std::tuple{mean.squeeze(dim), deviation.squeeze(dim)};
+}
+
+// affine: optional arguments.
+
+at::Tensor affine(
+    const at::Tensor& self, const std::optional<at::Tensor>& scale, const std::optional<at::Scalar>& offset) {
+  auto result = scale.has_value() ? self * *scale : self.clone();
+  return offset.has_value() ? result.add_(*offset) : result;
+}
+
+// pad_right: numbers.
+
+at::Tensor pad_right(const at::Tensor& self, int64_t length, const at::Scalar& value) {
+  TORCH_CHECK(self.dim() > 0, "pad_right: expected a tensor with dimensions");
+  TORCH_CHECK(length >= self.size(-1), "pad_right: cannot pad ", self.size(-1), " elements to ", length);
+  auto sizes = self.sizes().vec();
+  sizes.back() = length;
+  auto padded = at::full(sizes, value, self.options());
+  padded.narrow(-1, 0, self.size(-1)).copy_(self);
+  return padded;
+}
+
+// soft_clip: its gradient needs only its result.
+
+at::Tensor soft_clip(const at::Tensor& self, double limit) {
+  auto out = at::empty_like(self);
+  for_each_element(self, out, [=](double value) { return limit * std::tanh(value / limit); });
+  return out;
+}
+
+at::Tensor soft_clip_backward(const at::Tensor& grad, const at::Tensor& result, double limit) {
+  return grad * (1 - (result / limit).square());
+}
+
+}  // namespace acme::native
+
+void acme::meta::structured_mix::meta(const at::Tensor& self, const at::Tensor& other, const at::Scalar&) {
+  set_output_raw_strided(0, at::infer_size_dimvector(self.sizes(), other.sizes()), {}, self.options());
+}
