@@ -22,10 +22,10 @@ class Device:
     devices that every run has. `has_guard` tells that kernels run under a device guard, for which their registrations
     include `guard_headers`. `is_initialized_lazily` tells that functions that make tensors initialize the device.
     `export_macro` exports the symbols of the device's own library; it is empty for devices whose kernels stand in the
-    main library.
+    main library. `is_known` is false for devices of which only the name is known.
     """
 
-    __slots__ = ("export_macro", "flag", "guard_headers", "has_guard", "is_initialized_lazily", "name")
+    __slots__ = ("export_macro", "flag", "guard_headers", "has_guard", "is_initialized_lazily", "is_known", "name")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Device:
         guard_headers: tuple[str, ...] = (),
         is_initialized_lazily: bool = False,
         export_macro: str = "",
+        is_known: bool = True,
     ) -> None:
         self.name: Final = name
         self.flag: Final = flag
@@ -43,6 +44,7 @@ class Device:
         self.guard_headers: Final = guard_headers
         self.is_initialized_lazily: Final = is_initialized_lazily
         self.export_macro: Final = export_macro
+        self.is_known: Final = is_known
 
     def __repr__(self) -> str:
         return f"<device {self.name}>"
@@ -146,6 +148,11 @@ class DispatchKey:
         return "" if self.device is None or not self.is_dispatchable else self.device.flag
 
     @property
+    def is_dense(self) -> bool:
+        """Whether the key is the one of dense tensors on a device, for which libraries may have structured kernels."""
+        return self.device is not None and self.name == self.device.name and not self.generated_suffix
+
+    @property
     def device_guard(self) -> bool:
         """Whether kernels under the key run under a device guard unless their entry says otherwise."""
         return self.device is not None and self.device.has_guard
@@ -188,8 +195,10 @@ _XPU: Final = Device("XPU", flag="xpu", has_guard=True, export_macro="TORCH_XPU_
 _META: Final = Device("Meta")
 _HPU: Final = Device("HPU")
 
-_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
-_AT_EMPTY: Final = Allocation("at::empty{}")
+#: The guard for a device of which nothing else is known.
+ANY_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
+#: Allocation of any device's tensors, through the dispatcher.
+ANY_DEVICE_ALLOCATION: Final = Allocation("at::empty{}")
 _XPU_SUBKEYS: Final = "xpu_subkeys_need_xpu"
 
 #: The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made.
@@ -221,7 +230,7 @@ _ROWS: Final = (
         _MPS,
         has_structured=True,
         allocation=Allocation("at::detail::empty{}_mps", "ATen/mps/EmptyTensor.h"),
-        structured_guard=_DEVICE_GUARD,
+        structured_guard=ANY_DEVICE_GUARD,
         has_functions_header=True,
         has_c_shim=True,
     ),
@@ -230,7 +239,7 @@ _ROWS: Final = (
         _XPU,
         has_structured=True,
         allocation=Allocation("at::detail::empty{}_xpu", "ATen/xpu/EmptyTensor.h"),
-        structured_guard=_DEVICE_GUARD,
+        structured_guard=ANY_DEVICE_GUARD,
         class_export_rule="structured_classes_exported_for_xpu",
         has_functions_header=True,
         has_c_shim=True,
@@ -241,16 +250,16 @@ _ROWS: Final = (
     DispatchKey("SparseCsrCUDA", _CUDA),
     DispatchKey("SparseMPS", _MPS, has_functions_header=True),
     DispatchKey("SparseCsrMPS", _MPS, has_functions_header=True),
-    DispatchKey("QuantizedCPU", _CPU, allocation=_AT_EMPTY),
-    DispatchKey("QuantizedCUDA", _CUDA, allocation=_AT_EMPTY),
+    DispatchKey("QuantizedCPU", _CPU, allocation=ANY_DEVICE_ALLOCATION),
+    DispatchKey("QuantizedCUDA", _CUDA, allocation=ANY_DEVICE_ALLOCATION),
     DispatchKey("CompositeImplicitAutograd", is_composite=True),
     DispatchKey("CompositeImplicitAutogradNestedTensor", is_composite=True),
     DispatchKey("CompositeExplicitAutograd", is_composite=True),
     DispatchKey(
         "CompositeExplicitAutogradNonFunctional",
         is_composite=True,
-        allocation=_AT_EMPTY,
-        structured_guard=_DEVICE_GUARD,
+        allocation=ANY_DEVICE_ALLOCATION,
+        structured_guard=ANY_DEVICE_GUARD,
         generated_suffix="default_backend",
     ),
     DispatchKey("NestedTensorCPU", _CPU),
@@ -274,7 +283,7 @@ _ROWS: Final = (
         Device("MTIA", flag="mtia"),
         has_structured=True,
         allocation=Allocation("at::detail::empty{}_mtia", "ATen/native/mtia/EmptyTensor.h"),
-        structured_guard=_DEVICE_GUARD,
+        structured_guard=ANY_DEVICE_GUARD,
         moves_guard=False,
         has_functions_header=True,
     ),
@@ -298,12 +307,23 @@ _OTHERS: Final = (
     "FuncTorchBatchedDecomposition",
 )  # fmt: skip
 
+#: The devices whose Autocast keys PyTorch has and its generator does not know.
+_AUTOCAST_DEVICES: Final = ("MPS", "MTIA", "PrivateUse1")
+
+#: What a key of a library's kernels may begin with: keys of tensors, of devices that PyTorch's own files leave to
+#: others, and of what happens before a kernel runs.
+_LIBRARY_KEYS: Final = (
+    "HIP", "XLA", "Lazy", "PrivateUse", "QuantizedPrivateUse", "SparsePrivateUse", "SparseCsrPrivateUse",
+    "NestedTensorPrivateUse", "Autograd", "Autocast", "FuncTorchBatched", "BatchedNestedTensor", "ADInplaceOrView",
+    "Functionalize", "Tracer", "BackendSelect", "Conjugate", "Negative", "HPU",
+)  # fmt: skip
+
 
 def _all_keys() -> dict[str, DispatchKey]:
     keys = {row.name: row for row in _ROWS}
     devices = {row.device.name: row.device for row in _ROWS if row.device is not None}
     for name in _OTHER_DEVICES:
-        devices[name] = Device(name)
+        devices[name] = Device(name, is_known=False)
     for device in devices.values():
         for functionality in _FUNCTIONALITIES:
             name = functionality + device.name
@@ -321,12 +341,25 @@ KEYS: Final = _all_keys()
 
 def key_named(name: str) -> DispatchKey:
     """The dispatch key of that name; KeyError where there is none."""
-    return KEYS[name]
+    return KEYS.get(name) or LIBRARY_KEYS[name]
 
 
 def dispatch_keys() -> tuple[DispatchKey, ...]:
     """The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made."""
     return tuple([key for key in KEYS.values() if key.is_dispatchable])
+
+
+def _library_keys() -> dict[str, DispatchKey]:
+    keys = {key.name: key for key in dispatch_keys()}
+    keys |= {name: key for name, key in KEYS.items() if name.startswith(_LIBRARY_KEYS)}
+    for device in _AUTOCAST_DEVICES:
+        name = f"Autocast{device}"
+        keys[name] = DispatchKey(name, is_dispatchable=False)
+    return keys
+
+
+#: The keys that `dispatch` of a library's entries may name, by name, in the order of their registrations.
+LIBRARY_KEYS: Final = _library_keys()
 
 
 def devices() -> tuple[Device, ...]:

@@ -17,7 +17,7 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import TAGS
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import dispatch_keys
+from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import UnlinkedFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -106,9 +106,9 @@ def _load_namespace(
     own = Diagnostics()
     entries = [item for part in parts for item in part.items]
     report = CrossReport(own, [item for item in entries if isinstance(item, Mapping)])
-    entry_context = EntryContext(frozenset(tags), frozenset(), own, library=library, readers=READERS)
+    entry_context = EntryContext(frozenset(tags), frozenset(), own, library=library, readers=READERS, keys=LIBRARY_KEYS)
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     linked = link_entries(functions, report, tag_by_kind=context.rules.generated_operators_tagged_by_kind)
     sink.extend(own)
-    catalog = Catalog(*linked, tuple(dispatch_keys()), tags, report.absent, is_sound=not own.has_errors)
+    catalog = Catalog(*linked, tuple(LIBRARY_KEYS.values()), tags, report.absent, is_sound=not own.has_errors)
     return OperatorLibrary(library, catalog, includes=head.includes)

@@ -42,6 +42,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
     ignored = builder.context.ignored_keys
     keys_by_name = builder.context.keys_of
     structured = builder.structured
+    in_library = builder.context.library is not PYTORCH
     seen: set[DispatchKey] = set()
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, builder)
@@ -55,7 +56,8 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
                 builder.fault(kernel_codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
             seen.add(kernel_key)
             if kernel_key not in ignored:
-                kernels[kernel_key] = Kernel(kernel_key, name, namespace, structured and kernel_key.has_structured)
+                is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
+                kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured)
             else:
                 builder.has_ignored_kernels = True
 
@@ -68,14 +70,14 @@ def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]
     for part in scalar.value.split(","):
         name = part.strip()
         begin = start + part.find(name)
-        fault = _key_fault(name)
-        if fault is None:
-            keys.append(KEYS[name])
+        key = builder.context.keys.get(name)
+        if key is not None:
+            keys.append(key)
         else:
             sound = False
-            code, message = fault
+            code, message = _key_fault(name)
             at = scalar.span_of(begin, begin + len(name)) if name else scalar.span
-            names = [key.name for key in dispatch_keys()]
+            names = list(builder.context.keys)
             builder.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, names))
         start += len(part) + 1
     named_keys = tuple(keys)
@@ -84,13 +86,11 @@ def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]
     return named_keys
 
 
-def _key_fault(name: str) -> tuple[str, str] | None:
-    key = KEYS.get(name)
-    if key is None:
-        return kernel_codes.UNKNOWN_KEY, f"unknown dispatch key `{name}`"
-    if not key.is_dispatchable:
+def _key_fault(name: str) -> tuple[str, str]:
+    """Why an entry may not name a key."""
+    if name in KEYS:
         return kernel_codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
-    return None
+    return kernel_codes.UNKNOWN_KEY, f"unknown dispatch key `{name}`"
 
 
 def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.model.dispatch_key import DispatchKey
+from opwright.model.dispatch_key import DispatchKey, dispatch_keys
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
 from opwright.schema.fault import SchemaFault
@@ -24,10 +24,10 @@ class EntryContext:
 
     `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
     library of the operators: an entry that names no namespace is in its own. `readers` has the fields that entries may
-    have besides those of PyTorch's, each with its reader.
+    have besides those of PyTorch's, each with its reader. `keys` has the dispatch keys that entries may name.
     """
 
-    __slots__ = ("all_tags", "ignored_keys", "keys_of", "library", "readers", "sink", "tag_sets", "tags")
+    __slots__ = ("all_tags", "ignored_keys", "keys", "keys_of", "library", "readers", "sink", "tag_sets", "tags")
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class EntryContext:
         all_tags: bool = True,
         library: Library = PYTORCH,
         readers: Table[str, Reader] | None = None,
+        keys: Table[str, DispatchKey] | None = None,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -45,6 +46,7 @@ class EntryContext:
         self.sink: Final = sink
         self.library: Final = library
         self.readers: Final = readers or {}
+        self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}

@@ -16,7 +16,13 @@ from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
 from opwright.emit.aten import codes
 from opwright.emit.emitter import FragmentContext, Job, per_job
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
+from opwright.model.dispatch_key import (
+    ANY_DEVICE_GUARD,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    META,
+    Allocation,
+    DispatchKey,
+)
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
@@ -48,10 +54,12 @@ class Backend:
     `out_is_primary`: the out overload implements a group, otherwise the functional overload does. `external` kernels
     are defined outside PyTorch: they have the dispatcher's convention, and are static members of `class_name` if it is
     given. `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
-    `generates_kernels`: keys whose wrappers come from shape functions have them even if no entry names the key.
+    `generates_kernels`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
+    `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard.
     """
 
     __slots__ = (
+        "allocation",
         "class_name",
         "device_guard",
         "external",
@@ -72,7 +80,8 @@ class Backend:
         device_guard: bool = False,
         symint: bool = True,
         class_name: str | None = None,
-        generates_kernels: bool = False,
+        generates_kernels: bool | None = None,
+        allocation: Allocation | None = None,
     ) -> None:
         self.key: Final = key
         self.kernels: Final = kernels
@@ -81,7 +90,18 @@ class Backend:
         self.device_guard: Final = device_guard
         self.symint: Final = symint
         self.class_name: Final = class_name
-        self.generates_kernels: Final = generates_kernels
+        self.allocation: Final = key.allocation or allocation
+        self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
+
+    @property
+    def structured_guard(self) -> str:
+        """The type of the guard that the class of a structured kernel's outputs has; empty if it has none."""
+        return self.key.structured_guard or ("" if self.allocation is self.key.allocation else ANY_DEVICE_GUARD)
+
+    @property
+    def moves_guard(self) -> bool:
+        """Whether outputs of structured kernels move that guard to their device."""
+        return self.key.moves_guard or self.allocation is not self.key.allocation
 
     def primary(self, unit: KernelUnit) -> NativeFunction:
         """The overload whose kernel implements the whole unit."""
@@ -128,14 +148,14 @@ class Backend:
 
         In PyTorch's own files, a key that no entry names has none.
         """
-        return bool(self.key.generated_suffix) and (bool(self.kernels) or self.generates_kernels)
+        return bool(self.key.generated_suffix) and self.generates_kernels
 
     def _wrapper_kind(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> WrapperKind | None:
         if function.manual_kernel_registration:
             return None
         if function in self.kernels:
             return WrapperKind.kernel
-        if self.key is META and (bool(self.kernels) or self.generates_kernels) and is_refused(function):
+        if self.key is META and self.generates_kernels and is_refused(function):
             return WrapperKind.refusal
         if self.out_is_primary or group is None or function.kind is SchemaKind.functional:
             return None

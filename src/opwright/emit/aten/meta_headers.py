@@ -9,7 +9,7 @@ from opwright.convention import structured
 from opwright.emit.aten.backend import units_by_root
 from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.model.library import Library
+from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
 
 RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
@@ -19,6 +19,8 @@ RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
 def meta_class(group: NativeFunctionsGroup) -> str:
     """The class whose method `meta` computes sizes and types, and with the values that it precomputes for `impl`."""
     parent = group.out.structured_inherits or "at::impl::MetaBase"
+    if group.library is not PYTORCH and group.out.structured_inherits:
+        parent = f"{PYTORCH.api}::{parent}"
     parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
     precomputed, returns = "", "void"
     if group.out.precomputed is not None:

@@ -9,10 +9,10 @@ from opwright.emit.aten import functions, meta_headers, native_headers, operator
 from opwright.emit.aten.backend import KernelUnit
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.parts import LibraryPart, whole_libraries
-from opwright.model.dispatch_key import DispatchKey, dispatch_keys
+from opwright.model.dispatch_key import LIBRARY_KEYS, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup
 
-_RANKS: dict[DispatchKey, int] = {key: rank for rank, key in enumerate(dispatch_keys())}
+_RANKS: dict[DispatchKey, int] = {key: rank for rank, key in enumerate(LIBRARY_KEYS.values())}
 
 
 def structured_groups(units: Sequence[KernelUnit]) -> list[NativeFunctionsGroup]:

@@ -14,7 +14,7 @@ from opwright.emit.aten.register.registration import registration
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
-from opwright.model.dispatch_key import DispatchKey, dispatch_keys
+from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup
 
 #: What declares the operators that allocate outputs of keys without allocation functions of their own.
@@ -25,7 +25,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     """The wrappers and registrations of every key with kernels."""
     includes: list[str] = []
     texts = []
-    for key in dispatch_keys():
+    for key in LIBRARY_KEYS.values():
         backend = _backend(part, key)
         wrapped = [(unit, kinds) for unit in part.units if (kinds := backend.wrapped_overloads(unit))]
         if wrapped:
@@ -36,7 +36,21 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 def _backend(part: LibraryPart, key: DispatchKey) -> Backend:
     kernels = {function: function.kernels[key] for function in part.functions if key in function.kernels}
-    return Backend(key, kernels, device_guard=key.device_guard, generates_kernels=True)
+    # A library names the keys of its kernels: those of backends that have only out overloads are not generated.
+    return Backend(
+        key,
+        kernels,
+        device_guard=_has_guard(key),
+        generates_kernels=key is META,
+        allocation=ANY_DEVICE_ALLOCATION if key.is_dense else None,
+    )
+
+
+def _has_guard(key: DispatchKey) -> bool:
+    """Whether wrappers set the current device: that of keys of which PyTorch's generator knows nothing may matter."""
+    if key.device is None or key.name.startswith("Autograd"):
+        return False
+    return key.device.has_guard or not key.device.is_known
 
 
 def _has_structured(wrapped: list[WrappedUnit]) -> bool:
@@ -49,6 +63,8 @@ def _includes(backend: Backend, wrapped: list[WrappedUnit], context: FragmentCon
         line.removeprefix("#include <").removesuffix(">")
         for line in guard_headers(backend.key, rocm=context.options.rocm, rules=context.rules).splitlines()
     ]
+    if backend.device_guard:
+        headers += ["ATen/DeviceGuard.h", "ATen/core/op_registration/adaption.h"]
     if not _has_structured(wrapped):
         return headers
     allocation = allocation_of(backend)

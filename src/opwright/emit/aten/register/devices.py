@@ -67,9 +67,9 @@ _MASQUERADING: Final = {
 }
 
 
-def structured_guard(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
+def structured_guard(backend: Backend, *, rocm: bool, rules: Rules) -> str:
     """The type of the guard that a structured kernel's class has as a field; empty if it has none."""
-    guard = key.structured_guard
+    guard = backend.structured_guard
     return _MASQUERADING.get(guard, guard) if rocm and not rules.plain_hip_guards else guard
 
 

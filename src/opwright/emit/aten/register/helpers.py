@@ -21,7 +21,7 @@ _EMPTY_BY_DISPATCH: Final = ("empty", "empty_strided", "_copy_from_and_resize", 
 
 def allocation_of(backend: Backend) -> Allocation | None:
     """How the backend allocates outputs; None if no entry names its key, or if the key cannot allocate."""
-    return backend.key.allocation if backend.kernels or backend.generates_kernels else None
+    return backend.allocation if backend.kernels or backend.generates_kernels else None
 
 
 def registration_headers(

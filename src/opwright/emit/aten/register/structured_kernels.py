@@ -64,7 +64,6 @@ def output_class(
     function: NativeFunction, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext
 ) -> OutputClass:
     """The class of one overload under one backend."""
-    key = backend.key
     name, parent = _class_names(group, backend)
     return OutputClass(
         name=f"{name}_{function.kind.name}",
@@ -72,8 +71,8 @@ def output_class(
         kind=function.kind,
         outputs=len(function.schema.returns),
         inherits=group.out.structured_inherits is not None,
-        guard=structured_guard(key, rocm=context.options.rocm, rules=context.rules),
-        moves_guard=key.moves_guard,
+        guard=structured_guard(backend, rocm=context.options.rocm, rules=context.rules),
+        moves_guard=backend.moves_guard,
         names=context.rules.set_output_takes_names,
     )
 

@@ -1,0 +1,56 @@
+"""What the tests of generated libraries share: runs of the program on a library file, and a library that is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import opwright
+from opwright.cli.main import main
+from tests.compile.compiler import Compiler
+from tests.compile.conftest import program, torch
+
+__all__ = ["ACME", "INCLUDE", "GenerateLibrary", "acme", "generate_library", "generated_acme", "program", "torch"]
+
+#: A library of operators of every kind: its operators and its kernels.
+ACME = Path(__file__).parent / "acme"
+
+#: Opwright's own headers, which generated code may include.
+INCLUDE = Path(opwright.__file__).parent / "include"
+
+GenerateLibrary = Callable[[str], Path]
+
+
+@pytest.fixture
+def generate_library(tmp_path: Path) -> GenerateLibrary:
+    """Writes a library file, runs `opwright generate` on it, and gives the folder of the outputs."""
+
+    def run(text: str) -> Path:
+        file, out = tmp_path / "library.yaml", tmp_path / "generated"
+        file.write_text(text, encoding="utf-8")
+        assert main(["generate", "--library", str(file), "--torch", "auto", "--out", str(out)]) == 0
+        return out
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def generated_acme(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated code of the library."""
+    out = tmp_path_factory.mktemp("acme")
+    assert main(["generate", "--library", str(ACME / "acme.yaml"), "--torch", "auto", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="session")
+def acme(program: str, torch: ModuleType, generated_acme: Path, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """`torch.ops.acme`, compiled and loaded."""
+    folders = [generated_acme / "include", INCLUDE]
+    compiler = Compiler(program, tmp_path_factory.mktemp("acme_build"), folders)
+    sources = sorted((generated_acme / "src" / "acme").glob("*.cpp"))
+    torch.ops.load_library(compiler.library("acme", [*sources, ACME / "kernels.cpp"]))
+    operators: ModuleType = torch.ops.acme
+    return operators
