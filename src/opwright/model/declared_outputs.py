@@ -151,35 +151,32 @@ class DeclaredOutput(NamedTuple):
 #: All results of an operator that are new tensors, or the out arguments, in the order of the schema.
 DeclaredOutputs: TypeAlias = tuple[DeclaredOutput, ...]
 
+#: The name of each dtype in C++, and its names in `torch`.
+_DTYPE_NAMES: Final = """
+Float float32 float
+Double float64 double
+Half float16 half
+BFloat16 bfloat16
+Char int8
+Short int16 short
+Int int32 int
+Long int64 long
+Byte uint8
+UInt16 uint16
+UInt32 uint32
+UInt64 uint64
+Bool bool
+ComplexHalf complex32 chalf
+ComplexFloat complex64 cfloat
+ComplexDouble complex128 cdouble
+Float8_e4m3fn float8_e4m3fn
+Float8_e4m3fnuz float8_e4m3fnuz
+Float8_e5m2 float8_e5m2
+Float8_e5m2fnuz float8_e5m2fnuz
+Float8_e8m0fnu float8_e8m0fnu
+"""
+
 #: The names of dtypes in expressions, which are those of `torch`, and their names in C++.
 DTYPES: Final[Mapping[str, str]] = {
-    "float32": "Float",
-    "float": "Float",
-    "float64": "Double",
-    "double": "Double",
-    "float16": "Half",
-    "half": "Half",
-    "bfloat16": "BFloat16",
-    "int8": "Char",
-    "int16": "Short",
-    "short": "Short",
-    "int32": "Int",
-    "int": "Int",
-    "int64": "Long",
-    "long": "Long",
-    "uint8": "Byte",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-    "bool": "Bool",
-    "complex32": "ComplexHalf",
-    "complex64": "ComplexFloat",
-    "cfloat": "ComplexFloat",
-    "complex128": "ComplexDouble",
-    "cdouble": "ComplexDouble",
-    "float8_e4m3fn": "Float8_e4m3fn",
-    "float8_e4m3fnuz": "Float8_e4m3fnuz",
-    "float8_e5m2": "Float8_e5m2",
-    "float8_e5m2fnuz": "Float8_e5m2fnuz",
-    "float8_e8m0fnu": "Float8_e8m0fnu",
+    name: words[0] for line in _DTYPE_NAMES.split("\n") for words in [line.split()] for name in words[1:]
 }

@@ -253,19 +253,20 @@ class ExpressionChecker(NamedTuple):
                 message = f"`{self.parsed.text(value)}` is never None, so `or` has no effect"
                 raise self.fault(codes.OUTPUT_TYPE, value, message)
         result, result_node = operands[-1], node.values[-1]
+        self._expect(result_node, result, (result.kind,))
         for value, operand in zip(reversed(node.values[:-1]), reversed(operands[:-1]), strict=True):
             kind = self._common_kind(value, operand, result_node, result)
-            type = ValueType(kind, result.type.is_optional)
-            result = OutputExpression(OutputOperation.value_or, type, (operand, result))
+            result = expression_of(OutputOperation.value_or, kind, operand, result)
         return result
 
     def _conditional(self, node: ast.IfExp) -> OutputExpression:
         test = self.check_kind(node.test, ValueKind.boolean)
         body = self._knowing(test, outcome=True).check(node.body)
         orelse = self._knowing(test, outcome=False).check(node.orelse)
+        for value, branch in ((node.body, body), (node.orelse, orelse)):
+            self._expect(value, branch, (branch.kind,))
         kind = self._common_kind(node.body, body, node.orelse, orelse)
-        type = ValueType(kind, body.type.is_optional or orelse.type.is_optional)
-        return OutputExpression(OutputOperation.conditional, type, (test, body, orelse))
+        return expression_of(OutputOperation.conditional, kind, test, body, orelse)
 
     def _knowing(self, test: OutputExpression, *, outcome: bool) -> ExpressionChecker:
         """The checker for what is evaluated only if the test has this outcome."""

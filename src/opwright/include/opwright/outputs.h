@@ -1,0 +1,385 @@
+// Sizes, dtypes and checks of results. Opwright's generated code calls these functions for declared outputs.
+#pragma once
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/core/IListRef.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/native/Resize.h>
+#include <ATen/native/TypeProperties.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/OptionalRef.h>
+#include <c10/core/Scalar.h>
+#include <c10/core/SymInt.h>
+#include <c10/core/WrapDimMinimal.h>
+#include <c10/util/DimVector.h>
+#include <c10/util/OptionalArrayRef.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <type_traits>
+
+namespace opwright {
+
+// Whether an optional argument has a value. An undefined tensor counts as none.
+template <class Optional>
+bool has(const Optional& argument) {
+  if constexpr (std::is_same_v<std::decay_t<decltype(*argument)>, at::Tensor>) {
+    return argument.has_value() && (*argument).defined();
+  } else {
+    return argument.has_value();
+  }
+}
+
+// The value of an optional argument that has one.
+template <class Optional>
+decltype(auto) value(const Optional& argument) {
+  return *argument;
+}
+
+template <class Value>
+bool has(const c10::OptionalRef<Value>& argument) {
+  return argument.has_value();
+}
+
+template <class Value>
+const Value& value(const c10::OptionalRef<Value>& argument) {
+  return argument.get();
+}
+
+template <class List>
+int64_t length(const List& list) {
+  return static_cast<int64_t>(list.size());
+}
+
+inline int64_t wrapped_index(int64_t index, int64_t count) {
+  TORCH_CHECK_INDEX(index >= -count && index < count, "index ", index, " is out of range for a list of ", count);
+  return index < 0 ? index + count : index;
+}
+
+// An item of a list of tensors.
+template <class Tensors>
+const at::Tensor& tensor_at(const Tensors& tensors, int64_t index) {
+  auto item = tensors.begin();
+  std::advance(item, wrapped_index(index, length(tensors)));
+  return *item;
+}
+
+// Dimensions as an operator takes them: one, several, or none.
+template <class Dims>
+at::DimVector dim_list(const Dims& dims) {
+  if constexpr (std::is_same_v<Dims, std::nullopt_t>) {
+    return {};
+  } else if constexpr (std::is_integral_v<Dims>) {
+    return {static_cast<int64_t>(dims)};
+  } else if constexpr (std::is_convertible_v<const Dims&, c10::IntArrayRef>) {
+    const c10::IntArrayRef values = dims;
+    return at::DimVector(values.begin(), values.end());
+  } else {
+    return dims.has_value() ? dim_list(*dims) : at::DimVector();
+  }
+}
+
+// Computes with sizes: with symbols where Int is c10::SymInt, with numbers where it is int64_t. Integers follow the
+// rules of Python.
+template <class Int>
+struct Shapes {
+  static constexpr bool is_symbolic = std::is_same_v<Int, c10::SymInt>;
+  using List = c10::SmallVector<Int, at::kDimVectorStaticSize>;
+
+  static Int size(const at::Tensor& tensor, int64_t dim) {
+    if constexpr (is_symbolic) {
+      return tensor.sym_size(dim);
+    } else {
+      return tensor.size(dim);
+    }
+  }
+
+  static Int numel(const at::Tensor& tensor) {
+    if constexpr (is_symbolic) {
+      return tensor.sym_numel();
+    } else {
+      return tensor.numel();
+    }
+  }
+
+  static List sizes(const List& list) {
+    return list;
+  }
+
+  template <class Item>
+  static List sizes(c10::ArrayRef<Item> list) {
+    return List(list.begin(), list.end());
+  }
+
+  static List sizes(const at::Tensor& tensor) {
+    if constexpr (is_symbolic) {
+      return sizes(tensor.sym_sizes());
+    } else {
+      return sizes(tensor.sizes());
+    }
+  }
+
+  // Integers of an argument, where sizes are symbolic.
+  template <class Other, std::enable_if_t<is_symbolic && std::is_same_v<Other, int64_t>, int> = 0>
+  static List sizes(const c10::SmallVector<Other, at::kDimVectorStaticSize>& list) {
+    return List(list.begin(), list.end());
+  }
+
+  static List list(std::initializer_list<Int> items) {
+    return List(items.begin(), items.end());
+  }
+
+  template <class Sizes>
+  static Int item(const Sizes& values, int64_t index) {
+    const List list = sizes(values);
+    return list[wrapped_index(index, length(list))];
+  }
+
+  // A slice as in Python: limits outside of the list are moved to its ends.
+  template <class Sizes>
+  static List slice(const Sizes& values, std::optional<int64_t> start, std::optional<int64_t> end) {
+    const List list = sizes(values);
+    const int64_t count = length(list);
+    const auto position = [count](int64_t limit) {
+      return std::clamp<int64_t>(limit < 0 ? limit + count : limit, 0, count);
+    };
+    const int64_t first = position(start.value_or(0));
+    const int64_t last = std::max(first, position(end.value_or(count)));
+    return List(list.begin() + first, list.begin() + last);
+  }
+
+  static List concatenate(std::initializer_list<List> parts) {
+    List joined;
+    for (const List& part : parts) {
+      joined.append(part.begin(), part.end());
+    }
+    return joined;
+  }
+
+  static Int floor_divide(const Int& dividend, const Int& divisor) {
+    if (const auto numbers = as_numbers(dividend, divisor)) {
+      const auto [number, by] = *numbers;
+      TORCH_CHECK(by != 0, "division of a size by zero");
+      return Int(number / by - (number % by != 0 && (number < 0) != (by < 0) ? 1 : 0));
+    }
+    return dividend / divisor;
+  }
+
+  static Int modulo(const Int& dividend, const Int& divisor) {
+    if (const auto numbers = as_numbers(dividend, divisor)) {
+      const auto [number, by] = *numbers;
+      TORCH_CHECK(by != 0, "division of a size by zero");
+      const int64_t rest = number % by;
+      return Int(rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest);
+    }
+    return dividend % divisor;
+  }
+
+  static Int max(std::initializer_list<Int> values) {
+    return fold(values, [](const Int& left, const Int& right) {
+      if constexpr (is_symbolic) {
+        return left.max(right);
+      } else {
+        return std::max(left, right);
+      }
+    });
+  }
+
+  static Int min(std::initializer_list<Int> values) {
+    return fold(values, [](const Int& left, const Int& right) {
+      if constexpr (is_symbolic) {
+        return left.min(right);
+      } else {
+        return std::min(left, right);
+      }
+    });
+  }
+
+  // The sizes to which all shapes broadcast.
+  static List broadcast(std::initializer_list<List> shapes) {
+    List common = *shapes.begin();
+    for (const List* shape = shapes.begin() + 1; shape != shapes.end(); ++shape) {
+      if constexpr (is_symbolic) {
+        common = at::infer_size_symdimvector(common, *shape);
+      } else {
+        common = at::infer_size_dimvector(common, *shape);
+      }
+    }
+    return common;
+  }
+
+  // The sizes without the dimensions `dims`, or with 1 in their place. No dimensions stand for all.
+  template <class Shape>
+  static List reduce(const Shape& shape, at::DimVector dims, bool keepdim) {
+    const List before = sizes(shape);
+    const int64_t count = length(before);
+    at::DimVector is_reduced(before.size(), dims.empty());
+    for (const int64_t dim : dims) {
+      const int64_t position = c10::maybe_wrap_dim(dim, count);
+      if (count == 0) {
+        continue; // A tensor without dimensions can be reduced over dimension 0.
+      }
+      TORCH_CHECK(!is_reduced[position], "dim ", position, " appears multiple times in the list of dims");
+      is_reduced[position] = true;
+    }
+    List after;
+    for (int64_t position = 0; position < count; ++position) {
+      if (!is_reduced[position]) {
+        after.push_back(before[position]);
+      } else if (keepdim) {
+        after.push_back(Int(1));
+      }
+    }
+    return after;
+  }
+
+  // The sizes of tensors that are joined along a dimension.
+  template <class Tensors>
+  static List cat(const Tensors& tensors, int64_t dim) {
+    TORCH_CHECK(length(tensors) > 0, "expected a non-empty list of tensors");
+    List joined = sizes(tensor_at(tensors, 0));
+    const int64_t position = c10::maybe_wrap_dim(dim, length(joined));
+    for (int64_t index = 1; index < length(tensors); ++index) {
+      const List next = sizes(tensor_at(tensors, index));
+      TORCH_CHECK(
+          next.size() == joined.size(),
+          "tensors must have the same number of dimensions: got ", joined.size(), " and ", next.size());
+      for (int64_t other = 0; other < length(joined); ++other) {
+        TORCH_CHECK(
+            other == position || are_equal(joined[other], next[other]),
+            "sizes of tensors must match except in dimension ", position, ": expected size ", joined[other],
+            " but got size ", next[other], " for tensor number ", index, " in the list");
+      }
+      joined[position] = joined[position] + next[position];
+    }
+    return joined;
+  }
+
+ private:
+  // Both values, where they are known.
+  static std::optional<std::pair<int64_t, int64_t>> as_numbers(const Int& left, const Int& right) {
+    if constexpr (is_symbolic) {
+      const auto first = left.maybe_as_int();
+      const auto second = right.maybe_as_int();
+      if (!first.has_value() || !second.has_value()) {
+        return std::nullopt;
+      }
+      return std::pair(*first, *second);
+    } else {
+      return std::pair(left, right);
+    }
+  }
+
+  static bool are_equal(const Int& left, const Int& right) {
+    if constexpr (is_symbolic) {
+      return left.sym_eq(right).expect_true(__FILE__, __LINE__);
+    } else {
+      return left == right;
+    }
+  }
+
+  template <class Combine>
+  static Int fold(std::initializer_list<Int> values, Combine combine) {
+    Int result = *values.begin();
+    for (const Int* next = values.begin() + 1; next != values.end(); ++next) {
+      result = combine(result, *next);
+    }
+    return result;
+  }
+};
+
+using Symbolic = Shapes<c10::SymInt>;
+using Concrete = Shapes<int64_t>;
+
+using PromotedTypes = at::native::ResultTypeState;
+
+inline PromotedTypes with_type(const PromotedTypes& types, const at::Tensor& tensor) {
+  return at::native::update_result_type_state(tensor, types);
+}
+
+inline PromotedTypes with_type(const PromotedTypes& types, const at::Scalar& number) {
+  return at::native::update_result_type_state(number, types);
+}
+
+// A dtype counts as that of a tensor with dimensions.
+inline PromotedTypes with_type(PromotedTypes types, at::ScalarType dtype) {
+  types.dimResult = types.dimResult == at::ScalarType::Undefined ? dtype : c10::promoteTypes(types.dimResult, dtype);
+  return types;
+}
+
+inline PromotedTypes with_type(PromotedTypes types, at::ITensorListRef tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    types = with_type(types, tensor);
+  }
+  return types;
+}
+
+// The dtype to which tensors, lists of tensors, dtypes and numbers promote.
+template <class... Values>
+at::ScalarType promote(const Values&... values) {
+  PromotedTypes types;
+  ((types = with_type(types, values)), ...);
+  return at::native::result_type(types);
+}
+
+inline at::Tensor empty(c10::SymIntArrayRef size, at::ScalarType dtype, at::Device device) {
+  return at::empty_symint(size, at::TensorOptions().dtype(dtype).device(device));
+}
+
+inline at::Tensor empty(c10::IntArrayRef size, at::ScalarType dtype, at::Device device) {
+  return at::empty(size, at::TensorOptions().dtype(dtype).device(device));
+}
+
+inline at::Tensor empty_like(const at::Tensor& tensor, at::ScalarType dtype, at::Device device) {
+  return at::empty_like(tensor, at::TensorOptions().dtype(dtype).device(device));
+}
+
+// The strides of a dense tensor with the sizes and the memory format of another one.
+inline at::DimVector strides_like(const at::Tensor& tensor) {
+  if (tensor.is_non_overlapping_and_dense()) {
+    return at::DimVector(tensor.strides().begin(), tensor.strides().end());
+  }
+  const auto strides = at::infer_dense_strides(tensor.sizes(), tensor.strides());
+  return at::DimVector(strides.begin(), strides.end());
+}
+
+inline void check_out(const at::Tensor& out, at::ScalarType dtype, at::Device device) {
+  TORCH_CHECK(
+      out.scalar_type() == dtype,
+      "Expected out tensor to have dtype ", dtype, ", but got ", out.scalar_type(), " instead");
+  TORCH_CHECK(
+      out.device() == device, "Expected out tensor to have device ", device, ", but got ", out.device(), " instead");
+}
+
+// Checks an out tensor, and resizes it if it has other sizes.
+inline void resize_out(const at::Tensor& out, c10::IntArrayRef size, at::ScalarType dtype, at::Device device) {
+  check_out(out, dtype, device);
+  at::native::resize_output(out, size);
+}
+
+inline void resize_out(const at::Tensor& out, c10::SymIntArrayRef size, at::ScalarType dtype, at::Device device) {
+  check_out(out, dtype, device);
+  at::native::resize_output_symint(out, size);
+}
+
+// Checks an argument that an operator overwrites with a result.
+template <class Int>
+void check_inplace(const at::Tensor& self, c10::ArrayRef<Int> size, at::ScalarType dtype, at::Device device) {
+  TORCH_CHECK(
+      self.scalar_type() == dtype,
+      "Expected in-place operand to have dtype ", dtype, ", but got ", self.scalar_type(), " instead");
+  TORCH_CHECK(
+      self.device() == device,
+      "Expected in-place operand to have device ", device, ", but got ", self.device(), " instead");
+  const auto sizes = Shapes<Int>::sizes(self);
+  TORCH_CHECK(
+      c10::ArrayRef<Int>(sizes) == size,
+      "Bad in-place call: input tensor size ", c10::ArrayRef<Int>(sizes), " and output tensor size ", size,
+      " should match");
+}
+
+} // namespace opwright
