@@ -61,9 +61,13 @@ class Library(_Names):
 
 
 class LibraryFields(NamedTuple):
-    """The fields that only the entries of an operator library have."""
+    """The fields that only the entries of an operator library have.
+
+    `samples` are arguments of calls, as Python has them: `"torch.randn(3, 4), 2.0"`.
+    """
 
     doc: str = ""
+    samples: tuple[str, ...] = ()
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -32,10 +32,11 @@ class OperatorLibrary(Frozen):
 
     `library` has the names of the C++ code around them. `catalog` has its operators alone. `includes` are the headers
     that declare the author's kernels, as `#include` directives name them; if there are none, the kernels are declared
-    by generated code. `derivatives` are those of the operators.
+    by generated code. `derivatives` are those of the operators. `python_package` is the Python package with their
+    functions.
     """
 
-    __slots__ = ("catalog", "derivatives", "includes", "library")
+    __slots__ = ("catalog", "derivatives", "includes", "library", "python_package")
 
     def __init__(
         self,
@@ -44,15 +45,23 @@ class OperatorLibrary(Frozen):
         *,
         includes: tuple[str, ...] = (),
         derivatives: LibraryDerivatives = NO_LIBRARY_DERIVATIVES,
+        python_package: str = "",
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
         self.includes: Final = includes
         self.derivatives: Final = derivatives
+        self.python_package: Final = python_package or library.namespace
 
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
         """The same library with these derivatives."""
-        return OperatorLibrary(self.library, self.catalog, includes=self.includes, derivatives=derivatives)
+        return OperatorLibrary(
+            self.library,
+            self.catalog,
+            includes=self.includes,
+            derivatives=derivatives,
+            python_package=self.python_package,
+        )
 
     def __repr__(self) -> str:
         return f"<operator library {self.library.namespace}>"

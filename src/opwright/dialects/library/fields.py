@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
-from opwright.source.nodes import Node, Scalar
+from opwright.source.nodes import Node, Scalar, Sequence
 
 __all__ = ["READERS"]
 
@@ -17,4 +17,13 @@ def _read_doc(node: Node, builder: EntryBuilder) -> None:
         builder.wrong_type(node, "doc", "a text")
 
 
-READERS: Final[dict[str, Reader]] = {"doc": _read_doc}
+def _read_samples(node: Node, builder: EntryBuilder) -> None:
+    items = node.items if isinstance(node, Sequence) else ()
+    samples = tuple([item.value for item in items if isinstance(item, Scalar)])
+    if items and len(samples) == len(items):
+        builder.library_fields = builder.library_fields._replace(samples=samples)
+    else:
+        builder.wrong_type(node, "samples", "a list of arguments as Python has them")
+
+
+READERS: Final[dict[str, Reader]] = {"doc": _read_doc, "samples": _read_samples}

@@ -19,6 +19,7 @@ class Head(NamedTuple):
 
     namespace: str = ""
     cpp_namespace: str = ""
+    python_package: str = ""
     includes: tuple[str, ...] = ()
     derivatives: str = ""
     derivatives_span: Span | None = None
@@ -26,7 +27,7 @@ class Head(NamedTuple):
 
 
 _OPERATORS: Final = "operators"
-_TEXTS: Final = ("namespace", "cpp_namespace", "derivatives")
+_TEXTS: Final = ("namespace", "cpp_namespace", "python_package", "derivatives")
 _LISTS: Final = ("includes", "derivative_includes")
 _KEYS: Final = (*_TEXTS, *_LISTS, _OPERATORS)
 
@@ -56,6 +57,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     head = Head(
         texts.get("namespace", ""),
         texts.get("cpp_namespace", ""),
+        texts.get("python_package", ""),
         lists.get("includes", ()),
         texts.get("derivatives", ""),
         spans.get("derivatives"),

@@ -111,4 +111,5 @@ def _load_namespace(
     linked = link_entries(functions, report, tag_by_kind=context.rules.generated_operators_tagged_by_kind)
     sink.extend(own)
     catalog = Catalog(*linked, tuple(LIBRARY_KEYS.values()), tags, report.absent, is_sound=not own.has_errors)
-    return OperatorLibrary(library, catalog, includes=head.includes)
+    package = head.python_package if namespace == head.namespace else ""
+    return OperatorLibrary(library, catalog, includes=head.includes, python_package=package)

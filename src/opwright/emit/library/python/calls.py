@@ -1,0 +1,116 @@
+"""The ways to call an operator from Python, and their parameters."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Sequence
+from json import dumps
+from typing import Final, NamedTuple
+
+from opwright.convention.python.results import NoFieldName, names_of
+from opwright.model.native_function import NativeFunction
+from opwright.schema.defaults import DefaultItem, NamedConstant
+from opwright.schema.function import Argument, Return
+from opwright.schema.types import Type
+
+__all__ = ["OperatorCall", "calls_of", "field_names", "literal", "out_names", "string_literal"]
+
+
+class OperatorCall(NamedTuple):
+    """A way to call an operator: an overload, an out overload with the same arguments, or both."""
+
+    plain: NativeFunction | None
+    out: NativeFunction | None
+
+    @property
+    def overload(self) -> NativeFunction:
+        """The overload whose arguments and results the call has."""
+        overload = self.plain or self.out
+        assert overload is not None
+        return overload
+
+    @property
+    def overloads(self) -> list[NativeFunction]:
+        """The overloads that it may call."""
+        return [overload for overload in self if overload is not None]
+
+
+def calls_of(overloads: Sequence[NativeFunction]) -> list[OperatorCall]:
+    """The ways to call an operator, in the order of its overloads. An out overload joins the one that it belongs to."""
+    calls = [OperatorCall(overload, None) for overload in overloads if not overload.arguments.out]
+    for overload in overloads:
+        if overload.arguments.out:
+            owner = next((index for index, call in enumerate(calls) if _belongs(overload, call)), None)
+            if owner is None:
+                calls.append(OperatorCall(None, overload))
+            else:
+                calls[owner] = calls[owner]._replace(out=overload)
+    return calls
+
+
+def _belongs(out: NativeFunction, call: OperatorCall) -> bool:
+    """Whether an out overload has the arguments and results of a call that has none yet."""
+    if call.plain is None or call.out is not None:
+        return False
+    ours, theirs = out.schema, call.plain.schema
+    return (ours.arguments.non_out, _types(ours.returns)) == (theirs.arguments.non_out, _types(theirs.returns))
+
+
+def _types(returns: Iterable[Return]) -> list[Type]:
+    return [result.type for result in returns]
+
+
+#: What a field of a named tuple cannot be called.
+_NO_FIELDS: Final = frozenset((*keyword.kwlist, *dir(tuple)))
+
+
+def field_names(calls: Sequence[OperatorCall]) -> tuple[str, ...]:
+    """The names of an operator's results, if all ways to call it give the same ones; otherwise nothing."""
+    results = {(tuple(_types(call.overload.schema.returns)), _fields(call.overload)) for call in calls}
+    names = results.pop()[1] if len(results) == 1 else ()
+    fit = len(set(names)) == len(names) and not any(name in _NO_FIELDS or name.startswith("_") for name in names)
+    return names if fit else ()
+
+
+def _fields(function: NativeFunction) -> tuple[str, ...]:
+    try:
+        return names_of(function.schema.returns)
+    except NoFieldName:
+        return ()
+
+
+def out_names(calls: Sequence[OperatorCall]) -> tuple[str, ...]:
+    """The names of the outputs that `out=` stands for; nothing where out overloads differ in them."""
+    names = {tuple([output.name for output in call.out.arguments.out]) for call in calls if call.out is not None}
+    return names.pop() if len(names) == 1 else ()
+
+
+def literal(argument: Argument, torch: str) -> str:
+    """The Python expression of an argument's default; `torch` is the name of that module.
+
+    >>> from opwright.schema import parse_schema
+    >>> schema = parse_schema("f(int[2] a=1, float b=inf, ScalarType c=long, Device d=cpu, str e='a\\\\n') -> ()")
+    >>> [literal(argument, "torch") for argument in schema.arguments.all]
+    ['(1, 1)', 'torch.inf', 'torch.long', '"cpu"', '"a\\\\n"']
+    """
+    value = argument.default_value
+    if isinstance(value, tuple):
+        items = [_item_literal(item, argument.type, torch) for item in value]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    return _item_literal(value, argument.type, torch)
+
+
+def string_literal(text: str) -> str:
+    """The Python expression of a text, with double quotes."""
+    return dumps(text)
+
+
+def _item_literal(value: DefaultItem, type: Type, torch: str) -> str:
+    if isinstance(value, NamedConstant):
+        name = value.name.rpartition("::")[2]
+        is_text = type.innermost.text in ("Device", "str", "Dimname")
+        return string_literal(name) if is_text else f"{torch}.{name}"
+    text = string_literal(value) if isinstance(value, str) else repr(value)
+    if isinstance(value, float) and text.lstrip("-") in ("inf", "nan"):
+        return f"{'-' if text[0] == '-' else ''}{torch}.{text.lstrip('-')}"
+    return text

@@ -1,0 +1,184 @@
+"""The functions of a module: one for each operator, which chooses among its overloads."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
+
+from opwright.convention.stub_types import argument_type, return_type
+from opwright.emit.library.python.calls import (
+    OperatorCall,
+    calls_of,
+    field_names,
+    literal,
+    out_names,
+    string_literal,
+)
+from opwright.emit.library.python.docs import docstring
+from opwright.emit.library.python.names import ModuleNames, free_name
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
+
+__all__ = ["FunctionNames", "OperatorFunction", "function_name", "function_text", "operator_function"]
+
+
+class FunctionNames(NamedTuple):
+    """The names that functions use besides their own: those of types, and of the variable with the operators."""
+
+    module: ModuleNames
+    namespace: str
+
+
+class OperatorFunction(NamedTuple):
+    """An operator as a function: its name, the ways to call it, and what they have in common.
+
+    `result` is the name of the class of its results, and `fields` are its fields; empty where results are one value or
+    a plain tuple. `outs` are the names of the outputs that `out=` stands for.
+    """
+
+    name: str
+    operator: str
+    calls: tuple[OperatorCall, ...]
+    result: str
+    fields: tuple[str, ...]
+    outs: tuple[str, ...]
+
+
+def function_name(operator: str, operators: Collection[str]) -> str:
+    """The name of an operator's function, which no other one of the operators has.
+
+    >>> function_name("scale_", ["scale_"]), function_name("del", ["del", "del_"])
+    ('scale_', 'del__')
+    """
+    if not keyword.iskeyword(operator):
+        return operator
+    name = f"{operator}_"
+    while name in operators:
+        name += "_"
+    return name
+
+
+def operator_function(
+    name: str, operator: str, overloads: Sequence[NativeFunction], taken: Collection[str]
+) -> OperatorFunction:
+    """The function of an operator, whose class of results has none of the names that are taken."""
+    calls = calls_of(overloads)
+    fields = field_names(calls)
+    words = "".join([word.capitalize() for word in operator.split("_")])
+    result = free_name(f"{words}Result", taken) if fields else ""
+    return OperatorFunction(name, operator, tuple(calls), result, fields, out_names(calls))
+
+
+def function_text(function: OperatorFunction, names: FunctionNames) -> str:
+    """The class of the results, if they have names, and the function."""
+    lines = _result_class(function, names) if function.result else []
+    calls = function.calls
+    if len(calls) == 1:
+        lines += [f"def {function.name}{_signature(calls[0], function, names)}:"]
+        lines += [*docstring(calls), *_direct_body(calls[0], function, names)]
+        return "\n".join(lines)
+    for call in sorted(calls, key=lambda call: call.plain is None):
+        lines += [f"@{names.module.of('overload')}"]
+        lines += [f"def {function.name}{_signature(call, function, names)}: ...", "", ""]
+    any_type = names.module.of("Any")
+    lines += [f"def {function.name}(*args: {any_type}, **kwargs: {any_type}) -> {any_type}:"]
+    return "\n".join([*lines, *docstring(calls), *_choosing_body(function, names)])
+
+
+def _result_class(function: OperatorFunction, names: FunctionNames) -> list[str]:
+    """The class of the results of an operator."""
+    returns = function.calls[0].overload.schema.returns
+    fields = [
+        f"    {name}: {names.module.annotation(return_type((result,)))}"
+        for name, result in zip(function.fields, returns, strict=True)
+    ]
+    opening = [f"class {function.result}({names.module.of('NamedTuple')}):"]
+    return [*opening, f'    """The results of `{function.operator}`."""', "", *fields, "", ""]
+
+
+def _signature(call: OperatorCall, function: OperatorFunction, names: FunctionNames) -> str:
+    """The parameters and the result of a way to call an operator: `(self: Tensor, *, scale: float = 1.0) -> Tensor`."""
+    arguments = call.overload.arguments
+    shown = [_parameter(argument, names.module) for argument in arguments.positional]
+    rest = [_parameter(argument, names.module) for argument in arguments.keyword_only]
+    if call.out is not None:
+        rest += _out_parameters(call, function, names)
+    if rest:
+        shown += ["*", *rest]
+    result = function.result or names.module.annotation(return_type(call.overload.schema.returns))
+    line = f"({', '.join(shown)}) -> {result}"
+    if len(line) < 100:
+        return line
+    listed = "\n".join([f"    {parameter}," for parameter in shown])
+    return f"(\n{listed}\n) -> {result}"
+
+
+def _parameter(argument: Argument, names: ModuleNames) -> str:
+    annotation = names.annotation(argument_type(argument.type))
+    if argument.default is None:
+        return f"{argument.name}: {annotation}"
+    value = literal(argument, names.torch)
+    nullable = " | None" if value == "None" and not annotation.endswith("| None") else ""
+    return f"{argument.name}: {annotation}{nullable} = {value}"
+
+
+def _out_parameters(call: OperatorCall, function: OperatorFunction, names: FunctionNames) -> list[str]:
+    """The parameters for outputs: `out`, which is optional if the operator may be called without."""
+    assert call.out is not None
+    outs = call.out.arguments.out
+    optional = "" if call.plain is None else " | None = None"
+    if not function.outs:
+        return [f"{_parameter(out, names.module)}{optional}" for out in outs]
+    types = [names.module.annotation(argument_type(out.type)) for out in outs]
+    annotation = types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"
+    return [f"out: {annotation}{optional}"]
+
+
+def _direct_body(call: OperatorCall, function: OperatorFunction, names: FunctionNames) -> list[str]:
+    """The statements of a function with one way to be called: it calls the overload itself."""
+    if call.out is None or call.plain is None:
+        return [f"    return {_overload_call(call.overload, function, names)}"]
+    condition = "out is not None" if function.outs else f"{call.out.arguments.out[0].name} is not None"
+    return [
+        f"    if {condition}:",
+        f"        return {_overload_call(call.out, function, names)}",
+        f"    return {_overload_call(call.plain, function, names)}",
+    ]
+
+
+def _overload_call(overload: NativeFunction, function: OperatorFunction, names: FunctionNames) -> str:
+    """The call of an overload with the parameters of the function."""
+    arguments = overload.arguments
+    passed = [argument.name for argument in arguments.positional]
+    passed += [f"{argument.name}={argument.name}" for argument in arguments.keyword_only]
+    for index, out in enumerate(arguments.out):
+        value = f"out[{index}]" if len(function.outs) > 1 else "out"
+        passed.append(f"{out.name}={value if function.outs else out.name}")
+    packet = _attribute(names.namespace, function.operator, names)
+    called = f"{_attribute(packet, overload.name.overload or 'default', names)}({', '.join(passed)})"
+    return f"{function.result}(*{called})" if function.result else called
+
+
+def _attribute(owner: str, name: str, names: FunctionNames) -> str:
+    """The expression of an attribute, whose name may be a keyword or begin with a digit."""
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return f"{owner}.{name}"
+    return f"{names.module.of('getattr')}({owner}, {string_literal(name)})"
+
+
+#: What a call of a function with several overloads gives the names of their outputs.
+_PASS_OUT: Final = """\
+    out = kwargs.pop("out", None)
+    if out is not None:
+        {names} = {value}"""
+
+
+def _choosing_body(function: OperatorFunction, names: FunctionNames) -> list[str]:
+    """The statements of a function with several ways to be called: the dispatcher chooses by the arguments."""
+    lines = []
+    if function.outs:
+        stored = ", ".join([f'kwargs["{name}"]' for name in function.outs])
+        lines.append(_PASS_OUT.format(names=stored, value="out"))
+    called = f"{_attribute(names.namespace, function.operator, names)}(*args, **kwargs)"
+    return [*lines, f"    return {function.result}(*{called})" if function.result else f"    return {called}"]

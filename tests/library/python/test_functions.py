@@ -1,0 +1,77 @@
+"""The Python functions of a library: what type checkers make of them, and what they do."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from tests.stubs.installed import Site, expected_lines, mypy_errors, pyright_errors, site
+
+HERE = Path(__file__).resolve().parent
+LIBRARY = HERE / "operators.yaml"
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the package of the library."""
+    folder = tmp_path_factory.mktemp("library")
+    assert main(["generate", "--library", str(LIBRARY), "--out", str(folder)]) == 0
+    (folder / "python" / "acme" / "__init__.py").write_text("from acme._ops import *\n", encoding="utf-8")
+    return folder / "python" / "acme"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """An environment without stubs."""
+    return site(tmp_path_factory.mktemp("environment"), None)
+
+
+@pytest.fixture
+def program(package: Path, tmp_path: Path) -> Path:
+    """A program that calls every function, beside the package and out of the project's own settings."""
+    shutil.copytree(package, tmp_path / "acme")
+    return Path(shutil.copy(HERE / "calls.py", tmp_path))
+
+
+def test_mypy_takes_right_calls_and_flags_wrong_ones(environment: Site, program: Path) -> None:
+    """With `mypy --strict`, exactly the lines that are wrong have errors, and the module has none."""
+    module = program.parent / "acme" / "_ops.py"
+    errors = mypy_errors(environment, program, module)
+    assert errors["calls.py"].keys() == expected_lines(program), errors["calls.py"]
+    assert errors["_ops.py"] == {}
+
+
+def test_pyright_takes_right_calls_and_flags_wrong_ones(environment: Site, program: Path) -> None:
+    """With pyright in strict mode, exactly the lines that are wrong have errors, and the module has none."""
+    errors = pyright_errors(environment, program)["calls.py"]
+    own = {line: message for line, message in errors.items() if "reportPrivateUsage" not in message}
+    assert own.keys() == expected_lines(program), own
+
+
+def test_pyright_finds_nothing_in_the_module(environment: Site, program: Path) -> None:
+    """With pyright in strict mode, the module itself has no errors."""
+    shutil.copy(program.parent / "acme" / "_ops.py", program.parent / "functions.py")
+    assert pyright_errors(environment, program.parent / "functions.py") == {"functions.py": {}}
+
+
+def test_calls_use_every_function(package: Path) -> None:
+    """The program that is checked calls each function of the module."""
+    tree = ast.parse((package / "_ops.py").read_text(encoding="utf-8"))
+    functions = {statement.name for statement in tree.body if isinstance(statement, ast.FunctionDef)}
+    calls = ast.parse((HERE / "calls.py").read_text(encoding="utf-8"))
+    assert functions
+    assert functions <= {node.attr for node in ast.walk(calls) if isinstance(node, ast.Attribute)}
+
+
+def test_functions_call_their_operators(package: Path) -> None:
+    """Functions choose the overload, pass defaults and outputs, name results, and can be compiled."""
+    command = [sys.executable, str(HERE / "runtime.py"), str(package.parent)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split("\n") == ["", ""]
