@@ -24,6 +24,7 @@ ORDER = (
     "emit",
     "build",
     "run",
+    "extension",
     "cli",
     "torchgen",
 )

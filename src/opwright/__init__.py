@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
     from opwright.emit.registry import build_folders, emitters
+    from opwright.extension.inline import BuildFailed, inline
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -60,6 +61,7 @@ __all__ = [
     "Arguments",
     "BaseType",
     "Binding",
+    "BuildFailed",
     "Catalog",
     "ClassType",
     "DefaultValue",
@@ -93,6 +95,7 @@ __all__ = [
     "cpp",
     "emitters",
     "generate",
+    "inline",
     "load",
     "open_inputs",
     "parse_schema",
@@ -108,6 +111,7 @@ _MODULES: Final = {
     "cpp.translation": ("translate",),
     "emit.emitter": ("Emitter", "Job", "Options"),
     "emit.registry": ("build_folders", "emitters"),
+    "extension.inline": ("BuildFailed", "inline"),
     "model.catalog": ("Catalog",),
     "model.dispatch_key": ("DispatchKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),

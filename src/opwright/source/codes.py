@@ -27,6 +27,7 @@ RANGES = {
     "09": "derivatives",
     "10": "Python bindings and deprecated signatures",
     "11": "operator libraries",
+    "12": "building operator libraries",
 }
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")

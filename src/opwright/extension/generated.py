@@ -1,0 +1,67 @@
+"""Generated code of operator libraries, ready to be compiled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from opwright.emit.registry import build_folders
+from opwright.release.inputs import open_inputs
+from opwright.run.generation import Generation
+from opwright.run.request import Request
+from opwright.run.session import generate
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+
+__all__ = ["GeneratedCode", "update_code", "write_code"]
+
+_FAMILIES = ("library",)
+
+
+class GeneratedCode(NamedTuple):
+    """The generated files of a run: the folder of headers, and by path the headers, C++ sources and Python modules."""
+
+    include: str
+    headers: tuple[str, ...]
+    sources: tuple[str, ...]
+    modules: tuple[str, ...]
+    namespaces: tuple[str, ...] = ()
+
+
+def _request(files: Sequence[SourceFile], out: str, torch: str) -> Request:
+    return Request(open_inputs(torch), build_folders(out, _FAMILIES), _FAMILIES, libraries=tuple(files))
+
+
+def _code(out: str, paths: Iterable[str], namespaces: Iterable[str] = ()) -> GeneratedCode:
+    root = os.path.realpath(out)
+    ordered = sorted(paths)
+    return GeneratedCode(
+        include=os.path.join(root, "include"),
+        headers=tuple([path for path in ordered if path.endswith(".h")]),
+        sources=tuple([path for path in ordered if path.endswith(".cpp")]),
+        modules=tuple([path for path in ordered if path.startswith(f"{root}/python/")]),
+        namespaces=tuple(namespaces),
+    )
+
+
+def update_code(
+    files: Sequence[SourceFile], out: str, *, torch: str = "auto", sink: Diagnostics | None = None
+) -> GeneratedCode:
+    """Bring the generated code of library files up to date below `out`, for the installed PyTorch unless `torch` says.
+
+    Raises FaultsFound or Fault with the mistakes of the files.
+    """
+    outcome = generate(_request(files, out, torch), out, jobs=1, sink=sink)
+    return _code(out, outcome.statuses)
+
+
+def write_code(files: Sequence[SourceFile], out: str) -> GeneratedCode:
+    """Write the generated code of library files below an empty folder, for the installed PyTorch.
+
+    Gives the namespaces of the operators too. Raises FaultsFound or Fault with the mistakes of the files.
+    """
+    generation = Generation(_request(files, out, "auto"))
+    generation.write()
+    paths = [os.path.realpath(output.target) for output in generation.plan().outputs]
+    return _code(out, paths, [library.library.namespace for library in generation.job.libraries])

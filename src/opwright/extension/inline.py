@@ -1,0 +1,211 @@
+"""Operators from a few lines of YAML and C++, built when a script or a notebook runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from opwright.build.lock import FolderLock
+from opwright.build.manifest import tool_identity
+from opwright.extension import codes
+from opwright.extension.objects import compile_objects, short_hash
+from opwright.extension.steps import BuildStep, StepFailed, run_steps
+from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
+from opwright.release.user_cache import cache_folder
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
+from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from opwright.extension.generated import GeneratedCode
+
+__all__ = ["BuildFailed", "inline"]
+
+YAML_NAME: Final = "<inline yaml>"
+CPP_NAME: Final = "<inline cpp>"
+
+#: The libraries that this process has loaded: namespace -> key of its texts.
+_LOADED: Final[dict[str, str]] = {}
+
+
+class BuildFailed(FaultsFound):
+    """The mistakes in the texts of a library. As text, they are reported with the lines in which they are.
+
+    `output` is what the compiler wrote, if it was called.
+    """
+
+    output: str
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], output: str = "") -> None:
+        super().__init__(diagnostics)
+        self.output = output
+
+    def __str__(self) -> str:
+        from opwright.source.render import render_report
+
+        return "\n" + render_report(self.diagnostics, color=False) + ("\n" + self.output if self.output else "")
+
+
+class _Texts(NamedTuple):
+    """What the user wrote."""
+
+    yaml: str
+    cpp: str
+
+    def key(self, toolchain: Toolchain) -> str:
+        """A name that other texts, another compiler, PyTorch or Opwright, or other arguments change."""
+        return short_hash(*map(repr, (self, toolchain, tool_identity())))
+
+
+def inline(yaml: str, cpp: str, *, name: str | None = None, verbose: bool = False) -> ModuleType:
+    """Build the operators of a library file's text with the C++ text of their kernels, and load them.
+
+    Gives a module with a Python function for each operator. `name` is that of the module, by default the namespace of
+    the operators. With `verbose`, print the commands of the build.
+
+    The C++ text can use PyTorch's tensors, and the library's own operators and kernels are declared; it includes what
+    else it needs, such as `ATen/ops/add.h`. The result is kept in the user's cache folder, where the next process that
+    asks for the same finds it. Processes that build the same wait for one of them.
+
+    Raises BuildFailed with the mistakes in the texts, and Fault if PyTorch or a compiler is missing.
+
+    >>> acme = inline(  # doctest: +SKIP
+    ...     yaml="- {func: 'acme::twice(Tensor self) -> Tensor', dispatch: {CPU: twice}}",
+    ...     cpp="namespace acme::native { at::Tensor twice(const at::Tensor& self) { return self + self; } }",
+    ... )
+    >>> acme.twice(torch.ones(2))  # doctest: +SKIP
+    tensor([2., 2.])
+    """
+    texts = _Texts(yaml, cpp)
+    toolchain = find_toolchain()
+    key = texts.key(toolchain)
+    top = os.path.join(cache_folder(), "inline")
+    folder = os.path.join(top, key)
+    if not os.path.exists(folder):
+        with FolderLock(os.path.join(top, "locks", key)):
+            if not os.path.exists(folder):
+                with _reported_mistakes():
+                    _build(texts, toolchain, folder, verbose=verbose)
+    return _load(folder, key, name)
+
+
+@contextlib.contextmanager
+def _reported_mistakes() -> Iterator[None]:
+    """Raise the mistakes in the texts as one exception that shows them."""
+    try:
+        yield
+    except BuildFailed:
+        raise
+    except FaultsFound as error:
+        raise BuildFailed(error.diagnostics) from None
+    except Fault as error:
+        raise BuildFailed([error.diagnostic]) from None
+
+
+def _build(texts: _Texts, toolchain: Toolchain, folder: str, *, verbose: bool) -> None:
+    """Make the folder with the shared object and the Python modules, complete or not at all."""
+    from opwright.extension.generated import write_code
+
+    top = os.path.dirname(folder)
+    os.makedirs(top, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=top) as work:
+        code = write_code([SourceFile(YAML_NAME, texts.yaml)], work)
+        namespace = _only_namespace(code.namespaces)
+        result = os.path.join(work, "result")
+        os.mkdir(result)
+        kernels = _write_kernels(texts.cpp, code, work)
+        try:
+            objects = compile_objects([*code.sources, kernels], code, toolchain, work, verbose=verbose)
+            shared = os.path.join(result, f"{namespace}.so")
+            link = (toolchain.compiler, *objects, "-o", shared, *toolchain.link)
+            run_steps([BuildStep(shared, objects, link)], work, verbose=verbose)
+        except StepFailed as error:
+            raise BuildFailed(_diagnostics(str(error), SourceFile(CPP_NAME, texts.cpp)), str(error)) from None
+        for module in code.modules:
+            shutil.copy(module, result)
+        with contextlib.suppress(OSError):
+            # Without locks, another process may have been faster.
+            os.rename(result, folder)
+
+
+def _only_namespace(namespaces: Sequence[str]) -> str:
+    """The only namespace. Raises Fault for none or several (E1205)."""
+    if len(namespaces) == 1:
+        return namespaces[0]
+    if not namespaces:
+        raise Fault.at(codes.NO_OPERATORS, "the YAML has no operators", help="add entries to it")
+    quoted = " and ".join(f"`{namespace}`" for namespace in namespaces)
+    message = f"the YAML has operators of {len(namespaces)} namespaces: {quoted}"
+    raise Fault.at(codes.NO_OPERATORS, message, help="write one call for each namespace")
+
+
+def _write_kernels(cpp: str, code: GeneratedCode, work: str) -> str:
+    """Write the source with the user's text, whose lines the compiler counts as the user does. Gives its path."""
+    path = os.path.join(work, "inline.cpp")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.writelines([f"#include <{os.path.relpath(header, code.include)}>\n" for header in code.headers])
+        stream.write(f'#line 1 "{CPP_NAME}"\n{cpp}\n')
+    return path
+
+
+_COMPILER_ERROR: Final = re.compile(rf"^{re.escape(CPP_NAME)}:(\d+):(\d+): (?:fatal )?error: (.*)$", re.MULTILINE)
+_UNDEFINED: Final = re.compile(r"undefined (?:reference to [`']|symbol: )([^'\n]+)")
+
+
+def _diagnostics(output: str, cpp: SourceFile) -> list[Diagnostic]:
+    """The errors in the output of compiler and linker: those in the user's text, and kernels that are missing."""
+    sink = Diagnostics()
+    lines = cpp.text.splitlines(keepends=True)
+    for line, column, message in _COMPILER_ERROR.findall(output):
+        start = sum(map(len, lines[: int(line) - 1])) + int(column) - 1
+        word = re.compile(r"\w*").match(cpp.text, start)
+        end = max(start + 1, word.end()) if word else start
+        sink.error(codes.COMPILER_ERROR, message, cpp.span(min(start, len(cpp.text)), min(end, len(cpp.text))))
+    for kernel in dict.fromkeys(_UNDEFINED.findall(output)):
+        sink.error(
+            codes.UNDEFINED,
+            f"`{kernel}` is declared and not defined",
+            help="define it in this namespace and with these types",
+        )
+    if not sink.has_errors:
+        sink.error(codes.COMPILER_ERROR, "the C++ compiler reports errors, which follow")
+    return list(sink.sorted())
+
+
+def _load(folder: str, key: str, name: str | None) -> ModuleType:
+    """Load a built library once, and make the module of its functions. Raises Fault for a second version (E1206)."""
+    torch = import_torch()
+    shared = next(entry for entry in sorted(os.listdir(folder)) if entry.endswith(".so"))
+    namespace = shared.removesuffix(".so")
+    if _LOADED.get(namespace, key) != key:
+        raise Fault.at(
+            codes.LOADED_TWICE,
+            f"another version of the library `{namespace}` is loaded in this process",
+            help="restart the process, or change the namespace",
+        )
+    if namespace not in _LOADED:
+        torch.ops.load_library(os.path.join(folder, shared))
+        _LOADED[namespace] = key
+    return _module(folder, name or namespace, getattr(torch.ops, namespace))
+
+
+def _module(folder: str, name: str, operators: object) -> ModuleType:
+    """The Python module of the generated functions, under a name."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    path = os.path.join(folder, "_ops.py")
+    if not os.path.exists(path):
+        module = ModuleType(name)
+        vars(module)["__getattr__"] = lambda operator: getattr(operators, operator)
+        return module
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

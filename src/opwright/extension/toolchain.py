@@ -1,0 +1,94 @@
+"""The compiler, and its arguments for the installed PyTorch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Final, NamedTuple
+
+from opwright.extension import codes
+from opwright.source.diagnostic import Fault
+
+__all__ = ["DEFINITIONS", "STANDARD", "Toolchain", "find_toolchain", "import_torch", "include_folder"]
+
+#: The C++ standard of PyTorch's headers.
+STANDARD: Final = "c++20"
+
+#: What generated code is compiled with: it includes the headers of single operators.
+DEFINITIONS: Final = ("AT_PER_OPERATOR_HEADERS",)
+
+_COMPILERS: Final = ("c++", "g++", "clang++")
+_OPTIMIZATION: Final = ("-O2", "-g0", "-fPIC")
+
+
+class Toolchain(NamedTuple):
+    """A compiler, with the arguments that compile a source and link a shared object, and a text that identifies both.
+
+    The arguments for linking make symbols that nobody defines an error.
+    """
+
+    compiler: str
+    compile: tuple[str, ...]
+    link: tuple[str, ...]
+    identity: str
+
+
+def import_torch() -> ModuleType:
+    """The module of PyTorch. Raises Fault if it cannot be imported (E1201)."""
+    try:
+        return import_module("torch")
+    except (ImportError, OSError) as error:
+        raise Fault.at(
+            codes.NO_TORCH,
+            f"PyTorch cannot be imported: {error}",
+            help="install PyTorch in the environment that builds the library",
+        ) from None
+
+
+def include_folder() -> str:
+    """The folder of the headers that Opwright brings; `opwright --include-dir` prints it."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")
+
+
+def find_toolchain() -> Toolchain:
+    """The machine's compiler, for the installed PyTorch. Raises Fault if one of them is missing (E1201, E1202)."""
+    torch = import_torch()
+    compiler = _compiler()
+    root = os.path.dirname(os.path.abspath(str(torch.__file__)))
+    headers = os.path.join(root, "include")
+    folders = (include_folder(), headers, os.path.join(headers, "torch", "csrc", "api", "include"))
+    abi = f"_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
+    extra = os.environ.get("CXXFLAGS", "").split()
+    arguments = (
+        f"-std={STANDARD}",
+        *_OPTIMIZATION,
+        *[f"-D{name}" for name in (*DEFINITIONS, abi)],
+        # PyTorch's headers are no concern of the author, whatever warnings are asked for.
+        *[f"-isystem{folder}" for folder in folders],
+        *extra,
+    )
+    libraries = os.path.join(root, "lib")
+    link = ("-shared", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-ltorch", "-ltorch_cpu", "-lc10")
+    strict = () if sys.platform == "darwin" else ("-Wl,--no-undefined",)
+    status = os.stat(compiler)
+    identity = (
+        f"{compiler} {status.st_size} {status.st_mtime_ns}, PyTorch {torch.__version__} {torch.version.git_version}"
+    )
+    return Toolchain(compiler, arguments, (*link, *strict), identity)
+
+
+def _compiler() -> str:
+    """The path of the compiler. Raises Fault if there is none (E1202)."""
+    named = os.environ.get("CXX")
+    for program in (named,) if named else _COMPILERS:
+        path = shutil.which(program)
+        if path is not None and sys.platform != "win32":
+            return os.path.realpath(path)
+    raise Fault.at(
+        codes.NO_COMPILER,
+        f"the C++ compiler `{named}`, which CXX names, does not exist" if named else "there is no C++ compiler",
+        help="install GCC or Clang, or name one with CXX",
+    )
