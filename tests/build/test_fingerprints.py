@@ -9,7 +9,9 @@ import pytest
 from opwright.build import fingerprints
 from opwright.build.fingerprints import NOT_FINGERPRINTED, UnitFingerprints
 from opwright.model import native_function
+from opwright.model.library import Library
 from tests.emit.emitting import job_of
+from tests.emit.libraries import library_catalog
 
 
 def test_fingerprints_cover_all_that_a_function_holds() -> None:
@@ -48,6 +50,16 @@ def test_forms_made_of_one_entry_have_fingerprints_of_their_own() -> None:
         fingerprint_table(entries.replace("ExplicitAutograd: f", "ExplicitAutograd: ff")),
     )
     assert len({*before.values(), *after.values()}) == 4
+
+
+def test_fingerprints_follow_the_names_around_a_library() -> None:
+    """The same entries in another C++ namespace, and those with anchors, have other fingerprints."""
+    for entries in ("- func: f(Tensor self) -> Tensor\n", "- &f\n  func: f(Tensor self) -> Tensor\n"):
+        libraries = [Library("acme", api, "acme", "ACME_API") for api in ("acme", "acme::ops")]
+        catalogs = [library_catalog(entries, library) for library in (*libraries, libraries[0])]
+        first, other, again = [UnitFingerprints().of(function) for catalog in catalogs for function in catalog]
+        assert first != other
+        assert first == again
 
 
 def changed(before: str, after: str) -> set[str]:

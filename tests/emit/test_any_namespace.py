@@ -7,6 +7,10 @@ from functools import cache
 
 import pytest
 
+from opwright.convention.python.call import dispatch_lambda
+from opwright.convention.python.signature import function_signature
+from opwright.dialects.derivatives.formula_helpers import FormulaHelpers
+from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.emit.aten import (
     backend_select,
     composite_kernels,
@@ -33,15 +37,21 @@ from opwright.emit.aten.register import files as register_files
 from opwright.emit.aten.register.registration import REGISTRATION_TEXT, definitions
 from opwright.emit.aten.static_dispatch import operator_headers, static_call
 from opwright.emit.aten.units import includes
+from opwright.emit.autograd import functions as autograd_functions
+from opwright.emit.autograd import inplace_or_view, nodes, trace_type, variable_factories, variable_type, view_funcs
+from opwright.emit.autograd.wrapper_call import call_text, unpack
+from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import EmitterSource, Job, Options
+from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CPU, CUDA, META, DispatchKey
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults, load_text
 from tests.emit.emitting import RULES, slots_of
-from tests.emit.libraries import DERIVATIVES, ENTRIES, fragments_of, library_catalog, library_job
+from tests.emit.libraries import ACME, DERIVATIVES, ENTRIES, fragments_of, library_catalog, library_job
 
 _SOURCES: list[EmitterSource] = [
     operators.emitters,
@@ -62,6 +72,12 @@ _SOURCES: list[EmitterSource] = [
     backend_select.emitters,
     schemas.emitters,
     declarations.emitters,
+    variable_type.emitters,
+    inplace_or_view.emitters,
+    trace_type.emitters,
+    view_funcs.emitters,
+    autograd_functions.emitters,
+    variable_factories.emitters,
 ]
 
 #: The names of the library's operators, with those of their kernels.
@@ -315,3 +331,114 @@ def test_names_of_pytorch_are_nothing_special() -> None:
         "- func: record_stream(Tensor(a!) self, Stream s) -> Tensor(a!)\n  dispatch:\n    CPU: record\n"
     )
     assert functionalization.registered_functions(resize, RULES) == [resize]
+
+
+def _derived(name: str) -> DifferentiableFunction:
+    """An operator of the library with its derivatives."""
+    (derived,) = [derived for derived in _job().derivatives.functions if derived.function.name.text == name]
+    return derived
+
+
+def test_gradients_are_recorded_around_a_redispatch_in_the_library() -> None:
+    """The kernel of autograd calls the library's redispatch function, and looks for the library's operator."""
+    scale, join = _derived("scale"), _derived("join")
+    text = variable_type.definition(wrapper(scale, DEFAULT_KEY), _job())
+    assert "  auto _tmp = ([&]() {\n    at::AutoDispatchBelowADInplaceOrView guard;\n" in text
+    assert "    return acme::redispatch::scale(ks & c10::after_autograd_keyset, self_, by);\n" in text
+    assert "acme::scale(self_t, by)" in text
+    assert "throw_error_for_complex_autograd" not in text
+    text = variable_type.definition(wrapper(join, DEFAULT_KEY), _job())
+    assert 'static c10::OperatorName full_name("acme::join", "");' in text
+    assert "return acme::redispatch::join_symint(ks & c10::after_autograd_keyset, parts_, weight, size);" in text
+
+
+def test_shared_memory_is_tracked() -> None:
+    """A view is made again by a class of the library; which argument it shares memory with, its schema says."""
+    view = inplace_or_view.kernel(_derived("turn")) or ""
+    assert "    return acme::_ops::turn::redispatch(ks & c10::after_ADInplaceOrView_keyset, self, by, n);\n" in view
+    assert "    func = std::make_unique<acme::autograd::TurnViewFunc>(by, n);\n" in view
+    assert "      return acme::functionalization::FunctionalInverses::turn_inverse(self, input_view, " in view
+    assert "  auto result = as_view(/* base */ self, /* output */ _tmp, " in view
+    written = inplace_or_view.kernel(_derived("scale_")) or ""
+    assert "    acme::_ops::scale_::redispatch(ks & c10::after_ADInplaceOrView_keyset, self, by);\n" in written
+    assert "  increment_version(self);\n" in written
+    assert inplace_or_view.kernel(_derived("scale")) is None
+    assert "  return acme::_ops::turn::call(input_base, by, n);\n" in view_funcs.definition(
+        view_funcs.view_func(_derived("turn").function)
+    )
+
+
+def test_a_view_need_not_call_its_base_self() -> None:
+    """The base of a view is the argument that the schema says, under any name."""
+    entry = (
+        "- func: peel(Tensor(a) fruit, int depth) -> Tensor(a)\n  dispatch:\n    CompositeExplicitAutograd: peel\n"
+        "- func: peel_copy(Tensor fruit, int depth) -> Tensor\n  tags: view_copy\n"
+        "  dispatch:\n    CompositeExplicitAutogradNonFunctional: peel_copy\n"
+    )
+    peel, _ = library_job(entry).derivatives.functions
+    text = inplace_or_view.kernel(peel) or ""
+    assert "    !fruit.unsafeGetTensorImpl()->support_as_strided() ||\n" in text.replace("  ", "    ", 1)
+    assert "std::make_unique<acme::autograd::PeelViewFunc>(depth);" in text
+    assert "FunctionalInverses::peel_inverse(fruit, input_view, " in text
+    assert "as_view(/* base */ fruit, /* output */ _tmp, " in text
+
+
+def test_nodes_and_registrations() -> None:
+    """The classes of nodes have the library's macro, and the kernels are registered in its namespace."""
+    (unit,) = [unit for unit in nodes.all_nodes(_job()) if unit.node.name == "TurnBackward0"]
+    declared = autograd_functions.declaration(unit.node)
+    assert "struct ACME_API TurnBackward0 : public Node {\n" in declared
+    assert "  ACME_API TurnBackward0() = default;\n" in declared
+    assert variable_type.registrations_template(["Default", "AutogradCUDA"], ACME) == (
+        "TORCH_LIBRARY_IMPL(acme, Autograd, m) {\n${wrapper_registrations_Default}\n}\n\n"
+        "TORCH_LIBRARY_IMPL(acme, AutogradCUDA, m) {\n${wrapper_registrations_AutogradCUDA}\n}"
+    )
+
+
+def test_traces_show_the_operators_of_the_library() -> None:
+    """A trace records the library's operator, even one that is called like what PyTorch records in another way."""
+    scale = trace_type.kernel(_job().catalog["scale"])
+    assert 'op_name = c10::Symbol::fromQualString("acme::scale");\n' in scale
+    assert "  auto result =acme::_ops::scale::redispatch(" in scale
+    (zero,) = library_catalog("- func: zero_(Tensor(a!) self) -> Tensor(a!)\n")
+    assert 'fromQualString("acme::zero_")' in trace_type.kernel(zero)
+
+
+def test_debug_builds_compare_storage_with_that_of_the_base() -> None:
+    """What a view of a library returns shares the storage of its base, whatever it is called."""
+    turn = wrapper(_derived("turn"), DEFAULT_KEY)
+    parameters = tuple([unpack(argument, 0)[0] for argument in turn.function.arguments.all])
+    assert "self__storage_saved.value().is_alias_of(result.storage())" in call_text(turn, parameters, _job())
+
+
+def test_python_calls_the_public_functions() -> None:
+    """PyTorch has factories in `torch::` for Python; those of a library are called where they are."""
+    sow = _job().catalog["sow"]
+    assert dispatch_lambda(function_signature(sow, method=False), sow).target == "acme::sow_symint"
+
+
+_CALLS = """
+- name: scale(Tensor self, Scalar by) -> Tensor
+  self: {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("formula", "fault"),
+    [
+        ("acme::scale(grad, by)", ""),
+        ("scale(grad, by)", ""),
+        ("acme::blend(at::sum(grad), self)", ""),
+        ("other::unknown(grad)", ""),
+        ("acme::scael(grad, by)", "there is no function `acme::scael`"),
+        ("at::scael(grad, by)", "there is no function `at::scael`"),
+        ("scael(grad, by)", "there is no function `scael` that formulas can call"),
+    ],
+)
+def test_formulas_call_functions_of_the_library_and_of_pytorch(formula: str, fault: str) -> None:
+    """Names in the namespaces of both are checked, and those in others are not."""
+    sink, helpers = Diagnostics(), FormulaHelpers(frozenset(("sum", "acme")), {})
+    derivatives = SourceFile("derivatives.yaml", _CALLS.format(formula))
+    loaded = load_derivatives(derivatives, _job().catalog, sink, helpers=helpers)
+    assert [diagnostic.message for diagnostic in sink.sorted()] == ([fault] if fault else [])
+    assert len(loaded.infos) == 1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
 from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.schema.function import Argument, Return
@@ -177,11 +178,13 @@ def _entry_text(function: NativeFunction) -> str:
     """The text of a function's entry, and which form of it was synthesized.
 
     An alias (`*name`) brings in what is not in the entry's own text, so with anchors in the file it is all fields.
+    The names around an operator of a library follow from the head of its file.
     """
     entry = function.entry
     if entry.file.has_anchors:
         return _fields_text(function)
-    return f"{entry.text}|{function.schema}" if function.is_synthesized else entry.text
+    text = f"{entry.text}|{function.schema}" if function.is_synthesized else entry.text
+    return text if function.library is PYTORCH else f"{function.namespace}|{tuple(function.library)}|{text}"
 
 
 def _fields_text(function: NativeFunction) -> str:
@@ -197,7 +200,8 @@ def _fields_text(function: NativeFunction) -> str:
         f"{function.namespace}::{function.schema}|{kernels}|{loops}|{list(map(int, flags))}|"
         f"{function.device_check.name}|{function.structured_delegate}|{function.structured_inherits}|"
         f"{function.python_module}|{function.category_override}|{sorted(function.cpp_no_default_args)}|"
-        f"{sorted(function.tags)}|{list(map(str, function.autogen))}|{_precomputed_text(function.precomputed)}"
+        f"{sorted(function.tags)}|{list(map(str, function.autogen))}|{_precomputed_text(function.precomputed)}|"
+        f"{tuple(function.library)}|{function.library_fields}"
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from opwright.convention import public_api
 from opwright.convention.python.signature import PythonSignature
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument
 from opwright.schema.types import base, list_of, optional
@@ -81,13 +82,15 @@ def _deprecated_values(passed: tuple[str, ...], function: NativeFunction) -> lis
 
 
 def _target(function: NativeFunction) -> str:
-    """The C++ function that the lambda calls: the method if there is one."""
+    """The C++ function that the lambda calls: the method if there is one, for PyTorch's factories that of `torch::`."""
     name = public_api.name(function.schema, symint=function.schema.has_symint)
     if function.method:
         return f"self.{name}"
-    # The factories in `torch::` set `requires_grad`.
     makes_tensor = function.arguments.options is not None or function.root_name.endswith("_like")
-    return f"torch::{name}" if makes_tensor else f"at::{name}"
+    if makes_tensor and function.library is PYTORCH:
+        # These set `requires_grad`.
+        return f"torch::{name}"
+    return f"{function.library.api}::{name}"
 
 
 class NoTensorOptions(Exception):

@@ -15,6 +15,7 @@ from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, Helper
 from opwright.dialects.derivatives.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
 from opwright.dialects.derivatives.formulas import words_of
 from opwright.model.catalog import Catalog
+from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
 from opwright.source.nodes import Scalar
 from opwright.source.span import Span
@@ -67,11 +68,13 @@ class FormulaChecker:
     """
 
     __slots__ = (
-        "_declarations", "_functions", "_is_strict", "_known", "_knows_all", "_may_lack", "_parser", "_sink",
+        "_apis", "_declarations", "_functions", "_is_strict", "_known", "_knows_all", "_may_lack", "_parser", "_sink",
     )  # fmt: skip
 
     def __init__(self, catalog: Catalog, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False) -> None:
         operators = {function.name.name for function in catalog.functions}
+        #: The C++ namespaces whose functions are known.
+        self._apis: Final = {PYTORCH.api, *[function.library.api for function in catalog.functions[:1]]}
         self._may_lack: Final = catalog.may_lack
         self._functions: Final = operators.union(helpers.names)
         self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
@@ -171,10 +174,11 @@ class FormulaChecker:
         if parent is None:
             return None
         if parent.type == "qualified_identifier":
-            if _text(parent) != f"at::{name}" or not _is_called(parent) or self._is_function(name):
+            whole = _whole_name(parent)
+            text = _text(whole)
+            if text.removesuffix(f"::{name}") not in self._apis or not _is_called(whole) or self._is_function(name):
                 return None
-            message = f"there is no function `at::{name}`"
-            return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, self._functions)
+            return codes.UNKNOWN_FUNCTION, f"there is no function `{text}`", did_you_mean(name, self._functions)
         if parent.type in ("template_function", "template_method"):
             return None
         if _is_called(node):
@@ -304,6 +308,13 @@ def _is_called(node: Node) -> bool:
         return False
     function = parent.child_by_field_name("function")
     return function is not None and function.id == node.id
+
+
+def _whole_name(node: Node) -> Node:
+    """The whole name of which a qualified name is the end."""
+    while node.parent is not None and node.parent.type == "qualified_identifier":
+        node = node.parent
+    return node
 
 
 def _text(node: Node) -> str:

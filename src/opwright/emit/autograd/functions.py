@@ -33,9 +33,9 @@ def declaration(node: GraphNode) -> str:
     return f"""\
 #ifdef _WIN32
 struct {node.name} : public {node.superclass} {{
-  TORCH_API {node.name}() = default;
+  {node.export} {node.name}() = default;
 #else
-struct TORCH_API {node.name} : public {node.superclass} {{
+struct {node.export} {node.name} : public {node.superclass} {{
 #endif
   using {node.superclass}::{node.superclass};
   variable_list apply(variable_list&& grads) override;

@@ -32,6 +32,7 @@ from opwright.emit.autograd.views import (
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiableFunction
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
 from opwright.source.diagnostic import Fault
@@ -59,8 +60,9 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
     `index` is the variable with the index of the view if the operator returns several, else empty.
     """
     declared, held, captured = [], [], []
+    tensor = _viewed_tensor(function)
     for binding in dispatcher.signature(function).bindings:
-        if binding.name == "self":
+        if binding.name == tensor:
             held.append("input_base")
             continue
         if binding.type not in _HELD:
@@ -71,10 +73,10 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
         held.append(stands.format(binding.name))
         captured.append(binding.name)
     which = [index] if index else []
-    inverse = f"at::functionalization::FunctionalInverses::{inverse_name(function.schema)}"
+    inverse = f"{function.library.functionalization}::FunctionalInverses::{inverse_name(function.schema)}"
     mode = "at::functionalization::InverseReturnMode::AlwaysView"
-    undone = ", ".join(["self", "input_view", mode, *which, *held[1:]])
-    view_func = f"torch::autograd::generated::{class_name(function)}"
+    undone = ", ".join([tensor, "input_view", mode, *which, *held[1:]])
+    view_func = f"{function.library.graph}::{class_name(function)}"
     return [
         *declared,
         f"func = std::make_unique<{view_func}>({', '.join([*captured, *which])});",
@@ -84,15 +86,25 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
     ]
 
 
+def _viewed_tensor(function: NativeFunction) -> str:
+    """The name of the tensor that is viewed, which for PyTorch's views is not their base if that has another name."""
+    return "self" if function.library is PYTORCH else view_base(function) or "self"
+
+
 def _view_preparation(function: NativeFunction, index: str) -> list[str]:
-    """The statements before the result is marked as a view; most views need no more than their strides."""
-    changes = "true" if public_api.name(function.schema) in DTYPE_CHANGING_VIEWS.in_any_release else "false"
+    """The statements before the result is marked as a view; most views need no more than their strides.
+
+    Of views of other libraries than PyTorch it is not known whether they may change the dtype.
+    """
+    keeps_dtype = function.library is PYTORCH
+    keeps_dtype = keeps_dtype and public_api.name(function.schema) not in DTYPE_CHANGING_VIEWS.in_any_release
+    changes, tensor = "false" if keeps_dtype else "true", _viewed_tensor(function)
     return [
         "std::unique_ptr<torch::autograd::ViewFunc> func(nullptr);",
         "std::function<at::Tensor(const at::Tensor&)> rev_func=nullptr;",
         f"if ({changes} ||",
-        "    !self.unsafeGetTensorImpl()->support_as_strided() ||",
-        "    self.unsafeGetTensorImpl()->is_python_dispatch() ||",
+        f"    !{tensor}.unsafeGetTensorImpl()->support_as_strided() ||",
+        f"    {tensor}.unsafeGetTensorImpl()->is_python_dispatch() ||",
         "    c10::AutogradState::get_tls_state().get_view_replay_enabled()) {",
         *[f"  {line}" for line in _replay(function, index)],
         "}",

@@ -10,7 +10,9 @@ from functools import cache
 
 from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
+from opwright.emit.aten.units import include
 from opwright.emit.emitter import FragmentContext
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import HAND_WRITTEN
 from opwright.schema.function import Arguments, SchemaKind
@@ -29,12 +31,12 @@ def _public_name(function: NativeFunction) -> str:
 
 def is_hand_written(function: NativeFunction) -> bool:
     """Whether the kernel of the overload is written by hand."""
-    return _public_name(function) in HAND_WRITTEN.in_any_release
+    return function.library is PYTORCH and _public_name(function) in HAND_WRITTEN.in_any_release
 
 
 def operator_header(function: NativeFunction) -> str:
     """The `#include` of the header that declares the operator."""
-    return f"#include <ATen/ops/{function.root_name}_ops.h>"
+    return include(function, "_ops")
 
 
 @per_function
@@ -58,7 +60,7 @@ def registration(function: NativeFunction, namespace: str) -> str:
 def redispatch(function: NativeFunction, keys: str) -> str:
     """The call of the operator for some dispatch keys, with the kernel's own parameters."""
     names = _argument_names(function.arguments)
-    return f"at::_ops::{function.name.unambiguous}::redispatch({keys}{names})"
+    return f"{function.library.operators}::{function.name.unambiguous}::redispatch({keys}{names})"
 
 
 @cache

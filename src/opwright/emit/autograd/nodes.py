@@ -11,9 +11,11 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from opwright.emit.autograd.saved import SavedField, saved_field
+from opwright.emit.autograd.views import view_base
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo
 from opwright.model.fingerprint_key import HasFingerprintKey
+from opwright.model.library import PYTORCH
 from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
@@ -43,12 +45,13 @@ class Step(NamedTuple):
 class GraphNode(NamedTuple):
     """The decisions about the class of one node.
 
-    `gradients` are the names of incoming gradients with their numbers, `parameters` the types and names of what the
-    backward function takes after the gradients and the mask.
+    `export` is the macro that exports the class. `gradients` are the names of incoming gradients with their numbers,
+    `parameters` the types and names of what the backward function takes after the gradients and the mask.
     """
 
     name: str
     function: str
+    export: str
     superclass: str
     over_lists: bool
     inputs: tuple[NodeInput, ...]
@@ -86,8 +89,9 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
     return GraphNode(
         name=info.node_name,
         function=info.name,
+        export=info.function.library.export,
         # Views use `as_strided`, whose backward function cannot be traced.
-        superclass="Node" if info.name in VIEWS.in_release(rules) else "TraceableFunction",
+        superclass="Node" if _is_view(info, rules) else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH_PREFIX),
         inputs=inputs,
         saved=tuple(saved),
@@ -96,6 +100,13 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
         keeps_variables=keeps_variables,
         parameters=tuple(parameters),
     )
+
+
+def _is_view(info: DifferentiabilityInfo, rules: Rules) -> bool:
+    """Whether the node is that of a view; PyTorch's are known by name."""
+    if info.function.library is PYTORCH:
+        return info.name in VIEWS.in_release(rules)
+    return view_base(info.function) is not None
 
 
 def _gradients(info: DifferentiabilityInfo) -> tuple[tuple[str, int], ...]:

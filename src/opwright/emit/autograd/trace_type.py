@@ -23,6 +23,7 @@ from opwright.emit.autograd.kernels import (
     returned_value,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.tracing import RECORDED_AS, TRACED_BY_CALLEES
 from opwright.schema.function import Argument, Arguments, SchemaKind
@@ -61,7 +62,7 @@ _OPTIONS_OF_OUT: Final = tuple(
 def is_traced(function: NativeFunction) -> bool:
     """Whether calls are recorded: there is a tensor among the results, and the graph can hold all arguments."""
     return (
-        function.root_name not in TRACED_BY_CALLEES.in_any_release
+        not (function.library is PYTORCH and function.root_name in TRACED_BY_CALLEES.in_any_release)
         and any(result.type.is_tensor_like for result in function.schema.returns)
         and not any(argument.type.text in _UNTRACEABLE for argument in function.arguments.all)
     )
@@ -76,16 +77,18 @@ def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> li
     return [f"    if ({condition}) {{", *(then or ("",)), "    } else {", *(otherwise or ("",)), "    }"]
 
 
-def _name_statement(name: str) -> str:
-    return f'op_name = c10::Symbol::fromQualString("aten::{RECORDED_AS.in_any_release.get(name, name)}");'
+def _name_statement(name: str, library: Library) -> str:
+    recorded = RECORDED_AS.in_any_release.get(name, name) if library is PYTORCH else name
+    return f'op_name = c10::Symbol::fromQualString("{library.namespace}::{recorded}");'
 
 
 def _name_lines(function: NativeFunction) -> list[str]:
     """The lines that say which operator is recorded."""
-    name = function.name
+    name, library = function.name, function.library
     if name.dunder or function.kind in (SchemaKind.functional, SchemaKind.out):
-        return [f"    {_name_statement(name.name)}"]
-    functional, itself = _name_statement(name.base), _name_statement(public_api.name(function.schema))
+        return [f"    {_name_statement(name.name, library)}"]
+    functional = _name_statement(name.base, library)
+    itself = _name_statement(public_api.name(function.schema), library)
     return ["", *_choice("tracer_state->force_outplace", [f"      {functional}"], [f"      {itself}"])]
 
 
@@ -103,7 +106,7 @@ def _inputs(arguments: Arguments) -> str:
 def _is_factory(function: NativeFunction) -> bool:
     """Whether an out form writes what its functional form makes from tensor options."""
     # Of all overloads named `normal` some are factories; the others are recorded like them.
-    if function.category_override == "factory" or function.root_name == "normal":
+    if function.category_override == "factory" or (function.library is PYTORCH and function.root_name == "normal"):
         return True
     return not any(argument.type.is_tensor_like for argument in function.arguments.non_out)
 
@@ -118,7 +121,8 @@ def _input_lines(function: NativeFunction) -> list[str]:
         lines += _choice(
             "tracer_state->force_outplace", functional, ["  " + _input(argument.name) for argument in arguments.out]
         )
-    if function.root_name in RECORDED_AS.in_any_release and _changes_argument(function):
+    replaced = RECORDED_AS.in_any_release if function.library is PYTORCH else ()
+    if function.root_name in replaced and _changes_argument(function):
         if arguments.out:
             lines.append("")
         lines += _choice("tracer_state->force_outplace", _MORE_INPUTS, ())

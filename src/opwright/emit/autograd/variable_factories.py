@@ -1,10 +1,11 @@
-"""`variable_factories.h`: the factories of `at::` as functions of `torch::`, whose tensors may require gradients."""
+"""`variable_factories.h`: PyTorch's factories as functions of `torch::`, whose tensors may require gradients."""
 
 from __future__ import annotations
 
 from opwright.convention import public_api
 from opwright.convention.public_api import CppSignature
 from opwright.cpp.binding import Binding
+from opwright.emit.aten.units import include
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
@@ -23,17 +24,17 @@ def _parameter(binding: Binding) -> str:
 
 
 def _definition(signature: CppSignature) -> str:
-    """One function: it calls that of `at::` without recording gradients and sets the flag on the new tensor."""
+    """One function: it calls the public one without recording gradients and sets the flag on the new tensor."""
     passed, requires_grad = [], "false"
     for binding in signature.bindings:
         if isinstance(binding.argument, TensorOptions):
-            # The function of `at::` refuses options with `requires_grad`.
+            # The public function refuses options with `requires_grad`.
             passed.append(f"at::TensorOptions({binding.name}).requires_grad(::std::nullopt)")
             requires_grad = f"{binding.name}.requires_grad()"
         else:
             passed.append(binding.name)
     name = public_api.name(signature.function.schema, symint=signature.symint)
-    call = f"at::{name}({', '.join(passed)})"
+    call = f"{signature.function.library.api}::{name}({', '.join(passed)})"
     return f"""inline at::Tensor {name}({", ".join(map(_parameter, signature.bindings))}) {{
   at::AutoDispatchBelowADInplaceOrView guard;
   return autograd::make_variable({call}, /*requires_grad=*/{requires_grad});
@@ -56,7 +57,7 @@ def _factories(job: Job) -> list[NativeFunction]:
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
-        "ops_headers": (f"#include <ATen/ops/{function.root_name}.h>",),
+        "ops_headers": (include(function, ""),),
         "function_definitions": (definition(function),),
     }
 

@@ -35,6 +35,8 @@ from opwright.emit.autograd.wrappers import (
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.model.library import PYTORCH, Library
+from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import (
     NEVER_DIFFERENTIATED,
     REPLACES_TENSORS,
@@ -188,7 +190,8 @@ def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """The statements that refuse complex outputs, where the formulas do not hold for them."""
     name = wrapper.function.root_name
-    if name in context.rules.complex_gradients:
+    # PyTorch lists its formulas that hold for complex values. Authors of other libraries answer for theirs.
+    if wrapper.function.library is not PYTORCH or name in context.rules.complex_gradients:
         return []
     style = wrapper.function.style
     return [
@@ -237,7 +240,7 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if wrapper.records:
         lines += _saved_outputs(wrapper, context)
         lines += _hook_statements(wrapper, context)
-    if function.name.name in RESHAPED_IN_PLACE.in_release(context.rules):
+    if function.library is PYTORCH and function.name.name in RESHAPED_IN_PLACE.in_release(context.rules):
         lines.append("reset_grad_accumulator(self);")
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
@@ -266,43 +269,49 @@ def definition(wrapper: Wrapper, context: FragmentContext) -> str:
 def _falls_back(differentiable_function: DifferentiableFunction) -> bool:
     """Whether the function is served by the boxed kernel for all functions whose derivative is not implemented."""
     function = differentiable_function.function
-    if differentiable_function.infos or function.name.name in RESHAPED_IN_PLACE.in_any_release:
-        return False
-    if function.root_name in NEVER_DIFFERENTIATED.in_any_release:
-        return False
-    name = kernel_name(function)
-    if (
-        name in SHARED_STORAGES.in_any_release
-        or name in SHARED_RESULTS.in_any_release
-        or public_api.name(function.schema) in REPLACES_TENSORS.in_any_release
-    ):
+    if differentiable_function.infos or (function.library is PYTORCH and _is_special(function)):
         return False
     return bool(differentiable_outputs(function, None))
 
 
-def _definitions(key: str) -> str:
+def _is_special(function: NativeFunction) -> bool:
+    """Whether a function of PyTorch's has a kernel of its own for another reason than derivatives."""
+    name = kernel_name(function)
+    return (
+        function.name.name in RESHAPED_IN_PLACE.in_any_release
+        or function.root_name in NEVER_DIFFERENTIATED.in_any_release
+        or name in SHARED_STORAGES.in_any_release
+        or name in SHARED_RESULTS.in_any_release
+        or public_api.name(function.schema) in REPLACES_TENSORS.in_any_release
+    )
+
+
+def definitions_slot(key: str) -> str:
+    """The slot of the kernels under a dispatch key."""
     return f"type_derived_method_definitions_{key}"
 
 
-def _registrations(key: str) -> str:
+def registrations_slot(key: str) -> str:
+    """The slot of the registrations under a dispatch key."""
     return f"wrapper_registrations_{key}"
 
 
-def _fragment(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
+def kernel_slots(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
+    """The kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
     function = differentiable_function.function
     operator = function.name.text
     if _falls_back(differentiable_function):
         fallback = f'm.impl("{operator}", torch::autograd::autogradNotImplementedFallback());\n'
-        return {_registrations(DEFAULT_KEY): (fallback,)}
+        return {registrations_slot(DEFAULT_KEY): (fallback,)}
     if not function.needs_derivative:
         message = f"`{function.name}` has derivatives, but is made of differentiable functions"
         raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
     slots: dict[str, tuple[str, ...]] = {}
     for key in differentiable_function.infos or (DEFAULT_KEY,):
         kernel_wrapper = wrapper(differentiable_function, key)
-        slots[_definitions(key)] = (definition(kernel_wrapper, context),)
+        slots[definitions_slot(key)] = (definition(kernel_wrapper, context),)
         registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{kernel_wrapper.name})\n);\n'
-        slots[_registrations(key)] = (registered,)
+        slots[registrations_slot(key)] = (registered,)
     return slots
 
 
@@ -311,19 +320,15 @@ def _keys(job: Job) -> list[str]:
     return sorted(job.derivatives.keys)
 
 
-def _key_slots(job: Job) -> dict[str, str]:
-    """The slots of PyTorch's template, filled with slots for each dispatch key."""
-    keys = _keys(job)
-    return {
-        "type_derived_method_definitions": "\n\n".join([f"${{{_definitions(key)}}}" for key in keys]),
-        "wrapper_registrations": "\n\n".join(
-            [
-                f"TORCH_LIBRARY_IMPL(aten, {'Autograd' if key == DEFAULT_KEY else key}, m) {{\n"
-                f"${{{_registrations(key)}}}\n}}"
-                for key in keys
-            ]
-        ),
-    }
+def registrations_template(keys: Sequence[str], library: Library) -> str:
+    """The registrations of a library's kernels, with a slot for each dispatch key."""
+    return "\n\n".join(
+        [
+            f"TORCH_LIBRARY_IMPL({library.namespace}, {'Autograd' if key == DEFAULT_KEY else key}, m) {{\n"
+            f"${{{registrations_slot(key)}}}\n}}"
+            for key in keys
+        ]
+    )
 
 
 def _comment(context: FragmentContext) -> str:
@@ -334,11 +339,16 @@ def _comment(context: FragmentContext) -> str:
 
 def template_slots(job: Job) -> Slots:
     """What PyTorch's template is filled with to make the template of the shards."""
-    return {"generated_comment": _comment(job), **_key_slots(job)}
+    keys = _keys(job)
+    return {
+        "generated_comment": _comment(job),
+        "type_derived_method_definitions": "\n\n".join([f"${{{definitions_slot(key)}}}" for key in keys]),
+        "wrapper_registrations": registrations_template(keys, PYTORCH),
+    }
 
 
 def _file_slots(job: Job) -> Slots:
-    return {slot: () for key in _keys(job) for slot in (_definitions(key), _registrations(key))}
+    return {slot: () for key in _keys(job) for slot in (definitions_slot(key), registrations_slot(key))}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -368,7 +378,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template=SHARD_TEMPLATE,
             folder="autograd",
             units=functions_with_kernels,
-            fragment=_fragment,
+            fragment=kernel_slots,
             layout=Sharded(
                 "VariableType.cpp", job.rules.variable_type_shards, lambda unit: public_api.name(unit.function.schema)
             ),

@@ -159,7 +159,8 @@ def _holding(func: ViewFunc, trait: Callable[[Type], bool]) -> list[Binding]:
 
 def _call(func: ViewFunc) -> str:
     names = ["input_base", *[parameter.name for parameter in func.parameters]]
-    call = f"at::_ops::{func.function.name.unambiguous}::call({', '.join(names)})"
+    function = func.function
+    call = f"{function.library.operators}::{function.name.unambiguous}::call({', '.join(names)})"
     return f"{call}[{func.view_index}]" if func.view_index else call
 
 

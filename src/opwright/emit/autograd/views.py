@@ -10,6 +10,7 @@ from opwright.convention import public_api
 from opwright.emit.autograd.codes import VIEW_AMONG_RESULTS
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import COMPOSED_VIEWS, VIEWS
 from opwright.schema.function import SchemaKind
@@ -17,7 +18,13 @@ from opwright.source.diagnostic import Fault
 
 
 def view_base(function: NativeFunction) -> str | None:
-    """The name of the argument that the overload's outputs are views of, None where they are no views."""
+    """The name of the argument that the overload's outputs are views of, None where they are no views.
+
+    PyTorch's views are known by name, those of other libraries by their schemas.
+    """
+    if function.library is not PYTORCH:
+        aliased = [argument.name for argument in function.arguments.all if argument.annotation is not None]
+        return aliased[0] if function.is_view and aliased else None
     name = function.root_name
     return VIEWS.in_any_release.get(name, "self" if name in COMPOSED_VIEWS.in_any_release else None)
 

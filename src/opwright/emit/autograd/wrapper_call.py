@@ -12,6 +12,7 @@ from opwright.emit.autograd.views import changes_arguments, view_base
 from opwright.emit.autograd.wrapper_forward import any_tangent
 from opwright.emit.autograd.wrappers import Forward, Wrapper
 from opwright.emit.emitter import FragmentContext
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import (
     REPLACES_TENSORS,
@@ -65,10 +66,11 @@ def indent(text: str, indent: str = INDENT) -> str:
 def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
     """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
     call = indent(_call(wrapper, parameters))
-    if public_api.name(wrapper.function.schema) in REPLACES_TENSORS.in_release(context.rules):
+    function = wrapper.function
+    if function.library is PYTORCH and public_api.name(function.schema) in REPLACES_TENSORS.in_release(context.rules):
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
-    results = _result_checks(wrapper.function, context)
+    results = _result_checks(function, context)
     if not before:
         return call
     if results:
@@ -100,7 +102,8 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     scope = "AutoDispatchBelowAutograd" if writes or view_base(function) else "AutoDispatchBelowADInplaceOrView"
     name = public_api.name(schema, faithful=True, symint=schema.has_symint)
     passed = ", ".join(["ks & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]])
-    call = f"at::redispatch::{name}({passed})"
+    library = function.library
+    call = f"{library.redispatch}::{name}({passed})"
     if writes or not schema.returns:
         return f"{{\n  at::{scope} guard;\n  {call};\n}}"
     moved = "std::move(_tmp)" if any(result.type.is_tensor_like for result in schema.returns) else "_tmp"
@@ -110,7 +113,7 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     return f"""\
 auto _tmp = ([&]() {{
   if ({any_tangent(wrapper)}) {{
-    static c10::OperatorName full_name("aten::{public_api.name(schema)}", "{function.name.overload}");
+    static c10::OperatorName full_name("{library.namespace}::{public_api.name(schema)}", "{function.name.overload}");
     static ::std::optional<c10::OperatorHandle> opt_op = c10::Dispatcher::singleton().findSchema(full_name);
     return impl::{_decomposition_call(function)};
   }} else {{
@@ -208,7 +211,11 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
         return []
     name = kernel_name(function)
     root, rules = function.root_name, context.rules
-    base = VIEWS.in_release(rules).get(root) or STORAGE_OF_BASE.in_release(rules).get(root)
+    if function.library is PYTORCH:
+        base = VIEWS.in_release(rules).get(root) or STORAGE_OF_BASE.in_release(rules).get(root)
+        shared_storages, shared_results = SHARED_STORAGES.in_release(rules), SHARED_RESULTS.in_release(rules)
+    else:
+        base, shared_storages, shared_results = view_base(function), frozenset(), frozenset()
     expected = "{0}.use_count() == expected_fresh_use_count({0})"
     if not rules.tensor_use_count_asked_of_tensor:
         expected = "{0}.use_count() <= 1"
@@ -219,12 +226,12 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({result_name})"
         if base is not None:
             checks.append(_same_storage(f"{base}_", result_name))
-        elif name not in SHARED_STORAGES.in_release(rules):
+        elif name not in shared_storages:
             checks.append(
                 f"if ({result_name}.has_storage() && {no_dispatch}) {{\n"
                 f'  TORCH_INTERNAL_ASSERT({result_name}.storage().use_count() == 1, "function: {name}");\n}}'
             )
-        if name not in SHARED_RESULTS.in_release(rules):
+        if name not in shared_results:
             count = expected.format(result_name)
             checks.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
     return checks

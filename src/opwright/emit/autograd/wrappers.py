@@ -23,6 +23,7 @@ from opwright.emit.autograd.codes import (
 from opwright.emit.autograd.kernels import kernel_name
 from opwright.emit.autograd.views import changes_arguments, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import FOREACH_WITHOUT_DERIVATIVES, NEVER_DIFFERENTIATED
 from opwright.schema.function import Argument, Return, SchemaKind
@@ -127,7 +128,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     inputs = _inputs(function, info, repeated, over_lists)
     outputs = differentiable_outputs(function, info)
     public_name = public_api.name(function.schema)
-    constants = NEVER_DIFFERENTIATED.in_any_release
+    constants = NEVER_DIFFERENTIATED.in_any_release if function.library is PYTORCH else frozenset()
     undifferentiated = function.root_name in constants or public_name in constants
     records = bool(inputs) and not undifferentiated and (bool(outputs) or (inplace and over_lists))
     forward_derivatives = differentiable_function.forward.get(key, ())
@@ -174,7 +175,7 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
 def _repeated_arguments(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
     """The arguments of an in-place function over lists by the names of those of the function that it repeats."""
     if info is None:
-        if function.name.text not in FOREACH_WITHOUT_DERIVATIVES.in_any_release:
+        if function.library is not PYTORCH or function.name.text not in FOREACH_WITHOUT_DERIVATIVES.in_any_release:
             message = f"`{function.name}` has no derivatives to take over from the function that it repeats"
             raise Fault.at(LIST_WITHOUT_DERIVATIVES, message, function.entry)
         return {}
