@@ -47,7 +47,7 @@ def first_line(file: SourceFile) -> Span:
     return Span(file, 0, len(file.line_text(1)))
 
 
-def node_span(file: SourceFile, node: ast.expr | ast.stmt) -> Span:
+def node_span(file: SourceFile, node: ast.expr | ast.stmt | ast.keyword) -> Span:
     """The span of a node. Python counts columns in bytes."""
     start = _offset(file, node.lineno, node.col_offset)
     end = _offset(file, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)

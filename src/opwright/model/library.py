@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from opwright.model.declared_outputs import DeclaredOutputs
 
 
 class _Names(NamedTuple):
@@ -60,13 +63,24 @@ class Library(_Names):
         return self[:4], {"graph": self.graph}
 
 
+class Autocast(NamedTuple):
+    """The policies of an operator under autocast: one for all devices, empty if there is none, and those of devices."""
+
+    everywhere: str = ""
+    by_device: tuple[tuple[str, str], ...] = ()
+
+
 class LibraryFields(NamedTuple):
     """The fields that only the entries of an operator library have.
 
-    `samples` are arguments of calls, as Python has them: `"torch.randn(3, 4), 2.0"`.
+    `batch_rule` is the C++ function, with its namespace, that vmap calls. `outputs` are the declared outputs, see
+    `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make.
     """
 
     doc: str = ""
+    autocast: Autocast = Autocast()
+    batch_rule: str = ""
+    outputs: DeclaredOutputs = ()
     samples: tuple[str, ...] = ()
 
 
@@ -76,4 +90,4 @@ PYTORCH: Final = Library("aten", "at", "ATen/ops", "TORCH_API", graph="torch::au
 #: The fields of an entry that has none of them.
 NO_LIBRARY_FIELDS: Final = LibraryFields()
 
-__all__ = ["NO_LIBRARY_FIELDS", "PYTORCH", "Library", "LibraryFields"]
+__all__ = ["NO_LIBRARY_FIELDS", "PYTORCH", "Autocast", "Library", "LibraryFields"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -15,9 +15,12 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.frozen import Frozen
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
-from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
 from opwright.source.span import Span
+
+if TYPE_CHECKING:
+    from opwright.model.declared_outputs import DeclaredOutputs
 
 
 class Kernel:
@@ -261,6 +264,17 @@ class UnlinkedFunction:
     def has_composite_non_functional(self) -> bool:
         """Whether there is a CompositeExplicitAutogradNonFunctional kernel, written or made by a structured group."""
         return COMPOSITE_EXPLICIT_NON_FUNCTIONAL in self.kernels
+
+    @property
+    def declared_outputs(self) -> DeclaredOutputs:
+        """The outputs that the entry declares, or the functional or out overload of its group; empty without any.
+
+        Those of the functional and the out overload are the results of both, and of the in-place overload.
+        """
+        own = self.library_fields.outputs
+        if own or self.group is None or self.kind is SchemaKind.mutable:
+            return own
+        return self.group.functional.library_fields.outputs or self.group.out.library_fields.outputs
 
     @property
     def view_kind(self) -> ViewKind:

@@ -43,6 +43,79 @@ Each operator of a library is in a namespace, which the head of the file names f
             ^^^^^ write `acme::scale`, or `namespace: acme` in the head
 """,
 )
+AUTOCAST_POLICY: Final = _code(
+    10,
+    "unknown autocast policy",
+    """
+PyTorch has five policies for operators under autocast: `lower_precision_fp`, `fp32`, `fp32_set_opt_dtype`,
+`fp32_append_dtype` and `promote`.
+
+    - func: attend(Tensor query, Tensor key) -> Tensor
+      autocast: lower_precision
+                ^^^^^^^^^^^^^^^ write `lower_precision_fp`
+""",
+)
+AUTOCAST_DEVICE: Final = _code(
+    11,
+    "autocast for a device that has none",
+    """
+Where the policies of an operator differ between devices, `autocast` is a mapping from devices to policies. Each device
+is one for which PyTorch has an Autocast key.
+
+    - func: attend(Tensor query, Tensor key) -> Tensor
+      autocast: {GPU: lower_precision_fp}
+                 ^^^ write `CUDA`
+""",
+)
+AUTOCAST_SCHEMA: Final = _code(
+    12,
+    "an autocast policy that does not fit the operator",
+    """
+Autocast passes copies of the tensors in another dtype, so it serves only operators that write to none of their
+arguments. `fp32_set_opt_dtype` needs an argument of type `ScalarType?`, and `fp32_append_dtype` an overload that takes
+the same arguments and a `ScalarType` after them.
+
+    - func: scale_(Tensor(a!) self, float factor) -> Tensor(a!)
+      autocast: fp32
+                ^^^^ it would scale a copy
+""",
+)
+BATCH_RULE: Final = _code(
+    13,
+    "a batch rule that is not the name of a function",
+    """
+`batch_rule` names the C++ function that `vmap` calls instead of the operator. A name without a namespace is in that of
+the library's kernels.
+
+    - func: scale(Tensor self, float factor) -> Tensor
+      batch_rule: scale batch rule
+                  ^^^^^^^^^^^^^^^^ write `scale_batch_rule`
+""",
+)
+SAMPLE_SYNTAX: Final = _code(
+    14,
+    "a sample that is not a list of arguments",
+    """
+A sample is the Python text of the arguments of a call, which generated tests make.
+
+    - func: scale(Tensor self, float factor) -> Tensor
+      samples: "torch.randn(3, 2.0"
+                           ^ not closed
+""",
+)
+SAMPLE_ARGUMENTS: Final = _code(
+    15,
+    "a sample does not fit the schema",
+    """
+A sample has an argument for each parameter of the operator that has no default, and no others.
+
+    - func: scale(Tensor self, float factor) -> Tensor
+      samples: "torch.randn(3), facter=2.0"
+                                ^^^^^^ did you mean `factor`?
+
+Samples of out overloads leave out the out arguments, which the tests make.
+""",
+)
 DERIVATIVES_FILE: Final = _code(
     80,
     "the file with the derivatives of a library cannot be read",

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from opwright.dialects.library import codes
+from opwright.dialects.library.outputs import load_outputs
+from opwright.dialects.library.samples import check_sample
+from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.library import Autocast
+from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.source.diagnostic import did_you_mean
+from opwright.source.expect import check_unique_keys, expect_strings
+from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["READERS"]
+__all__ = ["AUTOCAST_DEVICES", "AUTOCAST_POLICIES", "READERS"]
+
+#: The policies that PyTorch has for operators under autocast, with their help.
+AUTOCAST_POLICIES: Final = {
+    "lower_precision_fp": "Cast tensors to the dtype of autocast, such as float16 or bfloat16.",
+    "fp32": "Cast tensors to float32.",
+    "fp32_set_opt_dtype": "Set the argument of type `ScalarType?` to float32 where the caller left it out.",
+    "fp32_append_dtype": "Call the overload with a further, last argument of type `ScalarType`, which is float32.",
+    "promote": "Cast tensors to the widest dtype among them.",
+}
+
+_AUTOCAST: Final = "Autocast"
+
+#: The devices with autocast.
+AUTOCAST_DEVICES: Final = tuple(
+    [name.removeprefix(_AUTOCAST) for name in LIBRARY_KEYS if name.startswith(_AUTOCAST) and name != _AUTOCAST]
+)
 
 
 def _read_doc(node: Node, builder: EntryBuilder) -> None:
@@ -17,13 +43,99 @@ def _read_doc(node: Node, builder: EntryBuilder) -> None:
         builder.wrong_type(node, "doc", "a text")
 
 
-def _read_samples(node: Node, builder: EntryBuilder) -> None:
-    items = node.items if isinstance(node, Sequence) else ()
-    samples = tuple([item.value for item in items if isinstance(item, Scalar)])
-    if items and len(samples) == len(items):
-        builder.library_fields = builder.library_fields._replace(samples=samples)
+def _read_outputs(node: Node, builder: EntryBuilder) -> None:
+    entry = builder.node.entry("outputs")
+    if builder.schema is None or entry is None:
+        return
+    outputs = load_outputs(entry[0], node, builder.schema, frozenset(builder.tags), builder.context.sink)
+    if outputs is None:
+        builder.failed = True
     else:
-        builder.wrong_type(node, "samples", "a list of arguments as Python has them")
+        builder.library_fields = builder.library_fields._replace(outputs=outputs)
 
 
-READERS: Final[dict[str, Reader]] = {"doc": _read_doc, "samples": _read_samples}
+def _read_autocast(node: Node, builder: EntryBuilder) -> None:
+    if isinstance(node, Scalar):
+        policy = _read_policy(node, builder)
+        builder.library_fields = builder.library_fields._replace(autocast=Autocast(policy))
+        return
+    if not isinstance(node, Mapping):
+        builder.wrong_type(node, "autocast", "a policy, or a mapping from devices to policies")
+        return
+    check_unique_keys(node, builder.context.sink)
+    policies: list[tuple[str, str]] = []
+    for device, value in node.entries:
+        if device.value not in AUTOCAST_DEVICES:
+            help = did_you_mean(device.value, AUTOCAST_DEVICES, f"the devices are {_name_list(AUTOCAST_DEVICES)}")
+            message = f"there is no autocast for `{device.value}`"
+            builder.fault(codes.AUTOCAST_DEVICE, message, device.span, help=help)
+        elif isinstance(value, Scalar):
+            policies.append((device.value, _read_policy(value, builder)))
+        else:
+            builder.wrong_type(value, f"autocast of {device.value}", "a policy")
+    builder.library_fields = builder.library_fields._replace(autocast=Autocast("", tuple(policies)))
+
+
+def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
+    """The policy that a scalar names. Unknown ones, and those that do not fit the schema, are faults of the entry."""
+    policy = node.value
+    if policy not in AUTOCAST_POLICIES:
+        help = did_you_mean(policy, AUTOCAST_POLICIES, f"the policies are {_name_list(AUTOCAST_POLICIES)}")
+        builder.fault(codes.AUTOCAST_POLICY, f"unknown autocast policy `{policy}`", node.span, help=help)
+    elif builder.schema is not None:
+        reason = _misfit(policy, builder.schema)
+        if reason:
+            message = f"`{policy}` does not fit `{builder.schema.name}`: {reason}"
+            builder.fault(codes.AUTOCAST_SCHEMA, message, node.span)
+    return policy
+
+
+def _misfit(policy: str, schema: FunctionSchema) -> str:
+    """Why an operator cannot have a policy; empty if it can."""
+    arguments = schema.arguments.all
+    if schema.kind is not SchemaKind.functional:
+        return "it writes to an argument, of which autocast would pass a copy"
+    if not any(argument.type.is_tensor_like for argument in arguments):
+        return "it takes no tensor"
+    if policy.startswith("fp32_") and arguments[0].type.text != "Tensor":
+        return "its first argument is not a tensor"
+    if policy == "fp32_set_opt_dtype" and not any(argument.type.text == "ScalarType?" for argument in arguments):
+        return "it has no argument of type `ScalarType?`"
+    return ""
+
+
+def _read_batch_rule(node: Node, builder: EntryBuilder) -> None:
+    if not isinstance(node, Scalar) or node.kind != "str":
+        builder.wrong_type(node, "batch_rule", "the name of a C++ function")
+        return
+    if not all(IDENTIFIER.fullmatch(part) for part in node.value.split("::")):
+        message = f"`{node.value}` is not the name of a C++ function"
+        builder.fault(codes.BATCH_RULE, message, node.span, help="write it like `mine::scale_batch_rule`")
+        return
+    name = "::".join(split_kernel(node.value, builder.context.library))
+    builder.library_fields = builder.library_fields._replace(batch_rule=name)
+
+
+def _read_samples(node: Node, builder: EntryBuilder) -> None:
+    scalars = expect_strings(node, "`samples`", builder.context.sink)
+    if scalars is None:
+        builder.failed = True
+    elif builder.schema is not None:
+        for scalar in scalars:
+            if not check_sample(scalar, builder.schema, builder.context.sink):
+                builder.failed = True
+        samples = tuple([" ".join(scalar.value.split("\n")).strip() for scalar in scalars])
+        builder.library_fields = builder.library_fields._replace(samples=samples)
+
+
+def _name_list(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+READERS: Final[dict[str, Reader]] = {
+    "doc": _read_doc,
+    "outputs": _read_outputs,
+    "autocast": _read_autocast,
+    "batch_rule": _read_batch_rule,
+    "samples": _read_samples,
+}

@@ -29,10 +29,14 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
     builder = EntryBuilder(node, context)
     later: list[tuple[Reader, Node]] = []
     for key, value in node.entries:
-        reader = _READERS.get(key.value) or context.readers.get(key.value)
+        reader = _READERS.get(key.value)
         if reader is None:
-            help = did_you_mean(key.value, [*_READERS, *context.readers])
-            builder.fault(codes.UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
+            reader = context.readers.get(key.value)
+            if reader is None:
+                help = did_you_mean(key.value, [*_READERS, *context.readers])
+                builder.fault(codes.UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
+            else:
+                later.append((reader, value))
         elif reader in _LATE_READERS:
             later.append((reader, value))
         else:
