@@ -13,6 +13,7 @@ from opwright.source.text import SourceFile
 # The table of dialects imports this module before prefetch begins.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from opwright.dialects.native_functions.known_entries import KnownEntries
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction
@@ -34,7 +35,8 @@ class LoadContext(NamedTuple):
     `sink` takes every fault. `inputs` has the other inputs of the release. `catalog` holds the operators, None while
     they are being loaded, and `functions` are those that entries may name. `ignored_keys` are the dispatch keys that
     the run leaves out. `strict` makes errors of mistakes that the reference accepts. `read_file` reads files that the
-    files of the dialect name by their paths.
+    files of the dialect name by their paths. `known_entries` has the operators that an earlier run kept, None if there
+    are none.
     """
 
     sink: Diagnostics
@@ -45,6 +47,7 @@ class LoadContext(NamedTuple):
     ignored_keys: frozenset[DispatchKey] = frozenset()
     strict: bool = False
     read_file: Callable[[str], SourceFile] = SourceFile.read
+    known_entries: KnownEntries | None = None
 
     @property
     def operators(self) -> Catalog:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from opwright.build.previous_build import EmitterState, PreviousBuild
     from opwright.build.provenance import FileOrigin
     from opwright.build.staging import Journal
+    from opwright.dialects.native_functions.known_entries import KnownEntries
 
 __all__ = ["Generation", "Outcome", "import_modules", "template_path"]
 
@@ -77,7 +78,8 @@ class Generation:
     """A run with its inputs loaded, which can plan and write its outputs.
 
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs. With
-    `later`, the processes that make the Python files load and check what only these files need.
+    `later`, the processes that make the Python files load and check what only these files need. Operators among the
+    `known_entries` are not read again.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("declarations_yaml",))
@@ -85,11 +87,18 @@ class Generation:
     ['Declarations.yaml']
     """
 
-    def __init__(self, request: Request, sink: Diagnostics | None = None, *, later: bool = False) -> None:
+    def __init__(
+        self,
+        request: Request,
+        sink: Diagnostics | None = None,
+        *,
+        later: bool = False,
+        known_entries: KnownEntries | None = None,
+    ) -> None:
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
-        job = load_job(request, Rules(self.version), self.sink)
+        job = load_job(request, Rules(self.version), self.sink, known_entries)
         check_job(job, request, self.sink)
         load_late_dialects(job, request, self.sink, later=later)
         self.sink.raise_if_errors()

@@ -43,6 +43,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
+    from opwright.dialects.native_functions.known_entries import KnownEntries
     from opwright.run.request import Request
 
 __all__ = ["check_job", "ignored_keys", "load", "load_job", "load_late_dialects", "own_stub_paths", "with_libraries"]
@@ -99,8 +100,8 @@ def _load_catalog(context: LoadContext) -> Catalog:
     return catalog
 
 
-def load_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
-    """The job of a request. Faults go to `sink`.
+def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: KnownEntries | None = None) -> Job:
+    """The job of a request. Faults go to `sink`. Operators among the `known_entries` are not read again.
 
     Derivatives and deprecated signatures are loaded when they are asked for.
     """
@@ -109,7 +110,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     # Shims are kept for all devices, so updating them needs the kernels of all.
     shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
     ignored = ignored_keys(rules, request.devices.union(shim_devices))
-    context = LoadContext(sink, rules, request.inputs, ignored_keys=ignored, strict=request.strict)
+    context = LoadContext(
+        sink, rules, request.inputs, ignored_keys=ignored, strict=request.strict, known_entries=known_entries
+    )
     catalog = _load_catalog(context)
     context = context._replace(catalog=catalog, functions=catalog.functions)
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from opwright.build.plan import PlannedFile
     from opwright.build.previous_build import PreviousBuild
     from opwright.build.staging import Journal
+    from opwright.dialects.native_functions.known_entries import KnownEntries
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
+    from opwright.source.prefetch import Wanted
     from opwright.source.text import SourceFile
 
     WriteExtras = Callable[[Outcome, Journal], Mapping[str, Status]]
@@ -113,7 +115,7 @@ class Session:
     Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = ("_identity", "jobs", "run", "seconds", "stamps")
+    __slots__ = ("_identity", "_known", "jobs", "run", "seconds", "stamps")
 
     def __init__(self, run: Run, *, jobs: int | None = None) -> None:
         self.run: Final = run
@@ -121,6 +123,7 @@ class Session:
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
         self._identity = ""
+        self._known: KnownEntries | None = None
         self.stamps: InputStamps | None = None
         """The state of the inputs before they were loaded; None where they are not on this machine."""
 
@@ -166,19 +169,24 @@ class Session:
         """
         from opwright.build.processes import usable_processes
         from opwright.emit.registry import serves_libraries
+        from opwright.run.known_entries import load_known
         from opwright.source.prefetch import prefetching
 
         self.take_stamps(inputs, besides)
         families = self.run.families
         several = usable_processes(self.jobs) > 1
-        prefetched = () if serves_libraries(families) else _prefetched_files(inputs, families)
+        prefetched: list[Wanted] = []
+        if not serves_libraries(families):
+            self._known = known_entries = load_known(self.run, self._tool(), inputs)
+            prefetched = _prefetched_files(inputs, families, known_entries)
         with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
             with self._stage("import modules"):
                 from opwright.run.generation import Generation, import_modules
 
                 import_modules(families)
             with self._stage("load and check inputs"):
-                return Generation(request()._replace(read_file=self._read_file), sink, later=True)
+                whole = request()._replace(read_file=self._read_file)
+                return Generation(whole, sink, later=True, known_entries=self._known)
 
     def _read_file(self, path: str) -> SourceFile:
         """The file at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
@@ -226,6 +234,8 @@ class Session:
         from opwright.build.previous_build import BuildState, write_state
         from opwright.build.processes import usable_processes
         from opwright.build.staging import remove_old_staging
+        from opwright.emit.registry import serves_libraries
+        from opwright.run.known_entries import keep_entries
 
         run = self.run
         with self.turn() as journal:
@@ -249,6 +259,8 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
+                    if manifest is not None and not serves_libraries(run.families):
+                        keep_entries(run, self._tool(), generation, self._known)
                     state = write_state(run, BuildState(self._tool(), outcome.emitters))
                     all_facts = {**(facts or {}), "state": state, **run_facts(generation, outcome)}
                     self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
@@ -316,16 +328,23 @@ def shim_headers(folders: Mapping[str, str]) -> list[str]:
     return []
 
 
-def _prefetched_files(inputs: Inputs, families: Iterable[str]) -> list[SourceFile]:
-    """The YAML files that these families need, without those that cannot be read; loading reports them."""
+def _prefetched_files(inputs: Inputs, families: Iterable[str], known_entries: KnownEntries | None) -> list[Wanted]:
+    """The YAML files that these families need, without those that cannot be read; loading reports them.
+
+    Of the file with known entries, only the items that changed.
+    """
     from opwright.dialects.table import yaml_names
     from opwright.emit.registry import dialects_of
     from opwright.source.diagnostic import Fault
 
-    files = []
+    files: list[Wanted] = []
     for name in yaml_names(dialects_of(families)):
         with contextlib.suppress(Fault):
-            files.append(inputs.read_text(name))
+            file = inputs.read_text(name)
+            if known_entries is not None and known_entries.file is file:
+                files.append(known_entries.items)
+            else:
+                files.append(file)
     return files
 
 

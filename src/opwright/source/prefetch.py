@@ -16,27 +16,31 @@ import marshal
 from opwright.source.child import Child
 from opwright.source.decode import decode_items
 from opwright.source.diagnostic import Fault
+from opwright.source.items import ChangedItems, encode_item
 from opwright.source.nodes import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as Row
-    from typing import IO
+    from typing import IO, TypeAlias
 
     from opwright.source.decode import EncodedItems
     from opwright.source.nodes import Node
     from opwright.source.span import SourceText
 
-__all__ = ["prefetching", "read_tree", "stream_tree"]
+    Wanted: TypeAlias = "SourceText | ChangedItems"
+    """What is prefetched: a file, or those of its items that changed."""
+
+__all__ = ["prefetching", "read_changed", "read_tree", "stream_tree"]
 
 _NUMBER_BYTES = 4
 _PIPE_BYTES = 2**20
 _CHUNK_SCALARS = 1500
 """How many scalars pass from one process to the other at once."""
 
-#: The process that reads the file, for each file that is prefetched and not yet used.
-_prefetchers: dict[SourceText, _Prefetcher] = {}
+#: The process that reads it, for all that is prefetched and not yet used.
+_prefetchers: dict[Wanted, _Prefetcher] = {}
 
 
 def read_tree(file: SourceText) -> Node:
@@ -53,6 +57,23 @@ def stream_tree(file: SourceText) -> Node:
     prefetcher = _prefetchers.pop(file, None)
     first = None if prefetcher is None else prefetcher.next_items(file)
     return _load(file) if prefetcher is None or not first else _StreamedList(file, first, prefetcher)
+
+
+def read_changed(items: ChangedItems) -> list[Node] | None:
+    """The nodes of the items that changed; None if one of them does not parse alone."""
+    prefetcher = _prefetchers.pop(items, None)
+    nodes: list[Node] = []
+    for item in items.changed:
+        received = None if prefetcher is None else prefetcher.next_items(items)
+        if received is None:
+            try:
+                received = decode_items(items.file, encode_item(items.file, item))
+            except (Fault, ValueError):
+                return None
+        if len(received) != 1:
+            return None
+        nodes += received
+    return nodes
 
 
 class _StreamedList(Sequence):
@@ -86,8 +107,10 @@ def _load(file: SourceText) -> Node:
 
 
 @contextlib.contextmanager
-def prefetching(files: Row[SourceText]) -> Iterator[None]:
+def prefetching(files: Row[Wanted]) -> Iterator[None]:
     """Within the context, another process reads these files, in this order; `read_tree` takes what it sends.
+
+    Of a file whose items are known except for a few, it reads only these, which `read_changed` takes.
 
     When the context ends, what was not yet used is kept for this process and for copies of it. The caller knows that
     this process can be copied.
@@ -114,7 +137,7 @@ class _Prefetcher:
     end, or None where the process gives up.
     """
 
-    def __init__(self, files: Row[SourceText]) -> None:
+    def __init__(self, files: Row[Wanted]) -> None:
         self._child = Child(lambda parent: _send_items(files, parent.results))
         self._results = self._child.results
         with contextlib.suppress(ImportError, AttributeError, OSError):
@@ -123,16 +146,18 @@ class _Prefetcher:
 
             fcntl.fcntl(self._results, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._files = list(files)
-        self._chunks: dict[SourceText, list[bytes]] = {file: [] for file in files}
+        self._chunks: dict[Wanted, list[bytes]] = {file: [] for file in files}
 
-    def next_items(self, file: SourceText) -> list[Node] | None:
+    def next_items(self, file: Wanted) -> list[Node] | None:
         """The next items of a file, none at its end; None where the process gave up on the file."""
         chunks = self._chunks[file]
         while not chunks:
             if not self._receive():
                 return None
         items = marshal.loads(chunks.pop(0))
-        return None if items is None else decode_items(file, items)
+        if items is None:
+            return None
+        return decode_items(file.file if isinstance(file, ChangedItems) else file, items)
 
     def receive_all(self) -> None:
         """Receive all messages that are still to come."""
@@ -156,7 +181,7 @@ class _Prefetcher:
         return True
 
 
-def _send_items(files: Row[SourceText], results: IO[bytes]) -> None:
+def _send_items(files: Row[Wanted], results: IO[bytes]) -> None:
     """Read the files and send their items: this runs in the other process."""
     import gc
 
@@ -170,11 +195,19 @@ def _send_items(files: Row[SourceText], results: IO[bytes]) -> None:
             results.flush()
 
 
-def _encoded_chunks(file: SourceText) -> Iterator[EncodedItems | None]:
-    """The items of a file, some at a time, and an empty chunk at the end; None where the first process must read on."""
-    from opwright.source.encode import encode_items
+def _encoded_chunks(file: Wanted) -> Iterator[EncodedItems | None]:
+    """The items of a file, some at a time, and an empty chunk at the end; None where the first process must read on.
 
+    Items that changed come one by one.
+    """
     try:
+        if isinstance(file, ChangedItems):
+            for item in file.changed:
+                yield encode_item(file.file, item)
+            return
+        # Imported here: a run without a second process does not need it.
+        from opwright.source.encode import encode_items
+
         yield from encode_items(file, _CHUNK_SCALARS)
     except (Fault, ValueError):
         yield None

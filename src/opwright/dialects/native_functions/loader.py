@@ -10,7 +10,9 @@ from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
+from opwright.dialects.native_functions.entry_rows import RowReader, context_text
 from opwright.dialects.native_functions.groups import Linked, link
+from opwright.dialects.native_functions.known_entries import KnownEntries
 from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
@@ -24,18 +26,19 @@ from opwright.release.rules import Rules
 from opwright.schema.signature import signature_key
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Node, Sequence
-from opwright.source.prefetch import stream_tree
+from opwright.source.prefetch import read_changed, stream_tree
 from opwright.source.text import SourceFile
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
     """The catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
     tags = TAGS.files(context.inputs)[0]
-    return load_catalog(files[0], tags, context.sink, context.rules, ignored_keys=context.ignored_keys)
+    native = context.known_entries or files[0]
+    return load_catalog(native, tags, context.sink, context.rules, ignored_keys=context.ignored_keys)
 
 
 def load_catalog(
-    native: SourceFile,
+    native: SourceFile | KnownEntries,
     tags: SourceFile,
     sink: Diagnostics,
     rules: Rules | None = None,
@@ -81,16 +84,38 @@ def link_entries(entries: list[UnlinkedFunction], report: CrossReport, *, tag_by
 
 
 def _load_file(
-    file: SourceFile, context: EntryContext, report: CrossReport, sink: Diagnostics
+    native: SourceFile | KnownEntries, context: EntryContext, report: CrossReport, sink: Diagnostics
 ) -> list[UnlinkedFunction] | None:
     """The functions of all entries without faults; None if the file is not YAML, which is reported."""
     try:
-        functions = _load_all(file, context, report)
+        if isinstance(native, KnownEntries):
+            functions = _load_changed(native, context, report) or _load_all(native.file, context, report)
+        else:
+            functions = _load_all(native, context, report)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
     sink.extend(context.sink.since(0))
     return functions
+
+
+def _load_changed(entries: KnownEntries, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
+    """The functions of all entries without faults, of which only the changed ones are read.
+
+    None of them if the whole file has to be read.
+    """
+    if not context.all_tags or entries.context != context_text(context.tags, context.ignored_keys):
+        return []
+    items = entries.items
+    functions = RowReader(entries.file, entries.rows, context.library).functions(items.items)
+    nodes = read_changed(items) if functions else None
+    if nodes is None:
+        return []
+    changed = iter(nodes)
+    loaded: list[UnlinkedFunction] = []
+    for function in functions:
+        loaded += [function] if function is not None else load_entries([next(changed)], context, report)
+    return loaded
 
 
 def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:

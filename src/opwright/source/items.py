@@ -1,0 +1,93 @@
+"""The items of a YAML list, found without parsing it, so that a run parses only the items that changed.
+
+The inputs of PyTorch are lists whose items start lines. The text of an item runs from one line that starts with a dash
+to the next such line. If each of these texts parses alone, as a list of one item, the whole file has the same items: in
+a list at the start of lines, a dash there continues nothing but a text in quotes or brackets, which would not parse
+alone. Where an item does not parse alone, the caller parses the whole file.
+"""
+
+from __future__ import annotations
+
+from opwright.source.span import SourceText
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final, TypeAlias
+
+    from opwright.source.decode import EncodedItems
+
+    ItemText: TypeAlias = "tuple[int, str]"
+    """The offset of an item after its dash, and its text from there to the line of the next item."""
+
+__all__ = ["ChangedItems", "changed_items", "encode_item", "split_items"]
+
+_DASH = "\n- "
+
+_WORTH_SPLITTING = 4
+"""If more than one in so many items changed, parsing the whole file takes no longer."""
+
+
+class ChangedItems:
+    """All items of a file, and those of which nothing is known."""
+
+    __slots__ = ("changed", "file", "items")
+
+    def __init__(self, file: SourceText, items: list[ItemText], changed: list[ItemText]) -> None:
+        self.file: Final = file
+        self.items: Final = items
+        self.changed: Final = changed
+
+
+def changed_items(file: SourceText, known_texts: Mapping[str, object]) -> ChangedItems | None:
+    """The items of whose texts nothing is known; None if the whole file is better parsed."""
+    items = split_items(file.text)
+    changed = [item for item in items if not known_texts.get(item[1])]
+    return ChangedItems(file, items, changed) if len(changed) * _WORTH_SPLITTING < len(items) else None
+
+
+def split_items(text: str) -> list[ItemText]:
+    """The items of a text that is a list; none if anything but comments and empty lines comes before the first one.
+
+    >>> split_items("# Operators.\\n- func: f() -> ()\\n\\n- func: g() -> ()\\n")
+    [(15, 'func: f() -> ()\\n'), (34, 'func: g() -> ()\\n')]
+    """
+    head, *parts = f"\n{text}".split(_DASH)
+    if any(line and not line.startswith("#") for line in head.split("\n")):
+        return []
+    items = []
+    # The line break in front of the text is not in the file.
+    start = len(head) + len(_DASH) - 1
+    for part in parts:
+        items.append((start, part))
+        start += len(part) + len(_DASH)
+    return items
+
+
+def encode_item(file: SourceText, item: ItemText) -> EncodedItems:
+    """The encoded node of an item of a file.
+
+    Raises Fault or ValueError if the item does not parse alone.
+    """
+    from opwright.source.encode import encode_items
+
+    start, text = item
+    first = start - len(_DASH) + 1
+    part = SourceText(file.path, file.text[first : start + len(text) + 1])
+    if "\n---" in part.text or "\n..." in part.text:
+        raise ValueError("a document ends in the item")
+    # The number is more than an item can have, so all its scalars come at once.
+    (starts, ends, *scalars, collections), (none, *_) = encode_items(part, len(part.text) + 1)
+    assert not none
+    for index in range(3, len(collections), 5):
+        collections[index] += first
+        collections[index + 1] += first
+    values, styles, kinds = scalars
+    return (
+        [first + offset for offset in starts],
+        [first + offset for offset in ends],
+        values,
+        styles,
+        kinds,
+        collections,
+    )

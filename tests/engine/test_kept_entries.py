@@ -1,0 +1,185 @@
+"""Runs after an edit read only the entries that changed, and damaged or forged state makes them read all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opwright
+from opwright.build import kept_entries
+from opwright.dialects.native_functions import loader
+from opwright.dialects.native_functions.entry import load_entry
+from opwright.source.diagnostic import FaultsFound
+from tests.engine.project import Project, files_of, put, state_files
+from tests.engine.test_library_runs import generate, request_of
+
+MEAN_OF = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
+
+
+class Entries:
+    """Counts the entries that runs in this process read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._count = 0
+
+        def counted(*arguments: object) -> object:
+            self._count += 1
+            return load_entry(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(loader, "load_entry", counted)
+
+    def read(self) -> int:
+        """How many entries were read since the last call."""
+        count, self._count = self._count, 0
+        return count
+
+
+@pytest.fixture
+def entries(monkeypatch: pytest.MonkeyPatch) -> Entries:
+    """The counted entries."""
+    return Entries(monkeypatch)
+
+
+@pytest.fixture
+def edited(project: Project) -> Project:
+    """A project with the entries of a run after an edit."""
+    generate(project)
+    project.edit("eps=1e-6", "eps=1e-5")
+    generate(project)
+    return project
+
+
+def check_outputs(project: Project) -> None:
+    """Check that the outputs are those of a fresh run."""
+    fresh = project.out.with_name("fresh")
+    opwright.Generation(request_of(project, folders=opwright.build_folders(str(fresh)))).write()
+    assert files_of(fresh) == files_of(project.out)
+
+
+def test_the_run_after_an_edit_keeps_entries(project: Project, entries: Entries) -> None:
+    """A first run keeps nothing, the one after the first edit keeps the entries, and later ones use them."""
+    generate(project)
+    everything = entries.read()
+    assert not state_files(project, ".entries")
+    for step, (old, new) in enumerate([("1e-6", "1e-5"), ("1e-5", "1e-4"), ("shifted_cpu", "shifted_it")]):
+        project.edit(old, new)
+        generate(project)
+        assert entries.read() == (everything if step == 0 else 1)
+        assert len(state_files(project, ".entries")) == 1
+    check_outputs(project)
+
+
+def more_entries(first: int, last: int) -> str:
+    """Entries of more operators."""
+    return "".join(f"\n- func: more{number}(Tensor self) -> Tensor\n" for number in range(first, last))
+
+
+def test_new_entries_are_kept_when_there_are_many(project: Project, entries: Entries) -> None:
+    """A run that finds few new entries leaves what is kept as it is; one that finds many keeps all entries anew."""
+    project.yaml.write_text(project.yaml.read_text() + more_entries(0, 40))
+    generate(project)
+    project.edit("eps=1e-6", "eps=1e-5")
+    generate(project)
+    [path] = state_files(project, ".entries")
+    kept = path.read_bytes()
+    entries.read()
+    project.edit("eps=1e-5", "eps=1e-4")
+    generate(project)
+    assert entries.read() == 1
+    assert path.read_bytes() == kept
+    project.yaml.write_text(project.yaml.read_text() + more_entries(40, 44))
+    generate(project)
+    assert entries.read() == 5
+    assert path.read_bytes() != kept
+    project.edit("eps=1e-4", "eps=1e-3")
+    generate(project)
+    assert entries.read() == 1
+    check_outputs(project)
+
+
+def test_faults_between_entries_are_reported(edited: Project, entries: Entries) -> None:
+    """An edit that is at fault only with an entry that did not change is reported as in a fresh run."""
+    edited.edit("- func: twice.out(", "- func: twine.out(")
+    with pytest.raises(FaultsFound) as found:
+        generate(edited)
+    assert entries.read() == 1
+    with pytest.raises(FaultsFound) as fresh:
+        opwright.Generation(request_of(edited))
+    assert entries.read() > 1
+    assert [str(fault) for fault in found.value.diagnostics] == [str(fault) for fault in fresh.value.diagnostics]
+
+
+def change_of(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """A change of the data of a file, which then has the right checksum."""
+
+    def changed(whole: bytes) -> bytes:
+        data = json.loads(whole.partition(b"\n")[2])
+        change(data)
+        body = json.dumps(data).encode()
+        return kept_entries._header(body) + b"\n" + body
+
+    return changed
+
+
+HARMS: dict[str, Callable[[bytes], bytes]] = {
+    "cut short": lambda whole: whole[: len(whole) // 2],
+    "a bit": lambda whole: whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
+    "empty": lambda _: b"",
+    "another form": lambda whole: whole.replace(b" 1 ", b" 9 ", 1),
+    "another tool": change_of(lambda data: data.update(tool="opwright")),
+    "another context": change_of(lambda data: data.update(context="[]")),
+    "no text as context": change_of(lambda data: data.update(context=[])),
+    "rows in a list": change_of(lambda data: data.update(rows=list(data["rows"]))),
+    "rows that are numbers": change_of(lambda data: data.update(rows=dict.fromkeys(data["rows"], 1))),
+    "rows of no form": change_of(lambda data: data.update(rows=dict.fromkeys(data["rows"], "|"))),
+    "no rows": change_of(lambda data: data.pop("rows")),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_damaged_entries_are_not_used(edited: Project, entries: Entries, harm: str) -> None:
+    """A run that finds kept entries damaged, forged or of another tool reads all entries, and keeps them anew."""
+    [path] = state_files(edited, ".entries")
+    sound = path.read_bytes()
+    path.write_bytes(HARMS[harm](sound))
+    assert path.read_bytes() != sound
+    edited.edit("eps=1e-5", "eps=1e-4")
+    generate(edited)
+    assert entries.read() > 2
+    check_outputs(edited)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
+def test_entries_that_are_no_file_are_not_waited_for(edited: Project, entries: Entries, kind: str) -> None:
+    """If a pipe, a folder, a device or a circle of links is where the entries are kept, the run is right."""
+    [path] = state_files(edited, ".entries")
+    path.unlink()
+    put(path, kind)
+    edited.edit("eps=1e-5", "eps=1e-4")
+    generate(edited)
+    assert entries.read() > 2
+    check_outputs(edited)
+
+
+def test_a_shared_run_uses_kept_entries(project: Project, tmp_path: Path) -> None:
+    """A run whose second process reads what changed gives what a fresh run gives, also after a syntax error."""
+    project.run()
+    for step in range(3):
+        project.edit(f"eps=1e-{6 + step}", f"eps=1e-{7 + step}")
+        project.run("--jobs", 2)
+    assert state_files(project, ".entries")
+    project.edit("- func: rows(", "- func: rows_(\n- func: rows(")
+    failed = project.start("--jobs", 2)
+    _, faults = failed.communicate()
+    fresh = project.start("--jobs", 2, out=tmp_path / "fresh")
+    assert (failed.returncode, faults) == (fresh.wait(), fresh.communicate()[1])
+    assert failed.returncode == 1
+    assert "rows_(" in faults
+    project.edit("- func: rows_(\n- func: rows(", "- func: rows(")
+    project.run("--jobs", 2)
+    project.run(out=tmp_path / "right")
+    assert files_of(project.out) == files_of(tmp_path / "right")

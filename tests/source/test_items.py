@@ -1,0 +1,143 @@
+"""The items of a list that are read alone are those of the whole file."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from opwright.source import prefetch
+from opwright.source.diagnostic import Fault
+from opwright.source.items import ChangedItems, changed_items, split_items
+from opwright.source.nodes import Sequence
+from opwright.source.prefetch import prefetching, read_changed
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
+from tests.source.test_prefetch import FAULTS, FILES, shape
+
+
+def read_all(text: str) -> list[object] | None:
+    """The items of a text, each read alone; None if one of them cannot be."""
+    file = SourceFile("ops.yaml", text)
+    items = split_items(text)
+    nodes = read_changed(ChangedItems(file, items, items)) if items else None
+    return None if nodes is None else [shape(node) for node in nodes]
+
+
+def read_whole(text: str) -> list[object] | None:
+    """The items of a text that is read whole; None if it is not a list."""
+    try:
+        root = load_yaml(SourceFile("ops.yaml", text))
+    except Fault:
+        return None
+    return [shape(item) for item in root.items] if isinstance(root, Sequence) else None
+
+
+#: Texts with items that look whole where they are split, and are not; none can be read item by item.
+SPLIT_WRONG = {
+    "quotes": "- 'a\n- b'\n- c\n",
+    "double quotes": '- "a\n- b"\n',
+    "brackets": "- [a,\n- b]\n",
+    "two documents": "- a\n---\n- b\n",
+    "document ends": "- a\n...\n- b\n",
+    "anchor": "- &x a\n- *x\n",
+    "alias": "- a\n- *x\n",
+    "merge": "- <<: {a: b}\n",
+    "tag": "- !!str a\n",
+    "other line breaks": "- a\r- b\n- c\n",
+    "dash alone": "- a\n-\n  b\n",
+    "mapping": "a:\n- b\n- c\n",
+    "document starts": "---\n- a\n",
+    "directive": "%YAML 1.1\n---\n- a\n",
+    "indented": " - a\n - b\n",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("name", SPLIT_WRONG)
+def test_items_that_do_not_parse_alone(name: str) -> None:
+    """Wherever a line with a dash does not start an item, or an item needs another one, the file is read whole."""
+    assert read_all(SPLIT_WRONG[name]) is None
+
+
+@pytest.mark.parametrize("name", ["many", "blocks", "plain"])
+def test_items_that_parse_alone(name: str) -> None:
+    """Values, styles and positions of the items of plain lists are those of the whole file."""
+    items = read_all(FILES[name])
+    assert items is None if name == "plain" else items == read_whole(FILES[name])
+
+
+@pytest.mark.parametrize("name", [*FILES, *FAULTS])
+def test_items_are_those_of_the_file(name: str) -> None:
+    """Lists of all forms either have the items of the whole file, or are read whole."""
+    text = {**FILES, **FAULTS}[name]
+    items = read_all(text)
+    assert items is None or items == read_whole(text)
+
+
+@settings(max_examples=3000, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "- ",
+                "\n",
+                "\n- ",
+                "a",
+                ": ",
+                "'",
+                '"',
+                "|",
+                "[",
+                "]",
+                "#",
+                " ",
+                "\r",
+                "&x",
+                "---",
+                "{",
+                "}",
+                ",",
+                "%",
+                "?",
+                "\t",
+                "...",
+                "\x85",
+            ]
+        )
+    ).map("".join)
+)
+@example("- a: |\n    b\n\n\n- c\n")
+@example("- a # b\n# c\n\n- d\n")
+@example("- 'a\n\n- b': c\n- d\n")
+def test_no_text_has_other_items(text: str) -> None:
+    """If every item of any text parses alone, the text is a list of these items."""
+    items = read_all(text)
+    assert items is None or items == read_whole(text)
+
+
+def test_changed_items_are_those_that_nothing_is_known_of() -> None:
+    """Of a file with few changes only the changed items count; a file with many is better read whole."""
+    file = SourceFile("ops.yaml", FILES["many"])
+    texts = [text for _, text in split_items(file.text)]
+    changed = changed_items(file, dict.fromkeys(texts[:7] + texts[8:], "known") | {texts[9]: ""})
+    assert changed is not None
+    assert [text for _, text in changed.changed] == [texts[7], texts[9]]
+    assert changed_items(file, dict.fromkeys(texts[::2], "known")) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+def test_the_second_process_reads_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changed items come from the process that prefetches, which does not read the others."""
+    file = SourceFile("ops.yaml", FILES["many"])
+    items = split_items(file.text)
+    some = ChangedItems(file, items, items[3:5])
+    with prefetching([some]):
+        monkeypatch.setattr(prefetch, "encode_item", lambda *_: pytest.fail("an item was read here too"))
+        nodes = read_changed(some)
+    whole = read_whole(file.text)
+    assert nodes is not None
+    assert whole is not None
+    assert [shape(node) for node in nodes] == whole[3:5]
