@@ -151,7 +151,10 @@ def find_circle(arrows: dict[str, set[str]]) -> list[str]:
 
 
 def test_reference_is_never_imported() -> None:
-    """The package runs without PyTorch, so nothing in it imports PyTorch or the generator inside it."""
+    """Nothing in the package imports the generator inside PyTorch, and no statement imports PyTorch.
+
+    Builds of operator libraries import PyTorch with a call, when they need it.
+    """
     wrong = [
         f"{name}:{line} imports {target}"
         for name, tree in modules().items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 import opwright
 from opwright.extension import inline as module
+from tests.extension.compiler import FakeCompiler
 
 YAML = """\
 - func: acme::scale(Tensor self, float factor) -> Tensor
@@ -19,50 +19,18 @@ YAML = """\
     CPU: scale
 """
 
-#: Notes the name of what it makes, and makes it; fails if its input says so.
-COMPILER = """\
-#!{python}
-import pathlib, sys
-words = sys.argv[1:]
-target = pathlib.Path(words[words.index("-o") + 1])
-inputs = [pathlib.Path(word) for word in words if word.endswith((".cpp", ".o")) and word != str(target)]
-text = "".join(path.read_text(errors="replace") for path in inputs)
-with open("{log}", "a") as log:
-    log.write(target.suffix + "\\n")
-if "UNDEFINED" in text and "-shared" in words:
-    sys.exit("ld: inline.o: undefined reference to `acme::native::scale(at::Tensor const&, double)'")
-if "FAULTY" in text and "-c" in words:
-    sys.exit("<inline cpp>:2:3: error: 'FAULTY' was not declared in this scope")
-target.write_text(text)
-"""
-
-
-class Builds:
-    """Builds with the program, and what it was called for."""
-
-    def __init__(self, folder: Path) -> None:
-        self.log = folder / "log"
-
-    def calls(self) -> list[str]:
-        """The suffixes of the files that were made since the last question."""
-        text = self.log.read_text() if self.log.exists() else ""
-        self.log.unlink(missing_ok=True)
-        return sorted(text.split())
-
 
 @pytest.fixture
-def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builds:
-    """The program as compiler, a cache of its own, and libraries that are not loaded."""
-    program = tmp_path / "c++"
-    program.write_text(COMPILER.format(python=sys.executable, log=tmp_path / "log"))
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("CXX", str(program))
+def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCompiler:
+    """A program as compiler, a cache of its own, and libraries that are not loaded."""
+    compiler = FakeCompiler(tmp_path)
+    monkeypatch.setenv("CXX", str(compiler.path))
     monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(module, "_load", lambda *arguments: arguments[0])
-    return Builds(tmp_path)
+    return compiler
 
 
-def test_second_build_of_the_same_calls_no_compiler(builds: Builds) -> None:
+def test_second_build_of_the_same_calls_no_compiler(builds: FakeCompiler) -> None:
     """The first call compiles PyTorch's headers and two sources and links them; the second one finds the result."""
     first = opwright.inline(YAML, "int x;")
     assert builds.calls() == [".gch", ".o", ".o", ".so"]
@@ -71,7 +39,7 @@ def test_second_build_of_the_same_calls_no_compiler(builds: Builds) -> None:
 
 
 @pytest.mark.parametrize("ninja", [True, False])
-def test_edit_of_kernels_compiles_only_them(builds: Builds, monkeypatch: pytest.MonkeyPatch, ninja: bool) -> None:
+def test_edit_of_kernels_compiles_only_them(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch, ninja: bool) -> None:
     """After an edit of the C++ text, generated sources are not compiled again, with Ninja and without."""
     if not ninja:
         monkeypatch.setattr("shutil.which", lambda name: name if os.path.isabs(name) else None)
@@ -81,7 +49,7 @@ def test_edit_of_kernels_compiles_only_them(builds: Builds, monkeypatch: pytest.
     assert builds.calls() == [".o", ".so"]
 
 
-def test_environment_of_the_compiler_is_part_of_the_key(builds: Builds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_of_the_compiler_is_part_of_the_key(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other flags for the compiler give another result."""
     first = opwright.inline(YAML, "int x;")
     monkeypatch.setenv("CXXFLAGS", "-g")
@@ -89,7 +57,9 @@ def test_environment_of_the_compiler_is_part_of_the_key(builds: Builds, monkeypa
 
 
 @pytest.mark.parametrize("ninja", [True, False])
-def test_error_of_the_compiler_has_its_place(builds: Builds, monkeypatch: pytest.MonkeyPatch, ninja: bool) -> None:
+def test_error_of_the_compiler_has_its_place(
+    builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch, ninja: bool
+) -> None:
     """An error in the C++ text is a diagnostic at its place in that text; the compiler's own words follow."""
     if not ninja:
         monkeypatch.setattr("shutil.which", lambda name: name if os.path.isabs(name) else None)
@@ -104,7 +74,7 @@ def test_error_of_the_compiler_has_its_place(builds: Builds, monkeypatch: pytest
     )
 
 
-def test_missing_kernel_is_named(builds: Builds) -> None:
+def test_missing_kernel_is_named(builds: FakeCompiler) -> None:
     """A symbol that the linker does not find is a kernel that the user did not define."""
     with pytest.raises(opwright.BuildFailed) as failed:
         opwright.inline(YAML, "UNDEFINED")
@@ -113,7 +83,7 @@ def test_missing_kernel_is_named(builds: Builds) -> None:
     assert diagnostic.message == "`acme::native::scale(at::Tensor const&, double)` is declared and not defined"
 
 
-def test_mistake_in_the_yaml_is_shown(builds: Builds) -> None:
+def test_mistake_in_the_yaml_is_shown(builds: FakeCompiler) -> None:
     """Mistakes in the YAML are reported with its lines, and no compiler is called."""
     with pytest.raises(opwright.BuildFailed, match=r"--> <inline yaml>:1:\d+\n"):
         opwright.inline("- func: acme::scale(Tensr self) -> Tensor", "int x;")
@@ -127,21 +97,21 @@ def test_mistake_in_the_yaml_is_shown(builds: Builds) -> None:
         ("- func: a::f() -> ()\n- func: b::f() -> ()\n", "the YAML has operators of 2 namespaces: `a` and `b`"),
     ],
 )
-def test_one_namespace(builds: Builds, yaml: str, message: str) -> None:
+def test_one_namespace(builds: FakeCompiler, yaml: str, message: str) -> None:
     """A module has the operators of one namespace."""
     with pytest.raises(opwright.BuildFailed) as failed:
         opwright.inline(yaml, "int x;")
     assert [(found.code, found.message) for found in failed.value.diagnostics] == [("E1205", message)]
 
 
-def test_missing_compiler(builds: Builds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_compiler(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler that does not exist is a fault that names it."""
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(opwright.Fault, match=r"E1202.*`no-such-compiler`, which CXX names"):
         opwright.inline(YAML, "int x;")
 
 
-def test_processes_that_build_the_same_share_the_work(builds: Builds, tmp_path: Path) -> None:
+def test_processes_that_build_the_same_share_the_work(builds: FakeCompiler, tmp_path: Path) -> None:
     """Of several processes at once, one compiles, and all get the result."""
     script = tmp_path / "script.py"
     script.write_text(
@@ -157,7 +127,7 @@ def test_processes_that_build_the_same_share_the_work(builds: Builds, tmp_path: 
     assert not list((tmp_path / "cache" / "inline").glob(".build-*"))
 
 
-def test_failed_build_leaves_nothing(builds: Builds, tmp_path: Path) -> None:
+def test_failed_build_leaves_nothing(builds: FakeCompiler, tmp_path: Path) -> None:
     """After an error nothing is left but what later builds use, and the same text fails again."""
     for _ in range(2):
         with pytest.raises(opwright.BuildFailed):

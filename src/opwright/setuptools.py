@@ -1,0 +1,186 @@
+"""Operator libraries in packages that setuptools builds.
+
+A package has an `operators.yaml`, kernels in C++, and a `setup.py` like this:
+
+    from opwright.setuptools import operator_library
+    from setuptools import setup
+
+    setup(**operator_library("acme_ops", yaml="operators.yaml", sources=["csrc/kernels.cpp"]))
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from setuptools import Extension
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
+
+from opwright.extension.generated import GeneratedCode, update_code
+from opwright.extension.toolchain import DEFINITIONS, import_torch, include_folder
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.render import render_report
+from opwright.source.text import SourceFile
+
+__all__ = ["BuildOperators", "OperatorExtension", "operator_library"]
+
+#: The shared object of a package, below it.
+_SHARED_OBJECT: Final = "_C"
+
+
+class OperatorExtension(Extension):
+    """The shared object of an operator library: its kernels, and the code that is generated from library files.
+
+    `name` is that of the shared object, such as `acme_ops._C`; generated Python modules are installed beside it. `yaml`
+    are the library files, and the options are those of an extension module.
+    """
+
+    def __init__(self, name: str, yaml: Iterable[str], sources: Sequence[str], **options: Any) -> None:  # noqa: ANN401
+        self.yaml: Final = tuple(yaml)
+        self.code: GeneratedCode | None = None
+        depends = [*self.yaml, *options.pop("depends", ())]
+        super().__init__(name, list(sources), language="c++", depends=depends, **options)
+
+    @property
+    def package(self) -> str:
+        """The package that has the shared object."""
+        return self.name.rpartition(".")[0]
+
+    def modules(self) -> Iterator[tuple[str, str]]:
+        """The generated Python files, each with its path below the package. The only library's are in the package."""
+        paths = self.code.modules if self.code is not None else ()
+        folders = sorted({os.path.dirname(path) for path in paths})
+        for path in paths:
+            folder, name = os.path.split(path)
+            yield path, name if len(folders) == 1 else os.path.join(os.path.basename(folder), name)
+
+
+def operator_library(
+    package: str,
+    *,
+    yaml: str | Sequence[str],
+    sources: Sequence[str],
+    **options: Any,  # noqa: ANN401
+) -> dict[str, Any]:
+    """The arguments of `setup` that build an operator library into a package.
+
+    `yaml` names the library files and `sources` the author's C++ (or CUDA) sources, relative to `setup.py`; `options`
+    are those of `setuptools.Extension`. The build generates code into the build folder, compiles it with the sources
+    for the installed PyTorch, and puts a shared object `_C.so` and the generated Python modules into the package, or
+    beside its sources for an editable install. PyTorch is imported when something is compiled.
+
+    >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
+    >>> [extension.name for extension in arguments["ext_modules"]], arguments["cmdclass"]
+    (['acme_ops._C'], {'build_ext': <class 'opwright.setuptools.BuildOperators'>})
+    """
+    files = [yaml] if isinstance(yaml, str) else yaml
+    extension = OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options)
+    return {"ext_modules": [extension], "cmdclass": {"build_ext": BuildOperators}}
+
+
+class BuildOperators(build_ext):
+    """The command that builds extension modules, operator libraries among them, with PyTorch's own command."""
+
+    def finalize_options(self) -> None:
+        """Keep objects in the project: those of an editable install would be in a folder that is removed."""
+        super().finalize_options()
+        if self.editable_mode:
+            self.build_temp = os.path.join("build", f"temp.{self.plat_name}-{sys.implementation.cache_tag}")
+
+    def build_extensions(self) -> None:
+        """Generate code, and compile it with the sources."""
+        operators = [extension for extension in self.extensions if isinstance(extension, OperatorExtension)]
+        for extension in operators:
+            self._generate(extension)
+        # PyTorch's command compiles with Ninja, and for GPUs. It gets all that this one has been told.
+        command = import_module("torch.utils.cpp_extension").BuildExtension(
+            self.distribution, no_python_abi_suffix=True
+        )
+        vars(command).update({name: value for name, value in vars(self).items() if name != "force"})
+        # Ninja knows better what is up to date.
+        command.force = self.force or command.use_ninja
+        command.build_extensions()
+        for extension in operators:
+            for path, inner in extension.modules():
+                self._copy(path, os.path.join(self.build_lib, *extension.package.split("."), inner))
+
+    def _generate(self, extension: OperatorExtension) -> None:
+        """Bring the generated code of an extension up to date, and add to the extension what compiles it."""
+        sink = Diagnostics()
+        try:
+            torch = import_torch()
+            files = [SourceFile.read(path) for path in extension.yaml]
+            out = os.path.join(self.build_temp, "opwright", extension.name)
+            extension.code = code = update_code(files, out, sink=sink)
+        except (Fault, FaultsFound) as error:
+            sink.take(error)
+            raise CompileError(f"the operator library {extension.name} has mistakes\n\n{_report(sink)}") from None
+        if len(sink):
+            self.warn(_report(sink))
+        _add_flags(extension, code, abi=int(torch.compiled_with_cxx11_abi()))
+
+    def copy_extensions_to_source(self) -> None:
+        """Copy the shared objects and the generated Python modules into the packages of the sources."""
+        super().copy_extensions_to_source()
+        for regular, inplace in self._module_mapping():
+            self._copy(regular, inplace)
+
+    def _module_mapping(self) -> Iterator[tuple[str, str]]:
+        """The generated Python modules in the build folder, with their paths beside the sources."""
+        packages = self.get_finalized_command("build_py")
+        for extension in self.extensions:
+            if isinstance(extension, OperatorExtension):
+                folder = packages.get_package_dir(extension.package)
+                for _, inner in extension.modules():
+                    yield (
+                        os.path.join(self.build_lib, *extension.package.split("."), inner),
+                        os.path.join(folder, inner),
+                    )
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """The file of an extension module; the name of a shared object of operators has no version of Python."""
+        name = super().get_ext_filename(fullname)
+        if not isinstance(self.ext_map.get(fullname), OperatorExtension):
+            return name
+        stem, _, suffix = name.partition(".")
+        return f"{stem}.{suffix.rpartition('.')[2]}"
+
+    def get_outputs(self) -> list[str]:
+        """The files that are installed."""
+        return sorted({*super().get_outputs(), *[regular for regular, _ in self._module_mapping()]})
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """The files in the build folder, with their paths beside the sources."""
+        return {**super().get_output_mapping(), **(dict(self._module_mapping()) if self.inplace else {})}
+
+    def _copy(self, path: str, target: str) -> None:
+        self.mkpath(os.path.dirname(target))
+        self.copy_file(path, target, level=self.verbose)
+
+
+def _report(sink: Diagnostics) -> str:
+    return render_report(sink.sorted(), color=False)
+
+
+def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -> None:
+    """Add the generated sources to an extension, and what compiles and links them for the installed PyTorch."""
+    torch = import_module("torch.utils.cpp_extension")
+    is_cuda = any(source.endswith(".cu") for source in extension.sources)
+    # What PyTorch would add to an extension of its own.
+    own = (torch.CUDAExtension if is_cuda else torch.CppExtension)(extension.name, [])
+    extension.sources += [os.path.relpath(source) for source in code.sources]
+    extension.include_dirs += [code.include, include_folder(), *own.include_dirs]
+    extension.library_dirs += own.library_dirs
+    extension.libraries += [library for library in own.libraries if library != "torch_python"]
+    extension.define_macros += [*[(name, None) for name in DEFINITIONS], ("_GLIBCXX_USE_CXX11_ABI", str(abi))]
+    if sys.platform == "linux":
+        # Without it, a missing kernel would be an error when the library is loaded, not when it is linked.
+        extension.extra_link_args = [*extension.extra_link_args, "-Wl,--no-undefined"]
+    flags = extension.extra_compile_args
+    if isinstance(flags, list) and not any(flag.startswith("-g") for flag in flags) and sys.platform != "win32":
+        # Python's own flags ask for debugging information, which makes objects large and compiling slow.
+        flags.insert(0, "-g0")

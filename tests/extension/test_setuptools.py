@@ -1,0 +1,171 @@
+"""Packages that setuptools builds: what is generated, compiled and installed. A program replaces the compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.extension.compiler import FakeCompiler
+
+pytestmark = pytest.mark.thorough
+
+YAML = """\
+namespace: acme
+operators:
+  - func: scale(Tensor self, float factor) -> Tensor
+    doc: Multiply.
+    dispatch:
+      CPU: scale
+"""
+SETUP = """\
+from opwright.setuptools import operator_library
+from setuptools import setup
+
+setup(**operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"]))
+"""
+PROJECT = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "acme-ops"
+version = "1.0"
+
+[tool.setuptools]
+packages = ["acme_ops"]
+package-dir = { acme_ops = "python/acme_ops" }
+"""
+
+
+class Project:
+    """A project with an operator, and the compiler that builds it."""
+
+    def __init__(self, folder: Path, compiler: FakeCompiler) -> None:
+        self.folder = folder
+        self.compiler = compiler
+        texts = {"acme.yaml": YAML, "setup.py": SETUP, "pyproject.toml": PROJECT, "python/acme_ops/__init__.py": ""}
+        for name, text in {**texts, "csrc/kernels.cpp": "#include <acme/kernels.h>\n"}.items():
+            self.write(name, text)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the project."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the project."""
+        program = str(self.compiler.path)
+        environment = {
+            **os.environ,
+            "CXX": program,
+            "LDCXXSHARED": f"{program} -shared",
+            "LDSHARED": f"{program} -shared",
+            "TORCH_DONT_CHECK_COMPILER_ABI": "1",
+        }
+        return subprocess.run(
+            [sys.executable, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+
+    def build(self) -> list[str]:
+        """Build in place, and give what was compiled."""
+        done = self.run("setup.py", "build_ext", "--inplace")
+        assert done.returncode == 0, done.stderr
+        return self.compiler.calls()
+
+    def package(self, kind: str) -> Path:
+        """Build a distribution as pip does."""
+        call = f"import setuptools.build_meta as backend; print(backend.build_{kind}('dist'))"
+        done = self.run("-c", call)
+        assert done.returncode == 0, done.stderr
+        return self.folder / "dist" / done.stdout.split()[-1]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """The project, with its compiler beside it."""
+    return Project(tmp_path / "project", FakeCompiler(tmp_path))
+
+
+def test_edits_compile_what_they_touch(project: Project) -> None:
+    """A build compiles kernels and generated code; afterwards, what an edit changes and nothing else."""
+    assert project.build() == [".so", "kernels.o", "register_0.o"]
+    assert project.build() == []
+    package = project.folder / "python" / "acme_ops"
+    assert "Multiply." in (package / "_ops.py").read_text()
+    # A text for users is in Python alone.
+    project.write("acme.yaml", YAML.replace("Multiply.", "Scale."))
+    assert project.build() == []
+    assert "Scale." in (package / "_ops.py").read_text()
+    # A tag changes no declaration.
+    project.write("acme.yaml", YAML.replace("    doc: Multiply.\n", "    tags: pointwise\n"))
+    assert project.build() == [".so", "register_0.o"]
+    project.write("csrc/kernels.cpp", "#include <acme/kernels.h>\nint x;\n")
+    assert project.build() == [".so", "kernels.o"]
+    project.write("acme.yaml", YAML.replace("float factor", "int factor"))
+    assert project.build() == [".so", "kernels.o", "register_0.o"]
+
+
+def test_wheel_has_library_and_modules(project: Project) -> None:
+    """A wheel has the shared object, whose name has no Python version, and the generated modules."""
+    names = ZipFile(project.package("wheel")).namelist()
+    assert {name for name in names if name.startswith("acme_ops/")} == {
+        "acme_ops/_C.so",
+        "acme_ops/__init__.py",
+        "acme_ops/_ops.py",
+        "acme_ops/py.typed",
+    }
+
+
+def test_editable_install_reuses_objects(project: Project) -> None:
+    """An editable install puts the same files beside the sources, and compiles only once."""
+    project.package("editable")
+    assert project.compiler.calls() == [".so", "kernels.o", "register_0.o"]
+    package = project.folder / "python" / "acme_ops"
+    assert {path.name for path in package.iterdir()} == {"_C.so", "__init__.py", "_ops.py", "py.typed"}
+    project.package("editable")
+    assert "kernels.o" not in project.compiler.calls()
+
+
+def test_source_distribution_has_inputs(project: Project) -> None:
+    """A source distribution has the library file and the sources, and nothing that was generated."""
+    project.build()
+    with tarfile.open(project.package("sdist")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"acme.yaml", "csrc/kernels.cpp", "setup.py", "pyproject.toml"} <= names
+    assert not [name for name in names if "register" in name]
+
+
+def test_mistakes_are_reported(project: Project) -> None:
+    """A mistake in the library file ends the build with its diagnostic, without a traceback."""
+    project.write("acme.yaml", YAML.replace("Tensor self", "Tensr self"))
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "error: the operator library acme_ops._C has mistakes" in done.stderr
+    assert "--> acme.yaml:3:" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert project.compiler.calls() == []
+
+
+def test_missing_pytorch_is_reported(project: Project) -> None:
+    """Without PyTorch, what needs no compiler works, and a build says what to do."""
+    listed = project.run(
+        "-c",
+        "import sys, runpy; sys.modules['torch'] = None; sys.argv[:] = ['setup.py', '--name']; "
+        "runpy.run_path('setup.py')",
+    )
+    assert listed.stdout.split() == ["acme-ops"]
+    built = project.run(
+        "-c",
+        "import sys, runpy; sys.modules['torch'] = None; sys.argv[:] = ['setup.py', 'build_ext']; "
+        "runpy.run_path('setup.py')",
+    )
+    assert "error[E1201]: PyTorch cannot be imported" in built.stderr
+    assert "Traceback" not in built.stderr
