@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.library import codes
 from opwright.dialects.library.loader import load
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
@@ -14,19 +15,21 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.codes import all_codes
+from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.dialects.cases import Case, load_cases
 from tests.dialects.loading import found_faults
 
 FOLDER = Path(__file__).with_name("library_cases")
-CASES = [case for name in ("fields.yaml",) for case in load_cases(name, FOLDER)]
+CASES = [case for name in ("fields.yaml", "heads.yaml") for case in load_cases(name, FOLDER)]
+DERIVATIVE_CASES = load_cases("derivatives.yaml", FOLDER)
 
 
-def loaded(*texts: str) -> tuple[tuple[OperatorLibrary, ...], Diagnostics]:
+def loaded(*texts: str, strict: bool = False) -> tuple[tuple[OperatorLibrary, ...], Diagnostics]:
     """The libraries of some files, and their faults."""
     sink = Diagnostics()
-    context = LoadContext(sink, Rules(parse_version("2.13.0")), open_inputs("auto"))
+    context = LoadContext(sink, Rules(parse_version("2.13.0")), open_inputs("auto"), strict=strict)
     files = [SourceFile(f"ops{index}.yaml", text) for index, text in enumerate(texts)]
     return load(files, context), sink
 
@@ -63,3 +66,50 @@ def test_the_overloads_of_an_operation_share_declared_outputs() -> None:
     lines = CASES[0].text.replace("  outputs: []\n", "").splitlines()
     lines.insert(lines.index("  samples: torch.ones(1), dtype=torch.float64"), "  outputs: []")
     assert len(function_of("\n".join(lines), "norm").declared_outputs) == 1
+
+
+def test_every_code_has_a_case() -> None:
+    """Each code of library files is marked in a case, or tested below."""
+    registered = {row.code for row in all_codes() if row.code in vars(codes).values()}
+    marked = {code for case in (*CASES, *DERIVATIVE_CASES) for *_, code in case.faults}
+    assert registered - marked == {"E1116", "E1180"}
+
+
+def test_the_operators_of_a_namespace_may_be_in_several_files() -> None:
+    """Files of one namespace make one library, with the headers of all of them; faults are in the right file."""
+    first = "namespace: acme\nincludes: [a.h]\ndoc: First.\noperators:\n- func: sine(Tensor self) -> Tensor\n"
+    second = "namespace: acme\nincludes: [b.h, a.h]\noperators:\n- func: cosine(Tensor self) -> Tensor\n"
+    (library,), sink = loaded(first, second)
+    assert not len(sink)
+    assert (library.includes, library.doc, library.abi) == (("a.h", "b.h"), "First.", "native")
+    assert [function.name.text for function in library.catalog.functions] == ["sine", "cosine"]
+    twice = second.replace("cosine", "sine")
+    _, sink = loaded(first, twice)
+    assert [str(diagnostic.span) for diagnostic in sink] == ["ops1.yaml:4:9"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place"),
+    [
+        ("namespace: acme\ncpp_namespace: a", "namespace: acme\ncpp_namespace: b", "ops1.yaml:2:16"),
+        ("namespace: acme\nabi: native", "namespace: acme\nabi: stable", "ops1.yaml:2:6"),
+        ("namespace: acme\npython_package: a", "namespace: acme\npython_package: b", "ops1.yaml:2:17"),
+        ("namespace: acme", "namespace: other\ncpp_namespace: acme", "ops1.yaml:2:16"),
+        ("namespace: other\ncpp_namespace: acme", "namespace: acme", "ops0.yaml:2:16"),
+    ],
+)
+def test_files_of_a_namespace_agree(first: str, second: str, place: str) -> None:
+    """Heads that contradict each other are reported at the value in the later file, or at the one that can change."""
+    texts = [
+        f"{head}\noperators:\n- func: {name}(Tensor self) -> Tensor\n"
+        for head, name in ((first, "sine"), (second, "cosine"))
+    ]
+    _, sink = loaded(*texts)
+    assert [(diagnostic.code, str(diagnostic.span)) for diagnostic in sink] == [("E1116", place)]
+
+
+def test_near_namespaces_are_errors_where_a_run_is_strict() -> None:
+    """Warnings of a library file are errors of a strict run."""
+    text = "namespace: acme\noperators:\n- func: acne::scale(Tensor self) -> Tensor\n"
+    assert [diagnostic.severity for diagnostic in loaded(text)[1]] == [Severity.WARNING]
+    assert [diagnostic.severity for diagnostic in loaded(text, strict=True)[1]] == [Severity.ERROR]

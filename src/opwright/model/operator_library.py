@@ -33,10 +33,11 @@ class OperatorLibrary(Frozen):
     `library` has the names of the C++ code around them. `catalog` has its operators alone. `includes` are the headers
     that declare the author's kernels, as `#include` directives name them; if there are none, the kernels are declared
     by generated code. `derivatives` are those of the operators. `python_package` is the Python package with their
-    functions.
+    functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library uses, `native`
+    or `stable`.
     """
 
-    __slots__ = ("catalog", "derivatives", "includes", "library", "python_package")
+    __slots__ = ("abi", "catalog", "derivatives", "doc", "includes", "library", "python_package")
 
     def __init__(
         self,
@@ -46,12 +47,16 @@ class OperatorLibrary(Frozen):
         includes: tuple[str, ...] = (),
         derivatives: LibraryDerivatives = NO_LIBRARY_DERIVATIVES,
         python_package: str = "",
+        doc: str = "",
+        abi: str = "native",
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
         self.includes: Final = includes
         self.derivatives: Final = derivatives
         self.python_package: Final = python_package or library.namespace
+        self.doc: Final = doc
+        self.abi: Final = abi
 
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
         """The same library with these derivatives."""
@@ -61,6 +66,8 @@ class OperatorLibrary(Frozen):
             includes=self.includes,
             derivatives=derivatives,
             python_package=self.python_package,
+            doc=self.doc,
+            abi=self.abi,
         )
 
     def __repr__(self) -> str:

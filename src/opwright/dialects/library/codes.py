@@ -7,8 +7,8 @@ from typing import Final
 from opwright.source.codes import Code, register
 
 
-def _code(number: int, title: str, explanation: str) -> str:
-    return register(Code(f"E11{number:02}", title, explanation))
+def _code(number: int, title: str, explanation: str, letter: str = "E") -> str:
+    return register(Code(f"{letter}11{number:02}", title, explanation))
 
 
 FILE_SHAPE: Final = _code(
@@ -41,6 +41,102 @@ Each operator of a library is in a namespace, which the head of the file names f
 
     - func: scale(Tensor self, float factor) -> Tensor
             ^^^^^ write `acme::scale`, or `namespace: acme` in the head
+""",
+)
+NAMESPACE_NAME: Final = _code(
+    4,
+    "a namespace that a library cannot have",
+    """
+The namespace of operators is one name, which is also a namespace in C++. The C++ namespace of a library may be nested,
+but it is not one of PyTorch's own, such as `at`.
+
+    namespace: acme-ops
+               ^^^^^^^^ write `acme_ops`
+    operators: []
+""",
+)
+TORCH_RANGE: Final = _code(
+    5,
+    "a range of releases that cannot be read",
+    """
+`torch` is a list of bounds with commas between them. Each has one of `>=`, `>`, `<=`, `<`, `==` and `!=` and a release.
+A release without a patch number stands for all its patch releases.
+
+    namespace: acme
+    torch: "2.10 and later"
+            ^^^^^^^^^^^^^^ write `>=2.10`
+    operators: []
+""",
+)
+TORCH_EXCLUDED: Final = _code(
+    6,
+    "a library is not for this release of PyTorch",
+    """
+The head of the library file says which releases of PyTorch the library is for, and the run is for another one.
+
+    namespace: acme
+    torch: ">=2.10,<2.12"
+            ^^^^^^^^^^^^ this run is for PyTorch 2.13.0
+    operators: []
+
+Generate for another release with `--torch` or `--release`, or extend the range after testing the library.
+""",
+)
+OPERATOR_EXISTS: Final = _code(
+    7,
+    "PyTorch already has the operator",
+    """
+An operator of this name is part of the release, so registering it again fails when the library is loaded.
+
+    - func: aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+            ^^^^^^^^^^^^^^^^ PyTorch has it
+
+Use a namespace of your own. To replace a kernel of PyTorch's operator, write a backend instead of a library.
+""",
+)
+KERNEL_TWICE: Final = _code(
+    8,
+    "two operators have the same kernel",
+    """
+Two operators with the same arguments and results name the same C++ function, so they do the same. Usually the name was
+not changed after copying an entry.
+
+    - func: sine(Tensor self) -> Tensor
+      dispatch:
+        CPU: sine_cpu
+    - func: cosine(Tensor self) -> Tensor
+      dispatch:
+        CPU: sine_cpu
+             ^^^^^^^^ the kernel of `sine`
+
+If one operator should be another name of the other, give it a kernel that calls it. A structured kernel serves one
+operation, because it is a class with the arguments of that operation.
+""",
+)
+UNKNOWN_ABI: Final = _code(
+    9,
+    "unknown C++ interface",
+    """
+`abi` says which of PyTorch's C++ interfaces the library uses: `native` for all of them, `stable` for the one that stays
+compatible between releases.
+
+    namespace: acme
+    abi: stabel
+         ^^^^^^ write `stable`
+    operators: []
+""",
+)
+HEADS_DIFFER: Final = _code(
+    16,
+    "two library files disagree about a namespace",
+    """
+The operators of a namespace may be in several files. Their heads then say the same of it, or only one of them says it.
+Two namespaces cannot share a C++ namespace, because their headers would have the same names.
+
+    namespace: acme
+    cpp_namespace: acme::more
+                   ^^^^^^^^^^ another file says `acme::ops`
+    operators: []
 """,
 )
 AUTOCAST_POLICY: Final = _code(
@@ -115,6 +211,22 @@ A sample has an argument for each parameter of the operator that has no default,
 
 Samples of out overloads leave out the out arguments, which the tests make.
 """,
+)
+NEAR_NAMESPACE: Final = _code(
+    17,
+    "a namespace that is nearly that of the head",
+    """
+A file may have operators of several namespaces, each of which becomes a library. A namespace that differs in a letter
+from the one in the head is usually misspelt.
+
+    namespace: acme
+    operators:
+      - func: acne::scale(Tensor self, float factor) -> Tensor
+              ^^^^ did you mean `acme`?
+
+If both namespaces are meant, put their operators into two files.
+""",
+    "W",
 )
 DERIVATIVES_FILE: Final = _code(
     80,

@@ -2,65 +2,179 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import Final, NamedTuple
 
+from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
 from opwright.dialects.library import codes
+from opwright.dialects.names import IDENTIFIER
+from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
-from opwright.source.expect import check_unique_keys
+from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 
-__all__ = ["Head", "read_head"]
+__all__ = ["ABIS", "HEAD_FIELDS", "OPERATORS", "Head", "check_namespace", "read_head"]
+
+#: The C++ interfaces of PyTorch that a library can use, with their help.
+ABIS: Final = {
+    "native": "All of PyTorch's C++ API. A binary is for one release of PyTorch.",
+    "stable": "PyTorch's stable C++ API. A binary is for the release that it was built with, and later ones.",
+}
+
+#: The field with the entries.
+OPERATORS: Final = "operators"
+
+#: The fields of a head, in the order of the documentation.
+HEAD_FIELDS: Final = (
+    Field("namespace", "text", TEXT, "The namespace of the operators, for entries that name none."),
+    Field("doc", "text", TEXT, "What the library is for: the documentation of its Python module."),
+    Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
+    Field("abi", "text", choice(*ABIS), "The C++ interface of PyTorch that the library uses: `native` or `stable`."),
+    Field("cpp_namespace", "text", TEXT, "The C++ namespace of the library; without it, that of the operators."),
+    Field("python_package", "text", TEXT, "The Python package of the library; without it, the namespace."),
+    Field("includes", "list of texts", TEXTS, "Headers that declare the kernels, as `#include` names them."),
+    Field("derivatives", "path", TEXT, "The file with the derivatives, relative to the library file."),
+    Field("derivative_includes", "list of texts", TEXTS, "Headers with the functions that derivatives call."),
+    Field(OPERATORS, "list of entries", list_of_schema({"$ref": "#/$defs/entry"}), "The operators.", is_required=True),
+)
+_NAMES: Final = [field.name for field in HEAD_FIELDS]
+_LISTS: Final = [field.name for field in HEAD_FIELDS if field.schema is TEXTS]
+
+#: The words of C++ that cannot be names of namespaces.
+_WORDS_OF_CPP: Final = """
+alignas alignof and asm auto bitand bitor bool break case catch char class compl const continue decltype default delete
+do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
+new noexcept not nullptr operator or private protected public register requires return short signed sizeof static struct
+switch template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
+"""
+_CPP_WORDS: Final = frozenset(_WORDS_OF_CPP.split())
+#: C++ namespaces of PyTorch and of the language, in which a library defines nothing.
+_TAKEN: Final = ("at", "c10", "caffe2", "std", "torch")
 
 
 class Head(NamedTuple):
-    """The head of a library file. A file that is a list of entries has none, and its entries name their namespaces."""
+    """The head of a library file. A file that is a list of entries has none, and its entries name their namespaces.
+
+    `torch` are the releases that the library is for. `spans` has the span of each field's value.
+    """
 
     namespace: str = ""
     cpp_namespace: str = ""
     python_package: str = ""
+    doc: str = ""
+    abi: str = ""
+    torch: VersionRange = VersionRange()
     includes: tuple[str, ...] = ()
     derivatives: str = ""
-    derivatives_span: Span | None = None
     derivative_includes: tuple[str, ...] = ()
+    spans: Table[str, Span] = {}
 
-
-_OPERATORS: Final = "operators"
-_TEXTS: Final = ("namespace", "cpp_namespace", "python_package", "derivatives")
-_LISTS: Final = ("includes", "derivative_includes")
-_KEYS: Final = (*_TEXTS, *_LISTS, _OPERATORS)
+    @property
+    def derivatives_span(self) -> Span | None:
+        """The span of the path of the file with the derivatives."""
+        return self.spans.get("derivatives")
 
 
 def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     """The head and the entries of a file. Raises Fault if the file is neither a list of entries nor a mapping."""
     if isinstance(root, Sequence):
         return Head(), root.items
-    if not isinstance(root, Mapping):
-        message = f"the file is {root.description}, not a list of entries or a mapping with `{_OPERATORS}`"
+    if not isinstance(root, Mapping) or (root.get(OPERATORS) is None and root.get("func") is not None):
+        description = "a single entry" if isinstance(root, Mapping) else root.description
+        message = f"the file is {description}, not a list of entries or a mapping with `{OPERATORS}`"
         raise Fault.at(codes.FILE_SHAPE, message, root.span)
     check_unique_keys(root, sink)
-    texts: dict[str, str] = {}
-    spans: dict[str, Span] = {}
+    texts: dict[str, Scalar] = {}
     lists: dict[str, tuple[str, ...]] = {}
-    items: Row[Node] = ()
     for key, value in root.entries:
-        if key.value in _TEXTS and isinstance(value, Scalar):
-            texts[key.value] = value.value
-            spans[key.value] = value.span
-        elif key.value in _LISTS and isinstance(value, Sequence):
-            lists[key.value] = tuple([item.value for item in value.items if isinstance(item, Scalar)])
-        elif key.value == _OPERATORS and isinstance(value, Sequence):
-            items = value.items
-        else:
-            sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=did_you_mean(key.value, _KEYS))
-    head = Head(
-        texts.get("namespace", ""),
-        texts.get("cpp_namespace", ""),
-        texts.get("python_package", ""),
+        if key.value not in _NAMES:
+            sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=did_you_mean(key.value, _NAMES))
+        elif key.value in _LISTS:
+            lists[key.value] = tuple([item.value for item in expect_strings(value, f"`{key.value}`", sink) or ()])
+        elif key.value != OPERATORS:
+            text = expect_string(value, f"`{key.value}`", sink)
+            if text is not None:
+                texts[key.value] = text
+    return _head(texts, lists, sink), _entries(root, sink)
+
+
+def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
+    node = root.get(OPERATORS)
+    if node is None:
+        sink.error(codes.FILE_SHAPE, f"the file has no `{OPERATORS}`", root.span)
+        return ()
+    if isinstance(node, Scalar) and node.kind == "null":
+        return ()
+    entries = expect_sequence(node, f"`{OPERATORS}`", sink)
+    return () if entries is None else entries.items
+
+
+def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: Diagnostics) -> Head:
+    """The head of these fields; values with faults are left out."""
+    values = {name: scalar.value for name, scalar in texts.items()}
+    if "namespace" in texts and not check_namespace(values["namespace"], texts["namespace"].span, sink):
+        del values["namespace"]
+    if "cpp_namespace" in texts and not _check_cpp_namespace(texts["cpp_namespace"], sink):
+        del values["cpp_namespace"]
+    if values.get("abi", "native") not in ABIS:
+        _report_abi(texts["abi"], sink)
+    return Head(
+        values.get("namespace", ""),
+        values.get("cpp_namespace", ""),
+        values.get("python_package", ""),
+        values.get("doc", ""),
+        values.get("abi", ""),
+        _torch_range(texts.get("torch"), sink),
         lists.get("includes", ()),
-        texts.get("derivatives", ""),
-        spans.get("derivatives"),
+        values.get("derivatives", ""),
         lists.get("derivative_includes", ()),
+        {name: scalar.span for name, scalar in texts.items()},
     )
-    return head, items
+
+
+def check_namespace(name: str, at: Span, sink: Diagnostics) -> bool:
+    """Whether operators can have a namespace: it is one name, and C++ can have it too. Other ones go to `sink`."""
+    if IDENTIFIER.fullmatch(name) is None:
+        message = f"`{name}` is not the name of a namespace"
+        help = "write a single name; `cpp_namespace` can be a nested one" if "::" in name else ""
+    elif name in _CPP_WORDS:
+        message, help = f"`{name}` is a word of C++", "choose another name"
+    else:
+        return True
+    sink.error(codes.NAMESPACE_NAME, message, at, help=help)
+    return False
+
+
+def _check_cpp_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
+    name, start = scalar.value, 0
+    for part in name.split("::"):
+        if IDENTIFIER.fullmatch(part) is None or part in _CPP_WORDS:
+            message = f"`{part}` is not the name of a C++ namespace"
+            at = scalar.span_of(start, start + len(part)) if part else scalar.span
+            sink.error(codes.NAMESPACE_NAME, message, at)
+            return False
+        start += len(part) + len("::")
+    if name in _TAKEN:
+        message = f"the C++ namespace `{name}` is not a library's own"
+        sink.error(codes.NAMESPACE_NAME, message, scalar.span, help=f"write for instance `mine::{name}`")
+        return False
+    return True
+
+
+def _report_abi(scalar: Scalar, sink: Diagnostics) -> None:
+    help = did_you_mean(scalar.value, ABIS, "write `native` or `stable`")
+    sink.error(codes.UNKNOWN_ABI, f"there is no interface `{scalar.value}`", scalar.span, help=help)
+
+
+def _torch_range(scalar: Scalar | None, sink: Diagnostics) -> VersionRange:
+    if scalar is None:
+        return VersionRange()
+    try:
+        return parse_version_range(scalar.value)
+    except RangeFault as fault:
+        message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
+        at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
+        sink.error(codes.TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
+        return VersionRange()

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Files
-from typing import NamedTuple
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library import codes
+from opwright.dialects.library.checks import check_entries, check_operators_are_new
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import READERS
 from opwright.dialects.library.head import Head, read_head
+from opwright.dialects.library.namespaces import (
+    NamespaceEntries,
+    NamespaceFacts,
+    entries_by_namespace,
+    namespace_facts,
+)
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
@@ -18,41 +24,23 @@ from opwright.dialects.table import TAGS
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import LIBRARY_KEYS
-from opwright.model.library import Library
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import UnlinkedFunction
 from opwright.model.operator_library import OperatorLibrary
-from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_namespace
-from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.release.rules import Rules
+from opwright.source.diagnostic import Diagnostics, Fault, Severity
+from opwright.source.nodes import Mapping
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
-__all__ = ["library_names", "load"]
-
-
-class _NamespaceEntries(NamedTuple):
-    """The entries of one namespace in one file, under the head of the file."""
-
-    head: Head
-    items: list[Node]
-
-
-def library_names(namespace: str, cpp_namespace: str = "") -> Library:
-    """The names around the operators of a namespace, in the C++ namespace of that name unless another one is given.
-
-    >>> library_names("acme").operators, library_names("acme", "acme::ops").headers
-    ('acme::_ops', 'acme/ops')
-    """
-    api = cpp_namespace or namespace
-    return Library(namespace, api, api.replace("::", "/"), f"{namespace.upper()}_API")
+__all__ = ["load"]
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrary, ...]:
     """The operators of library files by namespace, in the order of the files. Faults go to the sink of the context."""
     own = Diagnostics()
     tags = load_tags(TAGS.files(context.inputs)[0], own)
-    namespaces: dict[str, list[_NamespaceEntries]] = {}
+    namespaces: dict[str, list[NamespaceEntries]] = {}
     named: list[NamedDerivatives] = []
     for file in files:
         try:
@@ -60,56 +48,67 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrar
         except Fault as fault:
             own.add(fault.diagnostic)
             continue
-        by_namespace = _by_namespace(items, head, own)
+        _check_release(head, context.rules, own)
+        by_namespace = entries_by_namespace(items, head, own)
         named.append(NamedDerivatives(head, file.path, tuple(by_namespace) or (head.namespace,)))
         for namespace, entries in by_namespace.items():
-            namespaces.setdefault(namespace, []).append(_NamespaceEntries(head, entries))
-    libraries = [_load_namespace(name, parts, tags, context, own) for name, parts in namespaces.items()]
+            namespaces.setdefault(namespace, []).append(NamespaceEntries(head, entries))
+    facts = {name: namespace_facts(name, parts, own) for name, parts in namespaces.items()}
+    _check_headers(facts.values(), own)
+    libraries = [_load_namespace(facts[name], parts, tags, context, own) for name, parts in namespaces.items()]
     derived = with_derivatives(libraries, named, context._replace(sink=own))
-    context.sink.extend(own)
+    _report_all(own, context)
     return derived
 
 
-def _by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
-    """The entries by namespace: the one that a schema names, otherwise the one of the head."""
-    namespaces: dict[str, list[Node]] = {}
-    for item in items:
-        namespace = _namespace_of(item) or head.namespace
-        if namespace:
-            namespaces.setdefault(namespace, []).append(item)
-        else:
-            sink.error(
-                codes.NO_NAMESPACE,
-                "the operator is in no namespace",
-                item.span,
-                help="write `namespace: NAME` in the head",
-            )
-    return namespaces
+def _report_all(own: Diagnostics, context: LoadContext) -> None:
+    """Report faults to the sink of a run, warnings as errors if the run is strict."""
+    context.sink.extend(
+        diagnostic._replace(severity=Severity.ERROR)
+        if context.strict and diagnostic.severity is Severity.WARNING
+        else diagnostic
+        for diagnostic in own
+    )
 
 
-def _namespace_of(item: Node) -> str:
-    func = item.get("func") if isinstance(item, Mapping) else None
-    if not isinstance(func, Scalar):
-        return ""
-    try:
-        return read_namespace(func.value)[0]
-    except SchemaFault:
-        # Loading the entry reports it.
-        return ""
+def _check_release(head: Head, rules: Rules, sink: Diagnostics) -> None:
+    """Report a library that is not for the release of the run."""
+    if not head.torch.includes(rules.version):
+        at = head.spans["torch"]
+        message = f"the library is for PyTorch `{at.text}`, and this run is for {rules.version}"
+        sink.error(codes.TORCH_EXCLUDED, message, at, help="choose another release with `--torch` or `--release`")
+
+
+def _check_headers(namespaces: Iterable[NamespaceFacts], sink: Diagnostics) -> None:
+    """Report namespaces whose headers would have the same names."""
+    owners: dict[str, NamespaceFacts] = {}
+    for facts in namespaces:
+        owner = owners.setdefault(facts.library.api, facts)
+        if owner is not facts:
+            names = f"`{owner.namespace}` and `{facts.namespace}`"
+            message = f"the namespaces {names} have the same C++ namespace `{owner.library.api}`"
+            sink.error(codes.HEADS_DIFFER, message, facts.cpp_span or owner.cpp_span)
 
 
 def _load_namespace(
-    namespace: str, parts: list[_NamespaceEntries], tags: dict[str, str], context: LoadContext, sink: Diagnostics
+    facts: NamespaceFacts,
+    parts: list[NamespaceEntries],
+    tags: dict[str, str],
+    context: LoadContext,
+    sink: Diagnostics,
 ) -> OperatorLibrary:
-    head = parts[0].head
-    library = library_names(namespace, head.cpp_namespace if namespace == head.namespace else "")
+    library = facts.library
     own = Diagnostics()
     entries = [item for part in parts for item in part.items]
     report = CrossReport(own, [item for item in entries if isinstance(item, Mapping)])
     entry_context = EntryContext(frozenset(tags), frozenset(), own, library=library, readers=READERS, keys=LIBRARY_KEYS)
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     linked = link_entries(functions, report, tag_by_kind=context.rules.generated_operators_tagged_by_kind)
+    check_entries(linked.functions, report)
+    if library.namespace == PYTORCH.namespace:
+        check_operators_are_new(functions, context.inputs, report)
     sink.extend(own)
     catalog = Catalog(*linked, tuple(LIBRARY_KEYS.values()), tags, report.absent, is_sound=not own.has_errors)
-    package = head.python_package if namespace == head.namespace else ""
-    return OperatorLibrary(library, catalog, includes=head.includes, python_package=package)
+    return OperatorLibrary(
+        library, catalog, includes=facts.includes, python_package=facts.python_package, doc=facts.doc, abi=facts.abi
+    )

@@ -127,3 +127,21 @@ views share the memory of one, and numbers have no size.
 Declare the outputs at the functional or the out overload; they hold for all overloads of the operation.
 """,
 )
+OUTPUT_TWICE: Final = _code(
+    59,
+    "declared outputs beside another shape function",
+    """
+The outputs of an operation are declared once: at its functional or at its out overload. An operator with declared
+outputs has no kernel for `Meta`, because the declaration takes its place, and a composite operator has the outputs of
+the operators that it calls.
+
+    - func: scale(Tensor self, float factor) -> Tensor
+      outputs: like(self)
+      ^^^^^^^ `scale` has a Meta kernel
+      dispatch:
+        CPU: scale_cpu
+        Meta: scale_meta
+
+Keep one of the two.
+""",
+)

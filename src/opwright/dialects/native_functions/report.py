@@ -18,9 +18,9 @@ from opwright.source.span import Span
 _OPERATOR: Final = re.compile(r"\s*((?:\w+::)*\w+)")
 
 
-def _by_start(entries: Iterable[Mapping]) -> dict[int, Mapping]:
-    """The entries of a file by their offsets."""
-    return {entry.start: entry for entry in entries}
+def _by_start(entries: Iterable[Mapping]) -> dict[tuple[str, int], Mapping]:
+    """The entries by the paths of their files and their offsets."""
+    return {(entry.file.path, entry.start): entry for entry in entries}
 
 
 class CrossReport:
@@ -72,7 +72,7 @@ class CrossReport:
             root = load_yaml(function.entry.file)
             items = root.items if isinstance(root, Sequence) else []
             self._entries = _by_start([item for item in items if isinstance(item, Mapping)])
-        return self._entries[function.entry.start]
+        return self._entries[function.entry.file.path, function.entry.start]
 
     def name(self, function: UnlinkedFunction) -> Span:
         """The span of a function's name."""
@@ -97,10 +97,10 @@ class CrossReport:
         return dispatch_key_span(self._entry(function), name)
 
     def kernel(self, function: UnlinkedFunction, name: str) -> Span:
-        """The span of a kernel in a function's dispatch table."""
+        """The span of a kernel in a function's dispatch table; the name may lack the namespace."""
         table = self._entry(function).get("dispatch")
         for _, value in table.entries if isinstance(table, Mapping) else ():
-            if isinstance(value, Scalar) and value.value == name:
+            if isinstance(value, Scalar) and name in (value.value, value.value.rpartition("::")[2]):
                 return value.span
         return self.name(function)
 

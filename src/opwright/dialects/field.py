@@ -1,0 +1,56 @@
+"""Fields of input files as data: what documentation and JSON Schemas say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+__all__ = ["FLAG", "TEXT", "TEXTS", "Field", "JsonSchema", "choice", "list_of_schema", "mapping_schema"]
+
+#: A JSON Schema, or a part of one.
+JsonSchema: TypeAlias = Mapping[str, object]
+
+
+class Field(NamedTuple):
+    """A field: its name, a short name of its values, the JSON Schema of its values, and a sentence for users.
+
+    >>> Field("doc", "text", TEXT, "What the operator does.").json_schema["description"]
+    'What the operator does.'
+    """
+
+    name: str
+    values: str
+    schema: JsonSchema
+    help: str
+    is_required: bool = False
+
+    @property
+    def json_schema(self) -> dict[str, object]:
+        """The JSON Schema of the values, with the sentence as its description."""
+        return {"description": self.help, **self.schema}
+
+
+TEXT: Final[JsonSchema] = {"type": "string"}
+FLAG: Final[JsonSchema] = {"type": "boolean"}
+TEXTS: Final[JsonSchema] = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
+
+
+def choice(*values: str) -> JsonSchema:
+    """The schema of a text that is one of some words."""
+    return {"enum": list(values)}
+
+
+def list_of_schema(items: JsonSchema) -> JsonSchema:
+    """The schema of a list."""
+    return {"type": "array", "items": items}
+
+
+def mapping_schema(fields: tuple[Field, ...], *, has_others: bool = False) -> dict[str, object]:
+    """The schema of a mapping with these fields; without others unless `has_others`."""
+    schema: dict[str, object] = {
+        "type": "object",
+        "properties": {field.name: field.json_schema for field in fields},
+        "additionalProperties": has_others,
+    }
+    required = [field.name for field in fields if field.is_required]
+    return {**schema, "required": required} if required else schema

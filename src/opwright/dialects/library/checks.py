@@ -1,0 +1,110 @@
+"""Rules between the entries of a library, and between a library and the release."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from opwright.dialects.library import codes, output_codes
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
+from opwright.release.inputs import Inputs
+from opwright.schema.function import FunctionSchema
+
+__all__ = ["check_entries", "check_operators_are_new"]
+
+_META: Final = "Meta"
+_APPEND_DTYPE: Final = "fp32_append_dtype"
+
+#: The name of an operator at the beginning of an entry of PyTorch's. Entries are found in the text, because loading
+#: them takes longer than the rest of a run for a library.
+_ENTRY: Final = re.compile(r"^- func: (?:aten::)?([\w.]+)\(", re.MULTILINE)
+_AUTOGEN: Final = re.compile(r"^  autogen: (.*)", re.MULTILINE)
+
+
+def check_entries(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report faults that concern several entries of a namespace."""
+    written = [function for function in functions if not function.is_synthesized]
+    _check_kernels(written, report)
+    for function in written:
+        if function.library_fields.outputs:
+            _check_outputs(function, report)
+        autocast = function.library_fields.autocast
+        policies = [autocast.everywhere, *(policy for _, policy in autocast.by_device)]
+        if _APPEND_DTYPE in policies and not any(_appends_dtype(other, function) for other in written):
+            message = f"`{function.name}` has no overload that also takes a `ScalarType`"
+            report.error(codes.AUTOCAST_SCHEMA, message, report.value(function, "autocast"))
+
+
+def check_operators_are_new(functions: Iterable[UnlinkedFunction], inputs: Inputs, report: CrossReport) -> None:
+    """Report operators that the release has already."""
+    names = _released_names(inputs.read_text(NATIVE_FUNCTIONS.inputs[0]).text)
+    for function in functions:
+        if function.name.text in names:
+            message = f"PyTorch already has `{function.namespace}::{function.name}`"
+            help = "use a namespace of your own, or another overload name"
+            report.error(codes.OPERATOR_EXISTS, message, report.name(function), help=help)
+
+
+def _released_names(text: str) -> frozenset[str]:
+    listed = [name.strip() for names in _AUTOGEN.findall(text) for name in names.split(",")]
+    return frozenset([*_ENTRY.findall(text), *listed])
+
+
+def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
+    group = function.group
+    members = [function] if group is None else group.functions()
+    at = report.key(function, "outputs")
+    with_meta = [member for member in members if any(key.name == _META for key in member.kernels)]
+    if function.has_composite_implicit:
+        message = f"`{function.name}` is composite: its outputs are those of the operators that it calls"
+        report.error(output_codes.OUTPUT_TWICE, message, at, help="remove `outputs`, or name kernels in `dispatch`")
+    elif with_meta:
+        message = f"`{with_meta[0].name}` has a kernel for `{_META}`, which would give the same outputs"
+        also = report.other(with_meta[0], "this operator")
+        report.error(output_codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+    elif group is not None and function is group.out and group.functional.library_fields.outputs:
+        message = f"`{group.functional.name}` has declared the outputs already"
+        also = report.other(group.functional, "this overload")
+        report.error(output_codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+
+
+def _appends_dtype(overload: NativeFunction, function: NativeFunction) -> bool:
+    """Whether an overload takes the arguments of a function and a dtype after them."""
+    if overload.namespace != function.namespace or overload.name.base != function.name.base:
+        return False
+    types = [argument.type.text for argument in overload.arguments.all]
+    own = [argument.type.text for argument in function.arguments.all]
+    return types in ([*own, "ScalarType"], [*own, "ScalarType?"])
+
+
+def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report kernels of two operators."""
+    owners: dict[tuple[object, ...], NativeFunction] = {}
+    for function in functions:
+        for kernel in _own_kernels(function):
+            key = (kernel.namespace, kernel.name, *_parameters(function.schema, kernel))
+            owner = owners.setdefault(key, function)
+            if owner is not function:
+                message = f"`{kernel.name}` is also the kernel of `{owner.name}`"
+                also = report.other(owner, "the other operator")
+                report.error(codes.KERNEL_TWICE, message, report.kernel(function, kernel.name), also=also)
+
+
+def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:
+    """The different kernels that an entry names, or that it has by its name."""
+    seen: set[tuple[str, str]] = set()
+    for kernel in function.kernels.values():
+        if (kernel.namespace, kernel.name) not in seen:
+            seen.add((kernel.namespace, kernel.name))
+            yield kernel
+
+
+def _parameters(schema: FunctionSchema, kernel: Kernel) -> tuple[object, ...]:
+    """What distinguishes kernels of the same name: nothing for structured ones, which are classes."""
+    if kernel.structured:
+        return ("structured",)
+    arguments = [(argument.type.text, argument.is_write) for argument in schema.arguments.all]
+    return (*arguments, *[result.text.partition(" ")[0] for result in schema.returns])

@@ -1,0 +1,126 @@
+"""The namespaces of library files: the entries of each, and what the heads of the files say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from opwright.dialects.library import codes
+from opwright.dialects.library.head import Head, check_namespace
+from opwright.model.library import Library
+from opwright.schema.fault import SchemaFault
+from opwright.schema.parser import read_namespace
+from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.span import Span
+
+__all__ = ["NamespaceEntries", "NamespaceFacts", "entries_by_namespace", "library_names", "namespace_facts"]
+
+
+class NamespaceEntries(NamedTuple):
+    """The entries of one namespace in one file, under the head of the file."""
+
+    head: Head
+    items: list[Node]
+
+
+class NamespaceFacts(NamedTuple):
+    """What the heads of all files say of a namespace. `cpp_span` is the place that names its C++ namespace, if any."""
+
+    namespace: str
+    cpp_namespace: str
+    cpp_span: Span | None
+    python_package: str
+    doc: str
+    abi: str
+    includes: tuple[str, ...]
+
+    @property
+    def library(self) -> Library:
+        """The names around the operators."""
+        return library_names(self.namespace, self.cpp_namespace)
+
+
+def library_names(namespace: str, cpp_namespace: str = "") -> Library:
+    """The names around the operators of a namespace, in the C++ namespace of that name unless another one is given.
+
+    >>> library_names("acme").operators, library_names("acme", "acme::ops").headers
+    ('acme::_ops', 'acme/ops')
+    """
+    api = cpp_namespace or namespace
+    return Library(namespace, api, api.replace("::", "/"), f"{namespace.upper()}_API")
+
+
+def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
+    """The entries by namespace: the one that a schema names, otherwise the one of the head."""
+    namespaces: dict[str, list[Node]] = {}
+    own = head.namespace
+    for item in items:
+        namespace, span = _namespace_of(item)
+        if span is not None and namespace != own and namespace not in namespaces:
+            if not check_namespace(namespace, span, sink):
+                continue
+            _check_spelling(namespace, span, own, sink)
+        if namespace or own:
+            namespaces.setdefault(namespace or own, []).append(item)
+        elif "namespace" not in head.spans:
+            help = "write `namespace: NAME` in the head"
+            sink.error(codes.NO_NAMESPACE, "the operator is in no namespace", item.span, help=help)
+    return namespaces
+
+
+def _namespace_of(item: Node) -> tuple[str, Span | None]:
+    """The namespace that an entry names, empty if it names none, with its span."""
+    func = item.get("func") if isinstance(item, Mapping) else None
+    if not isinstance(func, Scalar):
+        return "", None
+    try:
+        namespace = read_namespace(func.value)[0]
+    except SchemaFault:
+        # Loading the entry reports it.
+        return "", None
+    return (namespace, func.span_of(0, len(namespace))) if namespace else ("", None)
+
+
+def _check_spelling(namespace: str, span: Span, own: str, sink: Diagnostics) -> None:
+    """Warn of a namespace that is nearly that of the head."""
+    help = str(did_you_mean(namespace, [own])) if own else ""
+    if help:
+        message = f"`{namespace}` is another namespace than `{own}`, which the head names"
+        sink.warning(codes.NEAR_NAMESPACE, message, span, help=help)
+
+
+def namespace_facts(namespace: str, parts: Iterable[NamespaceEntries], sink: Diagnostics) -> NamespaceFacts:
+    """What the heads of the files with a namespace's entries say of it. Contradictions go to `sink`."""
+    heads = [part.head for part in parts]
+    own = [head for head in heads if head.namespace == namespace]
+    cpp_namespace, cpp_span = _common_value("cpp_namespace", own, sink)
+    return NamespaceFacts(
+        namespace,
+        cpp_namespace,
+        cpp_span,
+        _common_value("python_package", own, sink)[0],
+        "\n\n".join([head.doc for head in own if head.doc]),
+        _common_value("abi", heads, sink)[0] or "native",
+        tuple(dict.fromkeys([header for head in heads for header in head.includes])),
+    )
+
+
+def _common_value(field: str, heads: Iterable[Head], sink: Diagnostics) -> tuple[str, Span | None]:
+    """The value of a field that heads state, and its span; different values are a fault."""
+    value, span = "", None
+    for head, stated in _values(field, heads):
+        if not value:
+            value, span = stated, head.spans.get(field)
+        elif stated != value:
+            also = () if span is None else (Label(span, "the other file", primary=False),)
+            message = f"another file says that `{field}` of `{head.namespace}` is `{value}`"
+            sink.error(codes.HEADS_DIFFER, message, head.spans.get(field), also=also)
+    return value, span
+
+
+def _values(field: str, heads: Iterable[Head]) -> Iterator[tuple[Head, str]]:
+    for head in heads:
+        value = getattr(head, field)
+        if value:
+            yield head, value

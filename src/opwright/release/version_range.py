@@ -1,0 +1,82 @@
+"""Ranges of versions, as library files state them: `>=2.10,<2.15`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from opwright.release.version import Version, parse_version
+
+__all__ = ["RangeFault", "VersionRange", "parse_version_range"]
+
+_BOUND: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\d+\.\d+(?:\.\d+)?)\s*", re.ASCII)
+_LONGEST: Final = 200
+
+
+class RangeFault(ValueError):
+    """A part of a text that is no bound, from offset `start` to `end`."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__(start, end)
+        self.start: Final = start
+        self.end: Final = end
+
+
+class _Bound(NamedTuple):
+    operator: str
+    version: Version
+    has_patch: bool
+
+    def allows(self, version: Version) -> bool:
+        """Whether a version is on the right side. A bound without patch number is about whole series."""
+        own, other = tuple(self.version), tuple(version)
+        if not self.has_patch:
+            own, other = own[:2], other[:2]
+        match self.operator:
+            case ">=":
+                return other >= own
+            case "<=":
+                return other <= own
+            case ">":
+                return other > own
+            case "<":
+                return other < own
+            case "==":
+                return other == own
+        return other != own
+
+
+class VersionRange(NamedTuple):
+    """A range of versions: all of its bounds hold. Without bounds it has all versions.
+
+    >>> allowed = parse_version_range(">=2.10, <2.15")
+    >>> [allowed.includes(parse_version(text)) for text in ("2.9.1", "2.10.0", "2.14.2", "2.15.0")]
+    [False, True, True, False]
+    """
+
+    bounds: tuple[_Bound, ...] = ()
+
+    def includes(self, version: Version) -> bool:
+        """Whether a version is in the range."""
+        return all(bound.allows(version) for bound in self.bounds)
+
+
+def parse_version_range(text: str) -> VersionRange:
+    """The range that a text states: bounds with a comma between them. Raises RangeFault at what is no bound.
+
+    >>> parse_version_range("==2.13").includes(parse_version("2.13.1"))
+    True
+    """
+    bounds: list[_Bound] = []
+    start = 0
+    if len(text) > _LONGEST:
+        raise RangeFault(0, len(text))
+    for part in text.split(","):
+        match = _BOUND.fullmatch(part)
+        if match is None:
+            indent = len(part) - len(part.lstrip())
+            raise RangeFault(start + indent, start + max(len(part.rstrip()), indent))
+        operator, number = match.groups()
+        bounds.append(_Bound(operator, parse_version(number), number.count(".") == 2))
+        start += len(part) + 1
+    return VersionRange(tuple(bounds))
