@@ -100,8 +100,8 @@ at::Tensor soft_clip(const at::Tensor& self, double limit) {
   return out;
 }
 
-at::Tensor soft_clip_backward(const at::Tensor& grad, const at::Tensor& result, double limit) {
-  return grad * (1 - (result / limit).square());
+at::Tensor soft_clip_backward(const at::Tensor& grad_output, const at::Tensor& output, double limit) {
+  return grad_output * (1 - (output / limit).square());
 }
 
 }  // namespace acme::native
