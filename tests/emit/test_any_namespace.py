@@ -11,6 +11,8 @@ from opwright.convention.python.call import dispatch_lambda
 from opwright.convention.python.signature import function_signature
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers
 from opwright.dialects.derivatives.loader import load_derivatives
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.library.loader import load as load_libraries
 from opwright.emit.aten import (
     backend_select,
     composite_kernels,
@@ -47,6 +49,7 @@ from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CPU, CUDA, META, DispatchKey
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
+from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults, load_text
@@ -340,7 +343,7 @@ def _derived(name: str) -> DifferentiableFunction:
 
 
 def test_gradients_are_recorded_around_a_redispatch_in_the_library() -> None:
-    """The kernel of autograd calls the library's redispatch function, and looks for the library's operator."""
+    """The kernel of autograd calls the library's redispatch function, and refuses tangents without a formula."""
     scale, join = _derived("scale"), _derived("join")
     text = variable_type.definition(wrapper(scale, DEFAULT_KEY), _job())
     assert "  auto _tmp = ([&]() {\n    at::AutoDispatchBelowADInplaceOrView guard;\n" in text
@@ -348,7 +351,8 @@ def test_gradients_are_recorded_around_a_redispatch_in_the_library() -> None:
     assert "acme::scale(self_t, by)" in text
     assert "throw_error_for_complex_autograd" not in text
     text = variable_type.definition(wrapper(join, DEFAULT_KEY), _job())
-    assert 'static c10::OperatorName full_name("acme::join", "");' in text
+    assert '"Trying to use forward AD with acme::join that does not support it because there is no formula' in text
+    assert "run_jit_decomposition" not in text
     assert "return acme::redispatch::join_symint(ks & c10::after_autograd_keyset, parts_, weight, size);" in text
 
 
@@ -442,3 +446,29 @@ def test_formulas_call_functions_of_the_library_and_of_pytorch(formula: str, fau
     loaded = load_derivatives(derivatives, _job().catalog, sink, helpers=helpers)
     assert [diagnostic.message for diagnostic in sink.sorted()] == ([fault] if fault else [])
     assert len(loaded.infos) == 1
+
+
+_TWO_NAMESPACES = """
+- func: one::scale(Tensor self, float by) -> Tensor
+  dispatch: {CPU: scale}
+- func: two::scale(Tensor self, float by) -> Tensor
+  dispatch: {CPU: scale}
+- func: two::scale_(Tensor(a!) self, float by) -> Tensor(a!)
+  dispatch: {CPU: scale_}
+  autogen: scale.out
+"""
+
+
+def test_operations_of_two_namespaces_do_not_mix() -> None:
+    """Two namespaces of one file may have the same operator, and forms of one belong to none of the other."""
+    sink = Diagnostics()
+    context = LoadContext(sink, RULES, open_inputs("auto"))
+    one, two = load_libraries([SourceFile("operators.yaml", _TWO_NAMESPACES)], context)
+    sink.raise_if_errors()
+    assert [str(function) for function in one.catalog] == ["one::scale(Tensor self, float by) -> Tensor"]
+    assert one.catalog["scale"].group is None
+    group = two.catalog["scale"].group
+    assert isinstance(group, NativeFunctionsGroup)
+    assert [(member.namespace, member.library.api) for member in group.functions()] == [("two", "two")] * 3
+    assert "    return one::_ops::scale::call(self, by);\n" in functions.definition(one.catalog["scale"])
+    assert "auto tmp_output = two::_ops::scale::call(self, by);" in (out_kernel(group) or "")

@@ -182,12 +182,7 @@ def _is_plain_view(view: NativeFunction) -> bool:
 
 
 def _is_left_alone(function: NativeFunction) -> bool:
-    """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone.
-
-    It leaves alone all operators of libraries, which `torch.compile` functionalizes itself.
-    """
-    if function.library is not PYTORCH:
-        return False
+    """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
     if function.has_composite_implicit or not any(argument.is_write for argument in function.arguments.all):
         return False
     if function.library is not PYTORCH:

@@ -10,6 +10,7 @@ from typing import Final
 from opwright.emit import codes
 from opwright.emit.emitter import FilePerUnit, Job
 from opwright.emit.registry import emitters, families_with
+from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostics, Label
 
 __all__ = ["check_header_names", "check_headers_of_pytorch"]
@@ -39,12 +40,18 @@ def check_header_names(job: Job, sink: Diagnostics) -> None:
 
 
 def check_headers_of_pytorch(job: Job, sink: Diagnostics) -> None:
-    """Reports each operator of a library whose headers would hide those of one of PyTorch's own operators."""
+    """Reports each operator of another namespace whose headers would hide those of one of PyTorch's own operators.
+
+    The headers of a library that is loaded as such are in a folder of its own.
+    """
     if not job.options.per_operator_headers:
         return
     for name, functions in job.by_root.items():
         function = functions[0]
-        if function.namespace == "aten" or not (hidden := job.rules.operators.intersection((name, *_stems(name)))):
+        if function.namespace == "aten" or function.library is not PYTORCH:
+            continue
+        hidden = job.rules.operators.intersection((name, *_stems(name)))
+        if not hidden:
             continue
         message = f"`{function.namespace}::{name}` needs the header `ops/{name}.h`, "
         help = f"give the operator another name, such as `{function.namespace}_{name}`"

@@ -9,6 +9,7 @@ from opwright.cpp import c_types
 from opwright.emit.autograd.wrappers import Wrapper, check_tangents, is_differentiable
 from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import ForwardDerivative
+from opwright.model.library import PYTORCH
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 
@@ -45,8 +46,14 @@ def any_tangent(wrapper: Wrapper) -> str:
 
 def refusal(wrapper: Wrapper) -> str:
     """The statement that refuses inputs with tangents."""
-    reason = "because it is an out= function" if wrapper.function.kind is SchemaKind.out else _NOT_YET
-    name = public_api.name(wrapper.function.schema)
+    function = wrapper.function
+    name = public_api.name(function.schema)
+    reason = _NOT_YET
+    if function.library is not PYTORCH:
+        name = f"{function.library.namespace}::{name}"
+        reason = "because there is no formula for it"
+    if function.kind is SchemaKind.out:
+        reason = "because it is an out= function"
     return (
         f"TORCH_CHECK_NOT_IMPLEMENTED(!({any_tangent(wrapper)}), "
         f'"Trying to use forward AD with {name} that does not support it {reason}");'

@@ -38,7 +38,7 @@ class Forward(enum.Enum):
     NOTHING = enum.auto()
     FORMULAS = enum.auto()
     DECOMPOSED = enum.auto()
-    """The operator is decomposed, so the operators that it is made of compute the tangents."""
+    """The operator is decomposed, so the operators that it is made of compute the tangents. PyTorch's can be."""
     REFUSED = enum.auto()
 
 
@@ -233,7 +233,7 @@ def _forward(function: NativeFunction, records: bool, derivatives: Sequence[Forw
         return Forward.NOTHING
     if derivatives:
         return Forward.FORMULAS
-    if function.schema.returns and not changes_arguments(function):
+    if function.schema.returns and not changes_arguments(function) and function.library is PYTORCH:
         return Forward.DECOMPOSED
     return Forward.REFUSED
 
