@@ -270,7 +270,7 @@ _ROWS: Final = (
     Family(
         "library",
         "the code around the operators of libraries",
-        emitters=(".library.headers", ".library.sources", ".library.python.module"),
+        emitters=(".library.headers", ".library.sources", ".library.python.module", ".library.operator_tests"),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),
         by_default=False,

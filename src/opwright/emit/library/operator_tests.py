@@ -1,0 +1,142 @@
+"""The pytest file of a library, which tests its operators on the samples that their entries give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from json import dumps
+from typing import NamedTuple
+
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.emit.library.python.calls import calls_of
+from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary
+from opwright.schema.function import Argument, SchemaKind
+
+__all__ = ["LibraryTests", "OperatorTest", "emitters", "library_tests"]
+
+
+class OperatorTest(NamedTuple):
+    """What is tested of an operator: its samples, the overloads that do the same, and its derivatives.
+
+    `gradients` are the arguments with a derivative, all of which have a formula for forward mode if `forward` is true.
+    """
+
+    function: NativeFunction
+    inplace: NativeFunction | None
+    out: NativeFunction | None
+    gradients: tuple[str, ...]
+    forward: bool
+
+
+class LibraryTests(NamedTuple):
+    """The tests of a library, and the Python package that loads its operators."""
+
+    package: str
+    namespace: str
+    operators: tuple[OperatorTest, ...]
+
+
+@per_job
+def library_tests(job: Job) -> Sequence[LibraryTests]:
+    """The tests of each library of the run with samples."""
+    tests = [
+        LibraryTests(library.python_package, library.library.namespace, tuple(_operator_tests(library)))
+        for library in job.libraries
+    ]
+    return [test for test in tests if test.operators]
+
+
+def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
+    derivatives = {item.function: item for item in library.derivatives.matched.functions}
+    operators: dict[str, list[NativeFunction]] = {}
+    for function in library.catalog.functions:
+        operators.setdefault(function.name.name, []).append(function)
+    tests = []
+    for name, overloads in operators.items():
+        for call in calls_of(overloads):
+            if call.overload.library_fields.samples:
+                inplace = _inplace(call.overload, operators.get(f"{name}_", ()))
+                out = call.out if call.plain is not None else None
+                tests.append(_test(call.overload, inplace, out, derivatives.get(call.overload)))
+    return tests
+
+
+def _test(
+    function: NativeFunction,
+    inplace: NativeFunction | None,
+    out: NativeFunction | None,
+    derivatives: DifferentiableFunction | None,
+) -> OperatorTest:
+    info = derivatives.infos.get(DEFAULT_KEY) if derivatives is not None else None
+    if derivatives is None or info is None or not info.has_derivatives or function.schema.kind is SchemaKind.inplace:
+        return OperatorTest(function, inplace, out, (), False)
+    gradients = tuple([argument.name for argument in info.differentiable_arguments])
+    tangents = {name for formula in derivatives.forward.get(DEFAULT_KEY, ()) for name in formula.tangents}
+    return OperatorTest(function, inplace, out, gradients, tangents.issuperset(gradients))
+
+
+def _inplace(function: NativeFunction, overloads: Sequence[NativeFunction]) -> NativeFunction | None:
+    """The in-place overload with the same arguments as a functional one."""
+    wanted = _plain_arguments(function.arguments.all)
+    return next((overload for overload in overloads if _plain_arguments(overload.arguments.all) == wanted), None)
+
+
+def _plain_arguments(arguments: Sequence[Argument]) -> list[tuple[str, str]]:
+    return [(argument.name, argument.type.text) for argument in arguments]
+
+
+def _is_compared(function: NativeFunction) -> bool:
+    """Whether all results are tensors or lists of them, which compiled code can return."""
+    return all(result.type.is_tensor_like for result in function.schema.returns)
+
+
+def _is_mapped(function: NativeFunction) -> bool:
+    """Whether vmap can map an operator that has no rule for batches: it calls the operator for each element."""
+    schema = function.schema
+    is_random = any(argument.type.is_generator_like for argument in schema.arguments.all)
+    is_view = any(result.annotation is not None for result in schema.returns)
+    has_tensor = any(argument.type.is_tensor_like for argument in schema.arguments.all)
+    has_list = any(argument.type.is_tensor_like and argument.type.list_like for argument in schema.arguments.all)
+    is_plain = schema.kind is SchemaKind.functional and not (is_random or is_view)
+    returns_tensors = bool(schema.returns) and all(result.type.text == "Tensor" for result in schema.returns)
+    # What is made of other operators needs no rule of its own.
+    return is_plain and has_tensor and returns_tensors and not (has_list and function.is_abstract)
+
+
+def _row(test: OperatorTest) -> str:
+    """The row of an operator in the table of tests."""
+    function = test.function
+    samples = "".join([f"\n        lambda: call({sample.strip()})," for sample in function.library_fields.samples])
+    fields = [f"samples=[{samples}\n    ]"]
+    if test.inplace is not None:
+        fields.append(f'inplace="{test.inplace.name}"')
+    if test.out is not None:
+        outputs = [output.name for output in test.out.arguments.out]
+        fields += [f'out="{test.out.name}"', f"outputs={dumps(outputs)}"]
+    if test.gradients:
+        fields.append(f"gradients={dumps(test.gradients)}")
+    flags = {"forward": test.forward, "compared": _is_compared(function), "mapped": _is_mapped(function)}
+    fields += [f"{name}=True" for name, value in flags.items() if value]
+    listed = "".join([f"\n    {field}," for field in fields])
+    return f'"{function.name}": Operator({listed}\n),'
+
+
+def _tests(tests: LibraryTests, context: FragmentContext) -> Slots:
+    rows = "\n".join(map(_row, tests.operators))
+    return {"package": tests.package, "namespace": tests.namespace, "operators": rows}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the tests."""
+    return [
+        Emitter(
+            name="library_operator_tests",
+            family="library",
+            template="library/test_operators.py.in",
+            folder="tests",
+            units=library_tests,
+            fragment=_tests,
+            layout=FilePerUnit(lambda tests: f"test_{tests.namespace}.py"),
+        )
+    ]

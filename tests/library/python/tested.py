@@ -1,0 +1,80 @@
+"""The operators of `tested.yaml`, written in Python. BROKEN in the environment names what is wrong in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+BROKEN = os.environ.get("BROKEN", "").split()
+
+_library = torch.library.Library("acme", "DEF")
+
+
+def _define(schema: str, kernel: Callable[..., object], key: str = "CompositeImplicitAutograd") -> None:
+    _library.define(schema)
+    _library.impl(schema.partition("(")[0], kernel, key)
+
+
+def _scale(x: Tensor, factor: float = 1.0) -> Tensor:
+    return x.detach() * factor if "gradient" in BROKEN else x * factor
+
+
+def _scale_out(x: Tensor, factor: float = 1.0, *, out: Tensor) -> Tensor:
+    return out.copy_(x * factor + ("out" in BROKEN))
+
+
+def _blend(x: Tensor, other: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    other = other if weight is None else other * weight
+    return torch.minimum(x, other), torch.maximum(x, other)
+
+
+def _blend_out(x: Tensor, other: Tensor, weight: Tensor | None = None, *, low: Tensor, high: Tensor) -> object:
+    first, second = _blend(x, other, weight)
+    return low.copy_(first), high.copy_(second)
+
+
+def _scale_inplace(x: Tensor, factor: float = 1.0) -> Tensor:
+    return x.mul_(factor + ("inplace" in BROKEN))
+
+
+def _total(parts: list[Tensor]) -> Tensor:
+    return sum(parts[1:], parts[0])
+
+
+def _count(x: Tensor, seen: Tensor) -> None:
+    seen.add_(x.numel())
+
+
+def _total_fake(parts: list[Tensor]) -> Tensor:
+    return torch.empty_like(parts[0], dtype=torch.half if "fake" in BROKEN else None)
+
+
+def _save_count(ctx: object, inputs: tuple[list[Tensor]], output: Tensor) -> None:
+    setattr(ctx, "count", len(inputs[0]))  # noqa: B010
+
+
+def _noise(x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+    return x + torch.randn(x.shape, generator=generator)
+
+
+_OUTS = "*, Tensor(a!) low, Tensor(b!) high) -> (Tensor(a!) low, Tensor(b!) high)"
+_define("scale(Tensor self, float factor=1.0) -> Tensor", _scale)
+_define("scale.out(Tensor self, float factor=1.0, *, Tensor(a!) out) -> Tensor(a!)", _scale_out)
+_define("scale_(Tensor(a!) self, float factor=1.0) -> Tensor(a!)", _scale_inplace)
+_define("blend(Tensor self, Tensor other, Tensor? weight=None) -> (Tensor low, Tensor high)", _blend)
+_define(f"blend.out(Tensor self, Tensor other, Tensor? weight=None, {_OUTS}", _blend_out)
+_define("total(Tensor[] parts) -> Tensor", _total, "CPU")
+_define("count(Tensor self, Tensor(a!) seen) -> ()", _count, "CPU")
+_define("noise(Tensor self, *, Generator? generator=None) -> Tensor", _noise, "CPU")
+torch.library.register_fake("acme::total", _total_fake, lib=_library)
+torch.library.register_fake("acme::noise", lambda x, **_: torch.empty_like(x), lib=_library)
+torch.library.register_fake("acme::count", lambda *_: None, lib=_library)
+torch.library.register_autograd(
+    "acme::total",
+    lambda ctx, grad: [grad for _ in range(ctx.count)],
+    setup_context=_save_count,
+    lib=_library,
+)
