@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from opwright.cli.main import main
@@ -58,3 +60,14 @@ def test_the_drop_in_programs_suggest_too(capsys: pytest.CaptureFixture[str]) ->
         "  `--mpss`: did you mean `--mps`?",
         "  did you mean `headers`?",
     ]
+
+
+@pytest.mark.parametrize(("option", "file"), [("--cmake-dir", "OpwrightConfig.cmake"), ("--include-dir", "opwright")])
+def test_folders_of_data(capsys: pytest.CaptureFixture[str], option: str, file: str) -> None:
+    """Build scripts ask for the folders of the CMake package and of the headers."""
+    with pytest.raises(SystemExit) as ended:
+        main([option])
+    assert ended.value.code == 0
+    folder = Path(capsys.readouterr().out.strip())
+    assert folder.is_absolute()
+    assert (folder / file).exists()

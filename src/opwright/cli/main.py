@@ -55,6 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         version=os.path.join(os.path.dirname(opwright.__file__), "cmake"),
         help="print the folder of the CMake package and exit",
     )
+    parser.add_argument(
+        "--include-dir",
+        action="version",
+        version=os.path.join(os.path.dirname(opwright.__file__), "include"),
+        help="print the folder of the headers that generated code of libraries includes, and exit",
+    )
     if command is None:
         parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help="one of the commands above")
         parser.parse(words)
