@@ -29,7 +29,7 @@ from opwright.source.diagnostic import Fault, did_you_mean
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_OVERLOAD: Final = re.compile(r"[A-Za-z0-9_]+")
+_OPERATOR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z0-9_]+))?")
 _SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
 # One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
 _ITEM: Final = re.compile(r"(?:[^,()\[\]\"']|\([^()]*\)|\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*")
@@ -44,7 +44,7 @@ _LONGEST_SIZE: Final = 4
 
 _BASE_NAMES: Final = frozenset(BASE_TYPES)
 
-_TYPES: Final[dict[str, Type]] = {}
+_ANNOTATED_TYPES: Final[dict[str, tuple[Type, Annotation | None]]] = {}
 _ARGUMENTS: Final[dict[str, Argument]] = {}
 _LISTS: Final[dict[str, Arguments]] = {}
 _RETURN_LISTS: Final[dict[str, tuple[Return, ...]]] = {}
@@ -92,6 +92,13 @@ def read_namespace(text: str) -> tuple[str, int]:
 
 def read_schema(text: str, start: int = 0) -> FunctionSchema:
     """The schema in `text` from `start` to its end. Raises SchemaFault with offsets in `text`."""
+    schema = read_unchecked_schema(text, start)
+    check_schema(schema, text, start)
+    return schema
+
+
+def read_unchecked_schema(text: str, start: int = 0) -> FunctionSchema:
+    """The same of a text whose schema is known to keep the rules between its parts."""
     name, position = _read_name(text, start)
     if not text.startswith("(", position):
         raise _unexpected_fault(text, position, "`(` after the operator's name")
@@ -101,9 +108,7 @@ def read_schema(text: str, start: int = 0) -> FunctionSchema:
     returns, position = _read_returns(text, position + len(_ARROW))
     if position != len(text):
         raise _unexpected_fault(text, position, "the end of the schema")
-    schema = FunctionSchema(name, arguments, returns)
-    check_schema(schema, text, start)
-    return schema
+    return FunctionSchema(name, arguments, returns)
 
 
 def read_operator_name(text: str, start: int = 0) -> OperatorName:
@@ -133,27 +138,26 @@ def _unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
 
 
 def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
-    match = _IDENTIFIER.match(text, start)
+    match = _OPERATOR.match(text, start)
     if match is None:
         raise _unexpected_fault(text, start, "an operator's name")
-    name, end, overload = match.group(), match.end(), ""
+    name, overload = match.groups("")
+    end = start + len(name)
     check_name_length(start, end)
     if name.endswith("_out"):
         message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
         raise SchemaFault(codes.BAD_NAME, message, start, end, help="name the overload `out` instead")
     if name == "_" or (name.startswith("__") and name.endswith("__") and len(name) <= 4):
         raise SchemaFault(codes.BAD_NAME, f"`{name}` has no base name", start, end)
-    if text.startswith(".", end):
-        spelt = _OVERLOAD.match(text, end + 1)
-        if spelt is None:
-            raise _unexpected_fault(text, end + 1, "an overload name after `.`")
-        overload, end = spelt.group(), spelt.end()
-        check_name_length(spelt.start(), end)
+    if overload:
+        check_name_length(end + 1, match.end())
+    elif text.startswith(".", end):
+        raise _unexpected_fault(text, end + 1, "an overload name after `.`")
     parsed = parsed_operator_name(name, overload)
     if parsed.dunder and not parsed.inplace and parsed.base.startswith("i"):
         message = f"`{name}` has the form of an augmented assignment that Python does not have"
-        raise SchemaFault(codes.BAD_NAME, message, start, match.end())
-    return parsed, end
+        raise SchemaFault(codes.BAD_NAME, message, start, end)
+    return parsed, match.end()
 
 
 def check_name_length(start: int, end: int) -> None:
@@ -270,7 +274,7 @@ def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start:
 
 def _read_argument(text: str, start: int, end: int) -> Argument:
     """The argument `text[start:end]`."""
-    type, alias, position = _read_type(text, start)
+    type, alias, position = _read_argument_type(text, start)
     named = _IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
         raise _unexpected_fault(text, min(position, end), "a blank and the argument's name")
@@ -288,6 +292,19 @@ def _read_argument(text: str, start: int, end: int) -> Argument:
             raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", end, len(text))
         check_default(type, default, position + 1)
     return make_argument(name, type, default, alias)
+
+
+def _read_argument_type(text: str, start: int) -> tuple[Type, Annotation | None, int]:
+    """The type at `start` and its annotation, which are cached if a blank follows, and the offset after them."""
+    position = text.find(" ", start)
+    shown = text[start:position]
+    cached = _ANNOTATED_TYPES.get(shown)
+    if cached is not None:
+        return *cached, position
+    type, alias, end = _read_type(text, start)
+    if end == position:
+        _ANNOTATED_TYPES[shown] = type, alias
+    return type, alias, end
 
 
 def _read_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from opwright.model.dispatch_key import KEYS, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, UnlinkedFunction
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_operator_name, read_schema
+from opwright.schema.parser import read_operator_name, read_unchecked_schema
 from opwright.source.items import split_items
 from opwright.source.span import Span
 
@@ -132,7 +132,7 @@ class RowReader:
         structured = bool(flags & _STRUCTURED)
         return UnlinkedFunction(
             namespace=self._library.namespace,
-            schema=read_schema(text.partition("\n")[0], len(_FUNC)),
+            schema=read_unchecked_schema(text.partition("\n")[0], len(_FUNC)),
             entry=Span(self._file, start, start + int(length)),
             function=bool(flags & _FUNCTION),
             method=bool(flags & _METHOD),
