@@ -133,3 +133,12 @@ def test_failed_build_leaves_nothing(builds: FakeCompiler, tmp_path: Path) -> No
         with pytest.raises(opwright.BuildFailed):
             opwright.inline(YAML, "FAULTY")
     assert {path.name for path in (tmp_path / "cache" / "inline").iterdir()} == {"headers", "locks", "objects"}
+
+
+@pytest.mark.parametrize("head", ["", "namespace: acme\noperators:\n"])
+def test_derivatives_are_checked(builds: FakeCompiler, head: str) -> None:
+    """Derivatives are a text of their own, whatever form the YAML has; mistakes in it are shown with its lines."""
+    derivatives = "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n"
+    with pytest.raises(opwright.BuildFailed, match=r"--> <inline derivatives>:2:\d+\n"):
+        opwright.inline(head + YAML, "", derivatives=derivatives.replace("self:", "slef:"))
+    assert opwright.inline(head + YAML, "int x;", derivatives=derivatives) != opwright.inline(head + YAML, "int x;")

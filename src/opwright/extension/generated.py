@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from opwright.emit.registry import build_folders
 from opwright.release.inputs import open_inputs
@@ -16,7 +17,9 @@ from opwright.source.text import SourceFile
 
 __all__ = ["GeneratedCode", "update_code", "write_code"]
 
-_FAMILIES = ("library",)
+_FAMILIES: Final = ("library",)
+#: The first namespace that a library file names, in its head or in an entry.
+_NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w+::))(\w+)", re.MULTILINE)
 
 
 class GeneratedCode(NamedTuple):
@@ -31,6 +34,12 @@ class GeneratedCode(NamedTuple):
 
 def _request(files: Sequence[SourceFile], out: str, torch: str) -> Request:
     return Request(open_inputs(torch), build_folders(out, _FAMILIES), _FAMILIES, libraries=tuple(files))
+
+
+def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
+    """A library file that adds derivatives to the operators of a namespace."""
+    text = f"namespace: {namespace}\nderivatives: {derivatives.path!r}\noperators: []\n"
+    return SourceFile("<derivatives>", text)
 
 
 def _code(out: str, paths: Iterable[str], namespaces: Iterable[str] = ()) -> GeneratedCode:
@@ -56,12 +65,22 @@ def update_code(
     return _code(out, outcome.statuses)
 
 
-def write_code(files: Sequence[SourceFile], out: str) -> GeneratedCode:
-    """Write the generated code of library files below an empty folder, for the installed PyTorch.
+def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> GeneratedCode:
+    """Write the generated code of a library file below an empty folder, for the installed PyTorch.
 
-    Gives the namespaces of the operators too. Raises FaultsFound or Fault with the mistakes of the files.
+    `derivatives` are those of its operators, if the head of the file names none. Gives the namespaces of the operators
+    too. Raises FaultsFound or Fault with the mistakes of the files.
     """
-    generation = Generation(_request(files, out, "auto"))
+    request = _request([file], out, "auto")
+    if derivatives is not None:
+        named = _NAMESPACE.search(file.text)
+        head = _derivatives_head(named[1] if named else "", derivatives)
+
+        def read_file(path: str) -> SourceFile:
+            return derivatives if path == derivatives.path else SourceFile.read(path)
+
+        request = request._replace(libraries=(file, head), read_file=read_file)
+    generation = Generation(request)
     generation.write()
     paths = [os.path.realpath(output.target) for output in generation.plan().outputs]
     return _code(out, paths, [library.library.namespace for library in generation.job.libraries])

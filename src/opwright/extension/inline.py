@@ -28,6 +28,7 @@ __all__ = ["BuildFailed", "inline"]
 
 YAML_NAME: Final = "<inline yaml>"
 CPP_NAME: Final = "<inline cpp>"
+DERIVATIVES_NAME: Final = "<inline derivatives>"
 
 #: The libraries that this process has loaded: namespace -> key of its texts.
 _LOADED: Final[dict[str, str]] = {}
@@ -56,17 +57,21 @@ class _Texts(NamedTuple):
 
     yaml: str
     cpp: str
+    derivatives: str | None
 
     def key(self, toolchain: Toolchain) -> str:
         """A name that other texts, another compiler, PyTorch or Opwright, or other arguments change."""
         return short_hash(*map(repr, (self, toolchain, tool_identity())))
 
 
-def inline(yaml: str, cpp: str, *, name: str | None = None, verbose: bool = False) -> ModuleType:
+def inline(
+    yaml: str, cpp: str, *, derivatives: str | None = None, name: str | None = None, verbose: bool = False
+) -> ModuleType:
     """Build the operators of a library file's text with the C++ text of their kernels, and load them.
 
-    Gives a module with a Python function for each operator. `name` is that of the module, by default the namespace of
-    the operators. With `verbose`, print the commands of the build.
+    Gives a module with a Python function for each operator. `derivatives` is the text of a `derivatives.yaml` for the
+    operators. `name` is that of the module, by default the namespace of the operators. With `verbose`, print the
+    commands of the build.
 
     The C++ text can use PyTorch's tensors, and the library's own operators and kernels are declared; it includes what
     else it needs, such as `ATen/ops/add.h`. The result is kept in the user's cache folder, where the next process that
@@ -81,7 +86,7 @@ def inline(yaml: str, cpp: str, *, name: str | None = None, verbose: bool = Fals
     >>> acme.twice(torch.ones(2))  # doctest: +SKIP
     tensor([2., 2.])
     """
-    texts = _Texts(yaml, cpp)
+    texts = _Texts(yaml, cpp, derivatives)
     toolchain = find_toolchain()
     key = texts.key(toolchain)
     top = os.path.join(cache_folder(), "inline")
@@ -113,8 +118,9 @@ def _build(texts: _Texts, toolchain: Toolchain, folder: str, *, verbose: bool) -
 
     top = os.path.dirname(folder)
     os.makedirs(top, exist_ok=True)
+    derivatives = None if texts.derivatives is None else SourceFile(DERIVATIVES_NAME, texts.derivatives)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=top) as work:
-        code = write_code([SourceFile(YAML_NAME, texts.yaml)], work)
+        code = write_code(SourceFile(YAML_NAME, texts.yaml), derivatives, work)
         namespace = _only_namespace(code.namespaces)
         result = os.path.join(work, "result")
         os.mkdir(result)
@@ -147,8 +153,9 @@ def _only_namespace(namespaces: Sequence[str]) -> str:
 def _write_kernels(cpp: str, code: GeneratedCode, work: str) -> str:
     """Write the source with the user's text, whose lines the compiler counts as the user does. Gives its path."""
     path = os.path.join(work, "inline.cpp")
+    headers = [header for header in code.headers if os.path.basename(header) in ("kernels.h", "ops.h")]
     with open(path, "w", encoding="utf-8") as stream:
-        stream.writelines([f"#include <{os.path.relpath(header, code.include)}>\n" for header in code.headers])
+        stream.writelines([f"#include <{os.path.relpath(header, code.include)}>\n" for header in headers])
         stream.write(f'#line 1 "{CPP_NAME}"\n{cpp}\n')
     return path
 
@@ -191,19 +198,14 @@ def _load(folder: str, key: str, name: str | None) -> ModuleType:
     if namespace not in _LOADED:
         torch.ops.load_library(os.path.join(folder, shared))
         _LOADED[namespace] = key
-    return _module(folder, name or namespace, getattr(torch.ops, namespace))
+    return _module(folder, name or namespace)
 
 
-def _module(folder: str, name: str, operators: object) -> ModuleType:
+def _module(folder: str, name: str) -> ModuleType:
     """The Python module of the generated functions, under a name."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    path = os.path.join(folder, "_ops.py")
-    if not os.path.exists(path):
-        module = ModuleType(name)
-        vars(module)["__getattr__"] = lambda operator: getattr(operators, operator)
-        return module
-    spec = spec_from_file_location(name, path)
+    spec = spec_from_file_location(name, os.path.join(folder, "_ops.py"))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
