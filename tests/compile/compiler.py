@@ -89,9 +89,13 @@ class Compiler:
 
     def library(self, name: str, sources: Sequence[Path]) -> Path:
         """The shared library of some files. Symbols that nobody defines are an error."""
+        return self.link(name, [self.object(source) for source in sources])
+
+    def link(self, name: str, objects: Sequence[Path]) -> Path:
+        """The shared library of compiled files."""
         target = self.folder / f"lib{name}.so"
         libraries = ["-L" + str(torch_folder() / "lib"), "-ltorch", "-ltorch_cpu", "-lc10"]
-        self._run("-shared", *map(self.object, sources), "-o", target, *libraries, "-Wl,--no-undefined")
+        self._run("-shared", *objects, "-o", target, *libraries, "-Wl,--no-undefined")
         return target
 
     def headers(self, stem: str) -> list[Path]:

@@ -13,7 +13,18 @@ from opwright.cli.main import main
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import program, torch
 
-__all__ = ["ACME", "INCLUDE", "GenerateLibrary", "acme", "generate_library", "generated_acme", "program", "torch"]
+__all__ = [
+    "ACME",
+    "INCLUDE",
+    "GenerateLibrary",
+    "acme",
+    "acme_compiler",
+    "acme_objects",
+    "generate_library",
+    "generated_acme",
+    "program",
+    "torch",
+]
 
 #: A library of operators of every kind: its operators and its kernels.
 ACME = Path(__file__).parent / "acme"
@@ -46,11 +57,21 @@ def generated_acme(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def acme(program: str, torch: ModuleType, generated_acme: Path, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """`torch.ops.acme`, compiled and loaded."""
-    folders = [generated_acme / "include", INCLUDE]
-    compiler = Compiler(program, tmp_path_factory.mktemp("acme_build"), folders)
+def acme_compiler(program: str, generated_acme: Path, tmp_path_factory: pytest.TempPathFactory) -> Compiler:
+    """The compiler, with the headers of the library."""
+    return Compiler(program, tmp_path_factory.mktemp("acme_build"), [generated_acme / "include", INCLUDE])
+
+
+@pytest.fixture(scope="session")
+def acme_objects(torch: ModuleType, acme_compiler: Compiler, generated_acme: Path) -> list[Path]:
+    """The compiled sources of the library."""
     sources = sorted((generated_acme / "src" / "acme").glob("*.cpp"))
-    torch.ops.load_library(compiler.library("acme", [*sources, ACME / "kernels.cpp"]))
+    return [acme_compiler.object(source) for source in (*sources, ACME / "kernels.cpp")]
+
+
+@pytest.fixture(scope="session")
+def acme(torch: ModuleType, acme_compiler: Compiler, acme_objects: list[Path]) -> ModuleType:
+    """`torch.ops.acme`, compiled and loaded."""
+    torch.ops.load_library(acme_compiler.link("acme", acme_objects))
     operators: ModuleType = torch.ops.acme
     return operators

@@ -141,3 +141,49 @@ def test_operators_pass_the_checks_of_pytorch(acme: ModuleType, torch: ModuleTyp
     check(acme.repeat.default, (matrix[:1], [2, 3]))
     check(acme.outer.default, tuple(matrix))
     check(acme.extremes.default, (matrix,))
+
+
+def test_synthesized_forms(acme: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
+    """Forms that `autogen` asks for call the form that has a kernel."""
+    first, second = torch.empty(0), torch.empty(0)
+    acme.shift(matrix, 1, out0=first, out1=second)
+    assert (first - second).tolist() == [[2.0] * 3] * 2
+    assert acme.count(matrix, matrix).tolist() == (matrix + 6).tolist()
+    out = torch.empty(2, 3)
+    assert acme.count(matrix, matrix, out=out) is out
+    assert out.tolist() == (matrix + 6).tolist()
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got int instead"):
+        acme.count(matrix, matrix, out=torch.empty(2, 3, dtype=torch.int32))
+
+
+def test_synthesized_forms_of_a_mutable_operator(acme: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
+    """The functional form leaves its arguments alone and returns what they would be; the out form writes to them."""
+    state, part = torch.zeros(2, 3), torch.zeros(1)
+    result, new_state, (new_part,) = acme.update_functional(matrix, state, [part])
+    assert (state.sum(), part.sum()) == (0, 0)
+    assert new_state.tolist() == matrix.tolist()
+    assert (result.tolist(), new_part.tolist()) == ((matrix * 2).tolist(), [1.0])
+    out = torch.empty(0)
+    acme.update(matrix, state, [part], out=out)
+    assert (state.tolist(), part.tolist(), out.tolist()) == (matrix.tolist(), [1.0], (matrix * 2).tolist())
+
+
+def test_copies_of_views(acme: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
+    """The copying form of a view, and its out form, call the view and clone its result."""
+    view, copy = acme.pick(matrix, 1), acme.pick_copy(matrix, 1)
+    matrix[1] = 7
+    assert view.tolist() == [7.0] * 3
+    assert copy.tolist() == [3.0, 4.0, 5.0]
+    assert acme.pick_copy(matrix, 1, out=torch.empty(0)).tolist() == [7.0] * 3
+
+
+def test_synthesized_forms_trace_with_symbols(acme: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
+    """Out forms take symbolic sizes from the results of the functional form."""
+
+    def shifted(tensor: Tensor, out: Tensor) -> Tensor:
+        acme.shift(tensor, tensor.shape[1], out0=out, out1=torch.empty_like(tensor))
+        return acme.pick_copy(out, 1)
+
+    compiled = torch.compile(shifted, backend="aot_eager", fullgraph=True, dynamic=True)
+    assert compiled(matrix, torch.empty(2, 3)).tolist() == [6.0, 7.0, 8.0]
+    assert compiled(torch.ones(4, 5), torch.empty(4, 5)).tolist() == [6.0] * 5

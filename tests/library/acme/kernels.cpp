@@ -132,6 +132,30 @@ Tensor twice(const Tensor& self) {
   return acme::scale(self, 2);
 }
 
+std::tuple<Tensor, Tensor> shift_cpu(const Tensor& self, int64_t by) {
+  return {self + by, self - by};
+}
+
+std::tuple<Tensor, Tensor> shift_meta_symint(const Tensor& self, c10::SymInt by) {
+  return {at::empty_like(self), at::empty_like(self)};
+}
+
+Tensor& count_inplace(Tensor& self, const Tensor& other) {
+  return self.add_(other.numel());
+}
+
+Tensor update(const Tensor& self, Tensor& state, at::TensorList parts) {
+  state.add_(self);
+  for (const auto& part : parts) {
+    part.add_(1);
+  }
+  return self + state;
+}
+
+Tensor pick_symint(const Tensor& self, c10::SymInt at) {
+  return self.select_symint(0, at);
+}
+
 }  // namespace acme::native
 
 namespace mine {

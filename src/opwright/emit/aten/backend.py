@@ -48,6 +48,10 @@ WrappedUnit: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKi
 """A unit with the overloads that get a wrapper, and the kind of each wrapper."""
 
 
+#: What backends have whose wrappers call all kernels by their names.
+NO_CALLEES: Final[Mapping[NativeFunction, str]] = {}
+
+
 class Backend:
     """The kernels of one dispatch key, and the choices that decide how they are wrapped.
 
@@ -55,11 +59,13 @@ class Backend:
     are defined outside PyTorch: they have the dispatcher's convention, and are static members of `class_name` if it is
     given. `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
     `generates_kernels`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
-    `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard.
+    `callees`: expressions that wrappers call instead of the names of kernels. `allocation`: how wrappers of structured
+    kernels get outputs if the key itself does not say, under a device guard.
     """
 
     __slots__ = (
         "allocation",
+        "callees",
         "class_name",
         "device_guard",
         "external",
@@ -82,6 +88,7 @@ class Backend:
         class_name: str | None = None,
         generates_kernels: bool | None = None,
         allocation: Allocation | None = None,
+        callees: Mapping[NativeFunction, str] = NO_CALLEES,
     ) -> None:
         self.key: Final = key
         self.kernels: Final = kernels
@@ -91,6 +98,7 @@ class Backend:
         self.symint: Final = symint
         self.class_name: Final = class_name
         self.allocation: Final = key.allocation or allocation
+        self.callees: Final = callees
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
 
     @property

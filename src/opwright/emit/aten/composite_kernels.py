@@ -110,12 +110,11 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
     arguments = translate(signature.bindings, dispatcher.arguments(functional.schema, style=out.style))
     count = len(functional.schema.returns)
     results = ["tmp_output"] if count == 1 else [f"std::get<{index}>(tmp_output)" for index in range(count)]
-    copies = "\n".join(
-        [
-            f"  resize_out_helper({argument.name}, {result});\n  copy_arg({argument.name}, {result});"
-            for argument, result in zip(schema.arguments.out, results, strict=False)
-        ]
-    )
+    copied = [
+        f"  resize_out_helper({argument.name}, {result});\n  copy_arg({argument.name}, {result});"
+        for argument, result in zip(schema.arguments.out, results, strict=False)
+    ]
+    copies = "\n".join(copied + _written_back(out, results[len(copied) :]))
     returned = dispatcher.returned_arguments(schema)
     values = [results[index] if name is None else name for index, name in enumerate(returned)]
     return f"""
@@ -125,6 +124,14 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
   {dispatcher.return_statement(schema.returns, values, out.style)}
 }}
 """
+
+
+def _written_back(out: NativeFunction, results: list[str]) -> list[str]:
+    """The copies into other arguments that an out form writes. Such forms of PyTorch's own do not write to them."""
+    if out.library is PYTORCH:
+        return []
+    written = [argument.name for argument in out.arguments.non_out if argument.is_write]
+    return [f"  copy_arg({name}, {result});" for name, result in zip(written, results, strict=True)]
 
 
 _KERNELS: Final[dict[str, Callable[[NativeFunctionsGroup], str | None]]] = {

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from opwright.cpp.namespaces import enclose
+from opwright.cpp.namespaces import blocks, enclose
 from opwright.emit.aten import functions, meta_headers, native_headers, operators
-from opwright.emit.aten.backend import KernelUnit
+from opwright.emit.aten.backend import KernelUnit, kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.library.kernel_checks import author_kernels
 from opwright.emit.library.parts import LibraryPart, whole_libraries
-from opwright.model.dispatch_key import LIBRARY_KEYS, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup
-
-_RANKS: dict[DispatchKey, int] = {key: rank for rank, key in enumerate(LIBRARY_KEYS.values())}
 
 
 def structured_groups(units: Sequence[KernelUnit]) -> list[NativeFunctionsGroup]:
@@ -35,15 +33,32 @@ def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
 def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
     groups = structured_groups(part.units)
     shapes = "\n".join([meta_headers.meta_class(group) for group in groups])
+    headers = ["ATen/TensorMeta.h"] if groups else []
+    headers += ["ATen/TensorIterator.h"] if any(group.out.structured_inherits for group in groups) else []
     return {
         "export": part.library.export,
         "namespace": part.library.namespace,
-        "includes": ["#include <ATen/TensorIterator.h>"]
-        if any(group.out.structured_inherits for group in groups)
-        else [],
+        "includes": [f"#include <{header}>" for header in headers],
         "shapes": enclose(part.library.meta, shapes) if shapes else "",
-        "kernels": native_headers.declarations(part.units, _RANKS, context.rules),
+        "kernels": blocks(_kernel_declarations(part, context)),
     }
+
+
+def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping[str, Iterable[str]]:
+    """The declarations of each namespace: classes of structured kernels, and functions unless the author declares them.
+
+    A kernel of several keys or overloads is declared once.
+    """
+    namespaces: dict[str, dict[str, None]] = {}
+    for group in structured_groups(part.units):
+        for kernel in group.out.kernels.values():
+            if kernel.structured:
+                text = native_headers.structured_class(group, kernel, context)
+                namespaces.setdefault(kernel.namespace, {})[text] = None
+    for function, kernel in () if part.includes else author_kernels(part):
+        declared = kernel_signature(function, kernel).declaration(kernel.name)
+        namespaces.setdefault(kernel.namespace, {})[f"{part.library.export} {declared};"] = None
+    return namespaces
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -1,21 +1,23 @@
-"""The wrappers of a part's kernels, and their registration under each dispatch key."""
+"""The registrations of a part's kernels under each dispatch key, and the wrappers that some kernels need."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
+from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose
-from opwright.emit.aten.backend import Backend, WrappedUnit, WrapperKind
+from opwright.emit.aten.backend import Backend, WrappedUnit, WrapperKind, kernel_signature
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.devices import guard_headers
-from opwright.emit.aten.register.helpers import allocation_of, registration_helpers
-from opwright.emit.aten.register.registration import registration
+from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
 from opwright.emit.emitter import FragmentContext
+from opwright.emit.library.kernel_checks import checked_kernels
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
-from opwright.model.native_function import NativeFunctionsGroup
+from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 
 #: What declares the operators that allocate outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("ATen/ops/empty.h", "ATen/ops/empty_strided.h")
@@ -25,8 +27,9 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     """The wrappers and registrations of every key with kernels."""
     includes: list[str] = []
     texts = []
+    checked = checked_kernels(part)
     for key in LIBRARY_KEYS.values():
-        backend = _backend(part, key)
+        backend = _backend(part, key, checked)
         wrapped = [(unit, kinds) for unit in part.units if (kinds := backend.wrapped_overloads(unit))]
         if wrapped:
             includes += _includes(backend, wrapped, context)
@@ -34,7 +37,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     return Section(tuple(includes), "\n".join(texts))
 
 
-def _backend(part: LibraryPart, key: DispatchKey) -> Backend:
+def _backend(part: LibraryPart, key: DispatchKey, checked: Mapping[tuple[NativeFunction, Kernel], str]) -> Backend:
     kernels = {function: function.kernels[key] for function in part.functions if key in function.kernels}
     # A library names the keys of its kernels: those of backends that have only out overloads are not generated.
     return Backend(
@@ -43,11 +46,19 @@ def _backend(part: LibraryPart, key: DispatchKey) -> Backend:
         device_guard=_has_guard(key),
         generates_kernels=key is META,
         allocation=ANY_DEVICE_ALLOCATION if key.is_dense else None,
+        callees={
+            function: checked[function, kernel] for function, kernel in kernels.items() if (function, kernel) in checked
+        },
     )
 
 
 def _has_guard(key: DispatchKey) -> bool:
-    """Whether wrappers set the current device: that of keys of which PyTorch's generator knows nothing may matter."""
+    """Whether wrappers set the current device: that of keys of which PyTorch's generator knows nothing may matter.
+
+    >>> from opwright.model.dispatch_key import CPU, key_named
+    >>> _has_guard(CPU), _has_guard(key_named("PrivateUse1"))
+    (False, True)
+    """
     if key.device is None or key.name.startswith("Autograd"):
         return False
     return key.device.has_guard or not key.device.is_known
@@ -68,28 +79,75 @@ def _includes(backend: Backend, wrapped: list[WrappedUnit], context: FragmentCon
     if not _has_structured(wrapped):
         return headers
     allocation = allocation_of(backend)
-    headers.append("ATen/native/Resize.h")
+    headers.append("opwright/structured.h")
     if allocation is None:
         return headers
     return [*headers, *([allocation.header] if allocation.header else _EMPTY_BY_DISPATCH)]
 
 
+class _Registered(NamedTuple):
+    """What is registered for an overload: an expression, and the definition of the wrapper that it names, if any."""
+
+    function: NativeFunction
+    expression: str
+    definition: str = ""
+
+
 def _key_text(part: LibraryPart, backend: Backend, wrapped: list[WrappedUnit], context: FragmentContext) -> str:
-    """The wrappers under one key, in a namespace of their own, and their registration."""
-    bodies: list[str] = []
-    registrations: list[str] = []
-    for unit, kinds in wrapped:
-        for function, kind in kinds:
-            if kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
-                wrapper = structured_kernels.structured_wrapper(function, backend)
-                bodies.append(structured_kernels.definition(wrapper, unit, backend, context))
-            else:
-                wrapper = plain.plain_wrapper(function, kind, backend)
-                bodies.append(plain.definition(wrapper, backend))
-            registrations.append(f"  {registration(wrapper)}")
-    helpers = registration_helpers(backend) if _has_structured(wrapped) else []
-    body = "\n".join(["using namespace at;", *helpers, *bodies])
-    listed = "\n".join(registrations)
-    registered = f"TORCH_LIBRARY_IMPL({part.library.namespace}, {backend.key.name}, m) {{\n{listed}\n}}"
-    namespace = f"{part.library.api}::registered_{backend.key.lower}"
-    return enclose(namespace, f"namespace {{\n{body}\n}} // namespace\n\n{registered}") + "\n"
+    """The wrappers under one key, in a namespace of their own, and the registrations."""
+    registered = [
+        _registered_structured(function, unit, backend, context)
+        if kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup)
+        else _registered_function(function, kind, backend)
+        for unit, kinds in wrapped
+        for function, kind in kinds
+    ]
+    statements = [f'  m.impl("{entry.function.name.text}", {entry.expression});' for entry in registered]
+    text = "\n".join([f"TORCH_LIBRARY_IMPL({part.library.namespace}, {backend.key.name}, m) {{", *statements, "}"])
+    definitions = [entry.definition for entry in registered if entry.definition]
+    if not definitions:
+        return f"{text}\n"
+    helpers = _structured_helpers(backend) if _has_structured(wrapped) else []
+    body = "\n".join(["namespace {", "using namespace at;", *helpers, *definitions, "} // namespace", "", text])
+    return enclose(f"{part.library.api}::registered_{backend.key.lower}", body) + "\n"
+
+
+def _structured_helpers(backend: Backend) -> list[str]:
+    return [
+        "using ::opwright::check_inplace;",
+        "using ::opwright::resize_out;",
+        'C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")',
+        *allocation_helpers(backend),
+        "C10_DIAGNOSTIC_POP()",
+    ]
+
+
+def _registered_structured(
+    function: NativeFunction, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext
+) -> _Registered:
+    wrapper = structured_kernels.structured_wrapper(function, backend)
+    definition = structured_kernels.definition(wrapper, group, backend, context)
+    return _Registered(function, f"&{wrapper.name}", definition)
+
+
+def _registered_function(function: NativeFunction, kind: WrapperKind, backend: Backend) -> _Registered:
+    """A kernel of the dispatcher's type is registered itself; others have a wrapper.
+
+    Registrations of pointers compile faster than those of functions, for functions of one type share their code.
+    """
+    if kind is WrapperKind.kernel and not _needs_wrapper(function, backend):
+        if function in backend.callees:
+            return _Registered(function, f"{backend.callees[function]}.pointer")
+        kernel = backend.kernels[function]
+        pointer = f"{function.library.operators}::{function.name.unambiguous}::ptr_schema"
+        return _Registered(function, f"static_cast<{pointer}>(&{kernel.namespace}::{kernel.name})")
+    wrapper = plain.plain_wrapper(function, kind, backend)
+    return _Registered(function, f"&{wrapper.name}", plain.definition(wrapper, backend))
+
+
+def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:
+    """Whether a wrapper converts arguments, or checks or sets devices."""
+    kernel = backend.kernels[function]
+    if kernel_signature(function, kernel).type != dispatcher.signature(function).type:
+        return True
+    return backend.device_guard and (function.device_guard or function.device_check is not DeviceCheck.NoCheck)

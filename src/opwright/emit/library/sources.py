@@ -7,12 +7,17 @@ from typing import Final
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library import kernels, schemas
+from opwright.emit.library import generated_kernels, kernel_checks, kernels, schemas
 from opwright.emit.library.parts import LibraryPart, library_parts
 from opwright.emit.library.section import MakeSection
 
 #: The sections of a source file, in their order.
-_SECTIONS: Final[tuple[MakeSection, ...]] = (schemas.section, kernels.section)
+_SECTIONS: Final[tuple[MakeSection, ...]] = (
+    schemas.section,
+    generated_kernels.section,
+    kernel_checks.section,
+    kernels.section,
+)
 
 
 def _source(part: LibraryPart, context: FragmentContext) -> Slots:
@@ -21,7 +26,7 @@ def _source(part: LibraryPart, context: FragmentContext) -> Slots:
     return {
         "namespace": part.library.namespace,
         "ops_header": f"{part.path}/ops.h",
-        "kernel_headers": [f"#include <{header}>" for header in part.includes or (f"{part.path}/kernels.h",)],
+        "kernel_headers": [f"#include <{header}>" for header in (f"{part.path}/kernels.h", *part.includes)],
         "includes": [f"#include <{header}>" for header in headers],
         "sections": [section.text for section in sections if section.text],
     }

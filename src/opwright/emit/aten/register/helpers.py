@@ -67,16 +67,22 @@ def registration_helpers(backend: Backend) -> list[str]:
     """The functions that allocate and check outputs of structured kernels, if the key can use them."""
     if backend.key is COMPOSITE_IMPLICIT_NESTED:
         return []
-    allocation = allocation_of(backend)
+    create_out, create_proxy = allocation_helpers(backend)
     return [
         'C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")',
-        _create_out(allocation) if allocation else "",
+        create_out,
         # This key has only functional overloads, which never resize, and compilers report unused functions as errors.
         "" if backend.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and backend.kernels else _RESIZE_OUT,
         _CHECK_INPLACE,
-        _maybe_create_proxy(allocation) if allocation else "",
+        create_proxy,
         "C10_DIAGNOSTIC_POP()",
     ]
+
+
+def allocation_helpers(backend: Backend) -> tuple[str, str]:
+    """The functions that allocate an output, and what replaces one; empty if the key cannot allocate."""
+    allocation = allocation_of(backend)
+    return ("", "") if allocation is None else (_create_out(allocation), _maybe_create_proxy(allocation))
 
 
 def _create_out(allocation: Allocation) -> str:

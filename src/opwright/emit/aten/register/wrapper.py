@@ -55,7 +55,8 @@ def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
     kernel = backend.kernels[function]
     owner = kernel.namespace if backend.class_name is None else f"{kernel.namespace}::{backend.class_name}"
     wanted = kernel_signature(function, kernel, external=backend.external).bindings
-    call = translated_call(f"{owner}::{kernel.name}", wrapper.signature.bindings, wanted)
+    callee = backend.callees.get(function) or f"{owner}::{kernel.name}"
+    call = translated_call(callee, wrapper.signature.bindings, wanted)
     return (
         f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{device_lines(function, wrapper.name, backend)}\n"
