@@ -117,9 +117,30 @@ def test_stubs_are_a_family_for_the_library(project: Project) -> None:
         opwright.build_folders(str(project.out), ["stubs"]),
         ("stubs",),
         release="2.13",
-        libraries=(SourceFile.read(library),),
+        operator_files=(SourceFile.read(library),),
         namespaces=("small",),
     )
     assert opwright.generate(request, str(project.out)).summary.written == 5
     assert "torch-stubs/_opwright/aten.pyi" not in files_of(project.out)
     assert opwright.generate(request, str(project.out)).summary.written == 0
+
+
+def test_library_files_with_heads(
+    stubs: Callable[..., int], project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--library` reads what `--yaml` does not, the head of a library file, and gives the same stubs."""
+    assert stubs("--yaml", project.out.with_name("small.yaml")) == 0
+    plain = files_of(project.out)
+    library = project.out.with_name("library.yaml")
+    entries = LIBRARY.replace("small::", "").replace("- func", "  - func")
+    library.write_text(f"namespace: small\noperators:\n{entries}")
+    assert stubs("--library", library) == 0
+    assert files_of(project.out) == plain
+    library.write_text(library.read_text().replace("twice", "thrice"))
+    assert stubs("--library", library) == 0
+    assert files_of(project.out)[SMALL] != plain[SMALL]
+    assert stubs("--yaml", project.out.with_name("small.yaml"), "--library", library) == 1
+    assert "error[E0410]: second entry for `small::half`" in capsys.readouterr().err
+    library.write_text("namespaces: small\noperators: []\n")
+    assert stubs("--library", library) == 1
+    assert "error[E1102]: unknown key `namespaces`" in capsys.readouterr().err

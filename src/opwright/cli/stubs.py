@@ -1,8 +1,8 @@
 """Write stubs, so that type checkers and editors know the operators of `torch.ops`.
 
   opwright stubs --out stubs                                       every operator of the installed PyTorch
-  opwright stubs --out stubs --yaml my_ops.yaml                    the operators of a library too
-  opwright stubs --out stubs --yaml my_ops.yaml --namespace my     the operators of the library alone
+  opwright stubs --out stubs --library my.yaml                     the operators of a library too
+  opwright stubs --out stubs --library my.yaml --namespace my      the operators of the library alone
 
 The run writes the package `torch-stubs` below --out. Type checkers find it among installed packages; --project writes
 what pip needs to install it."""
@@ -44,12 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_arguments(parser)
     operators = parser.add_argument_group("operators")
     operators.add_argument(
+        "--library",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="the operators of this library file, as `opwright generate --library` takes it (may be repeated)",
+    )
+    operators.add_argument(
         "--yaml",
         metavar="FILE",
         nargs="+",
         action="extend",
         default=[],
-        help="the operators of a library, of any namespaces, in a file like native_functions.yaml",
+        help="operators of any namespaces, in a file like native_functions.yaml",
     )
     operators.add_argument(
         "--namespace",
@@ -118,7 +125,8 @@ def _request(arguments: argparse.Namespace, inputs: Inputs) -> Request:
         families=_FAMILIES,
         options=Options(stub_project=arguments.project),
         release=arguments.release,
-        libraries=tuple(map(SourceFile.read, arguments.yaml)),
+        libraries=tuple(map(SourceFile.read, arguments.library)),
+        operator_files=tuple(map(SourceFile.read, arguments.yaml)),
         namespaces=None if arguments.namespace is None else tuple(arguments.namespace),
     )
 
@@ -128,7 +136,7 @@ def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) ->
 
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
     inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
-    return session.load(inputs, lambda: _request(arguments, inputs), sink, arguments.yaml)
+    return session.load(inputs, lambda: _request(arguments, inputs), sink, [*arguments.library, *arguments.yaml])
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

@@ -36,6 +36,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
+from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
@@ -136,8 +137,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: K
 
 def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     """The job of a request for operator libraries, whose catalog has the operators of all of them."""
-    context = LoadContext(sink, rules, request.inputs, strict=request.strict, read_file=request.read_file)
-    libraries = LIBRARY.load(request.libraries, context)
+    libraries = _load_libraries(request, rules, sink)
     catalogs = [library.catalog for library in libraries]
     functions = [function for catalog in catalogs for function in catalog.functions]
     tags = catalogs[0].tags if catalogs else {}
@@ -147,17 +147,25 @@ def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     return Job(catalog, rules, request.options, request.selection, libraries=libraries)
 
 
+def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[OperatorLibrary, ...]:
+    """The operator libraries of a request."""
+    context = LoadContext(sink, rules, request.inputs, strict=request.strict, read_file=request.read_file)
+    return LIBRARY.load(request.libraries, context) if request.libraries else ()
+
+
 def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
     """The job with the operators of the request's libraries, and without those of namespaces it does not ask for.
 
     Raises FaultsFound.
     """
-    if serves_libraries(request.families) or (not request.libraries and request.namespaces is None):
+    if serves_libraries(request.families) or (not request.files and request.namespaces is None):
         return job
-    from opwright.dialects.native_functions.libraries import load_libraries
+    from opwright.dialects.native_functions.libraries import add_operators, load_libraries
 
     tags = TAGS.files(request.inputs)[0]
-    catalog = load_libraries(job.catalog, request.libraries, tags, sink, job.rules)
+    catalog = load_libraries(job.catalog, request.operator_files, tags, sink, job.rules)
+    functions = [function for library in _load_libraries(request, job.rules, sink) for function in library.catalog]
+    catalog = add_operators(catalog, functions, sink)
     sink.raise_if_errors()
     if request.namespaces is not None:
         catalog = _in_namespaces(catalog, request.namespaces, sink)

@@ -34,8 +34,9 @@ class Request(NamedTuple):
     outputs that the run makes, None for all. With `tolerant`, mistakes that PyTorch's own generator accepts (selected
     operators that do not exist) are warnings. With `strict`, mistakes in derivatives that it accepts (names and
     functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
-    libraries: a run of stubs adds their operators to PyTorch's, and `namespaces` are then those of the stubs, None for
-    all. `read_file` reads the files that those of libraries name.
+    libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs
+    adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `read_file`
+    reads the files that those of libraries name.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -54,5 +55,11 @@ class Request(NamedTuple):
     release: str | None = None
     shard: OutputShard | None = None
     libraries: tuple[SourceFile, ...] = ()
+    operator_files: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None
     read_file: Callable[[str], SourceFile] = SourceFile.read
+
+    @property
+    def files(self) -> tuple[SourceFile, ...]:
+        """All files with operators besides PyTorch's."""
+        return self.libraries + self.operator_files

@@ -65,7 +65,7 @@ def generate(
     if manifest is not None:
         return _unchanged_outcome(manifest, started)
     sink = sink if sink is not None else Diagnostics()
-    besides = [*headers_to_compare(request), *[file.path for file in request.libraries]]
+    besides = [*headers_to_compare(request), *[file.path for file in request.files]]
     generation = session.load(request.inputs, lambda: request, sink, besides)
     generation.check_shims()
     return session.write(generation)
@@ -92,7 +92,7 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
         "options": request.options.texts(),
         "selection": repr(request.selection),
         "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
-        "libraries": [[file.path, sha256(file.text.encode()).hexdigest()] for file in request.libraries],
+        "libraries": [[file.path, sha256(file.text.encode()).hexdigest()] for file in request.files],
         "namespaces": request.namespaces,
     }
     return Run(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.loader import load_catalog
@@ -13,7 +13,7 @@ from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["load_libraries"]
+__all__ = ["add_operators", "load_libraries"]
 
 
 def load_libraries(
@@ -24,15 +24,20 @@ def load_libraries(
     Each file is loaded separately, so two files may define the same name in different namespaces. All faults go to
     `sink`. The catalog lacks entries with faults, and has the first of two entries for one overload.
     """
+    loaded = [load_catalog(file, tags, sink, rules).functions for file in files]
+    return add_operators(base, [function for functions in loaded for function in functions], sink)
+
+
+def add_operators(base: Catalog, operators: Iterable[NativeFunction], sink: Diagnostics) -> Catalog:
+    """The catalog with more operators. A second one of a name is a fault, which goes to `sink`, and left out."""
     by_name = {(overload.namespace, overload.name.text): overload for overload in base.functions}
     functions = list(base.functions)
-    for file in files:
-        for function in load_catalog(file, tags, sink, rules).functions:
-            earlier = by_name.setdefault((function.namespace, function.name.text), function)
-            if earlier is function:
-                functions.append(function)
-            else:
-                _report_twice(function, earlier, sink)
+    for function in operators:
+        earlier = by_name.setdefault((function.namespace, function.name.text), function)
+        if earlier is function:
+            functions.append(function)
+        else:
+            _report_twice(function, earlier, sink)
     # Groups serve kernels and registrations, which each library generates for itself.
     return Catalog(tuple(functions), base.groups, base.view_groups, base.keys, base.tags)
 
