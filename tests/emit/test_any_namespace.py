@@ -50,7 +50,7 @@ from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CPU, 
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunctionsGroup, ViewGroup
 from opwright.release.inputs import open_inputs
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, FaultsFound
 from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults, load_text
 from tests.emit.emitting import RULES, slots_of
@@ -199,6 +199,24 @@ def test_operators_that_pytorch_functionalizes(schema: str, faults: list[str]) -
     assert [functionalization.registered_functions(function, RULES) for function in functions] == [
         functions if faults else []
     ]
+
+
+def test_random_operators_are_known_by_their_generators() -> None:
+    """A name with `rand` in it says of PyTorch's operators alone that they draw numbers; a generator says it of all."""
+    named = "- func: grand_total(Tensor self) -> Tensor\n"
+    assert len(library_catalog(named)) == 1
+    assert [code for *_, code in found_faults(load_text(named)[1])] == ["E0337"]
+    drawing = "- func: draw(Tensor self, *, Generator? generator=None) -> Tensor\n"
+    with pytest.raises(FaultsFound, match="`draw` draws random numbers"):
+        library_catalog(drawing)
+
+
+def test_set_is_an_inplace_view_like_any_other() -> None:
+    """PyTorch's `set_` needs no out-of-place form; that of a library does."""
+    entry = "- func: set_(Tensor(a!) self) -> Tensor(a!)\n  device_check: NoCheck\n  tags: inplace_view\n"
+    with pytest.raises(FaultsFound, match="in-place view `set_` has no out-of-place form `set`"):
+        library_catalog(entry)
+    assert found_faults(load_text(entry)[1]) == ()
 
 
 def test_operators_without_tensor_results() -> None:

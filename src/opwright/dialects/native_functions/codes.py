@@ -159,8 +159,8 @@ SEED_TAG: Final = _code(
     37,
     "missing tag nondeterministic_seeded",
     """
-A function that draws random numbers gives another result with another seed. Opwright recognises it by its name (`rand`,
-`dropout`) or its arguments (a `Generator`, an argument named dropout). It needs the tag:
+A function that draws random numbers gives another result with another seed. Opwright recognises it by its arguments (a
+`Generator`), and PyTorch's own functions by names too (`rand`, `dropout`, an argument named dropout). It needs the tag:
 
     tags: nondeterministic_seeded
 """,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opwright.dialects.native_functions import codes, cross_codes
 from opwright.dialects.native_functions.report import CrossReport
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import UnlinkedFunction
 from opwright.release.operator_names.loading import SET_OPERATORS
 from opwright.schema.names import OperatorName
@@ -77,7 +78,7 @@ def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> 
 
 def _check_inplace_view(function: UnlinkedFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:
     name = function.name
-    if name.name in SET_OPERATORS.in_any_release:
+    if function.library is PYTORCH and name.name in SET_OPERATORS.in_any_release:
         return
     if not name.inplace:
         message = f"`{name}` is tagged `inplace_view`, but its name does not end with `_`"

@@ -16,6 +16,7 @@ from opwright.dialects.native_functions.entry_builder import (
 )
 from opwright.dialects.native_functions.type_rules import check_types
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.function import Argument, Arguments, FunctionSchema
@@ -63,7 +64,7 @@ def check_entry(
         )
         message = "`_foreach` functions accept tensors on several devices"
         builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
-    if _SEEDED not in tags and _draws_numbers(schema):
+    if _SEEDED not in tags and _draws_numbers(schema, by_name=builder.context.library is PYTORCH):
         _report_seed(builder, schema)
 
 
@@ -147,10 +148,12 @@ def _random_arguments(arguments: Arguments) -> tuple[bool, bool]:
     return takes_generator, any("dropout" in argument.name for argument in arguments.all)
 
 
-def _draws_numbers(schema: FunctionSchema) -> bool:
-    """Whether the name or an argument tells that the function draws random numbers."""
+def _draws_numbers(schema: FunctionSchema, *, by_name: bool) -> bool:
+    """Whether the function draws random numbers, as an argument or, `by_name`, a name like those of PyTorch's tells."""
     name = schema.name.text
     takes_generator, has_dropout = _random_arguments(schema.arguments)
+    if not by_name:
+        return takes_generator
     if takes_generator or ("rand" in name and not any(part in name for part in UNSEEDED_PARTS.in_any_release)):
         return True
     if "dropout" not in name and not has_dropout:

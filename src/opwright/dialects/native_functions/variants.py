@@ -76,13 +76,18 @@ def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
     """Whether an operation needs no other forms, because it is bound by hand, a view, or a composite."""
     functions = members.values()
     for function in functions:
-        if function.is_view and function.name.name not in SET_OPERATORS.in_any_release:
+        if function.is_view and not _is_set(function):
             return True
     if all(overload.manual_cpp_binding for overload in functions):
         return True
     return all(overload.has_composite_implicit for overload in functions) and not any(
         "core" in overload.tags for overload in functions
     )
+
+
+def _is_set(function: UnlinkedFunction) -> bool:
+    """Whether a function is one of PyTorch's that give a tensor another storage, so the result is no view of it."""
+    return function.library is PYTORCH and function.name.name in SET_OPERATORS.in_any_release
 
 
 def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -> bool:
@@ -140,7 +145,11 @@ def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) ->
 
 
 def out_name(name: OperatorName) -> OperatorName:
-    """The name of the out overload made from an overload of this name."""
+    """The name of the out overload made from an overload of this name.
+
+    >>> out_name(operator_name("add", overload="Tensor")).text, out_name(operator_name("relu", overload="")).text
+    ('add.Tensor_out', 'relu.out')
+    """
     overload = f"{name.overload}_out" if name.overload else "out"
     return operator_name(name.base, overload=overload, dunder=name.dunder)
 
