@@ -3,7 +3,8 @@
     python -m docs.reference            write them
     python -m docs.reference --check    fail where a page differs from what would be written
 
-`diagnostics.md` comes from the table of codes, `command-line.md` from the parsers, `api.md` from docstrings.
+`diagnostics.md` comes from the table of codes, `command-line.md` from the parsers, `api.md` from docstrings. The tables
+in `library-files.md` come from those of the dialect; the text around them is written by hand.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +28,13 @@ from opwright import torchgen
 from opwright.cli.explain import import_all_codes
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.parser import Parser
+from opwright.cli.schema import described_dialects, schema_text
+from opwright.dialects.library.expression_functions import FUNCTIONS, MEMBERS, TensorMember
+from opwright.dialects.library.fields import AUTOCAST_POLICIES, LIBRARY_FIELDS
+from opwright.dialects.library.head import HEAD_FIELDS
+from opwright.dialects.library.outputs import OUTPUT_FIELDS
+from opwright.dialects.native_functions.fields import ENTRY_FIELDS
+from opwright.model.declared_outputs import OutputOperation
 from opwright.source.codes import RANGES, all_codes
 
 DOCS: Final = Path(__file__).resolve().parent
@@ -257,7 +266,54 @@ def _doc(value: object) -> Iterable[str]:
     return [*lines, "```"] if in_example else lines
 
 
-PAGES: Final = {"diagnostics.md": diagnostics_page, "command-line.md": command_line_page, "api.md": api_page}
+#: A table that is made, between comments.
+_TABLE: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def library_files_page() -> str:
+    """The page of library files: the text that is there, with the tables of the dialect."""
+    text = (DOCS / "library-files.md").read_text(encoding="utf-8")
+    return _TABLE.sub(lambda match: f"{match[1]}{_library_table(match[2])}{match[3]}", text)
+
+
+def _library_table(name: str) -> str:
+    """A table of the dialect of libraries, with its title row."""
+    if name in _LIBRARY_FIELDS:
+        title = "field | value | meaning"
+        rows = [f"`{field.name}` | {field.values} | {field.help}" for field in _LIBRARY_FIELDS[name]]
+    elif name == "functions":
+        title = "function | result"
+        rows = [f"`{function.name}{function.signature}` | {function.help}" for function in FUNCTIONS.values()]
+    elif name == "members":
+        title = "member | value"
+        rows = [f"`{_member_text(member)}` | {member.help}" for member in MEMBERS.values()]
+    else:
+        title = "policy | what it does"
+        rows = [f"`{policy}` | {help}" for policy, help in AUTOCAST_POLICIES.items()]
+    rule = " | ".join("---" for _ in title.split(" | "))
+    return "".join(f"| {row} |\n" for row in (title, rule, *rows))
+
+
+def _member_text(member: TensorMember) -> str:
+    dim = "dim" if member.operation is OutputOperation.size else ""
+    return f"{member.name}({dim})" if member.is_called else member.name
+
+
+_LIBRARY_FIELDS: Final = {
+    "head": HEAD_FIELDS,
+    "entry": ENTRY_FIELDS,
+    "library": LIBRARY_FIELDS,
+    "output": OUTPUT_FIELDS,
+}
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "diagnostics.md": diagnostics_page,
+    "command-line.md": command_line_page,
+    "api.md": api_page,
+    "library-files.md": library_files_page,
+    **{f"schemas/{name}.json": partial(schema_text, name) for name in described_dialects()},
+}
 
 
 def run(argv: list[str]) -> int:
@@ -271,6 +327,7 @@ def run(argv: list[str]) -> int:
             print(f"docs/{name} is not what the program says of itself now: run `{COMMAND}`", file=sys.stderr)
             status = 1
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"docs/{name} written")
     return status

@@ -52,9 +52,9 @@ def test_faults_stand_at_their_places(case: Case) -> None:
 
 
 def test_every_code_has_a_case() -> None:
-    """Each code of declared outputs is marked in a case."""
+    """Each code of declared outputs is marked in a case; E1159 is about several entries, so `heads.yaml` has it."""
     registered = {row.code for row in all_codes() if row.code in vars(output_codes).values()}
-    assert registered == {code for case in CASES for *_, code in case.faults if code[1:3] == "11"}
+    assert registered - {"E1159"} == {code for case in CASES for *_, code in case.faults if code[1:3] == "11"}
 
 
 @pytest.mark.parametrize(

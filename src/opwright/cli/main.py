@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
     "where": "show the entry that a generated line comes from",
+    "schema": "print the JSON Schema of a kind of input file",
     "explain": "explain a diagnostic code and how to fix the error",
 }
 

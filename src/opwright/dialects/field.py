@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
@@ -9,6 +10,10 @@ __all__ = ["FLAG", "TEXT", "TEXTS", "Field", "JsonSchema", "choice", "list_of_sc
 
 #: A JSON Schema, or a part of one.
 JsonSchema: TypeAlias = Mapping[str, object]
+
+
+#: A link to a section of the page of a dialect.
+_LINK: Final = re.compile(r"\[([^]]*)\]\(#[^)]*\)")
 
 
 class Field(NamedTuple):
@@ -27,7 +32,7 @@ class Field(NamedTuple):
     @property
     def json_schema(self) -> dict[str, object]:
         """The JSON Schema of the values, with the sentence as its description."""
-        return {"description": self.help, **self.schema}
+        return {"description": _LINK.sub(r"\1", self.help), **self.schema} if self.help else dict(self.schema)
 
 
 TEXT: Final[JsonSchema] = {"type": "string"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from opwright.dialects.field import TEXT, TEXTS, Field, choice, mapping_schema
 from opwright.dialects.library import codes
 from opwright.dialects.library.outputs import load_outputs
 from opwright.dialects.library.samples import check_sample
@@ -17,7 +18,7 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["AUTOCAST_DEVICES", "AUTOCAST_POLICIES", "READERS"]
+__all__ = ["AUTOCAST_DEVICES", "AUTOCAST_POLICIES", "LIBRARY_FIELDS", "READERS"]
 
 #: The policies that PyTorch has for operators under autocast, with their help.
 AUTOCAST_POLICIES: Final = {
@@ -132,10 +133,44 @@ def _name_list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-READERS: Final[dict[str, Reader]] = {
-    "doc": _read_doc,
-    "outputs": _read_outputs,
-    "autocast": _read_autocast,
-    "batch_rule": _read_batch_rule,
-    "samples": _read_samples,
-}
+_POLICY: Final = choice(*AUTOCAST_POLICIES)
+_ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
+    (Field("doc", "text", TEXT, "What the operator does, for the docstring of its Python function."), _read_doc),
+    (
+        Field(
+            "outputs",
+            "expressions",
+            {"$ref": "#/$defs/outputs"},
+            "Size, dtype and device of each result, see [declared outputs](#declared-outputs).",
+        ),
+        _read_outputs,
+    ),
+    (
+        Field(
+            "autocast",
+            "text or mapping",
+            {"anyOf": [_POLICY, mapping_schema(tuple(Field(name, "text", _POLICY, "") for name in AUTOCAST_DEVICES))]},
+            "The [policy](#autocast) under autocast, or a mapping from devices to policies.",
+        ),
+        _read_autocast,
+    ),
+    (
+        Field("batch_rule", "text", TEXT, "The C++ function that `vmap` calls instead of the operator."),
+        _read_batch_rule,
+    ),
+    (
+        Field(
+            "samples",
+            "text or list of texts",
+            TEXTS,
+            "Arguments of calls that generated tests make, such as `torch.randn(3, 4), 2.0`.",
+        ),
+        _read_samples,
+    ),
+)
+
+#: The readers of the fields, by name.
+READERS: Final[dict[str, Reader]] = {field.name: reader for field, reader in _ROWS}
+
+#: The fields, in the order of the documentation.
+LIBRARY_FIELDS: Final = tuple([field for field, _ in _ROWS])

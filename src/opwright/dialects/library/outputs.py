@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping as Names
 from typing import Final, NamedTuple
 
+from opwright.dialects.field import Field
 from opwright.dialects.library import output_codes
 from opwright.dialects.library.expression_functions import LIKE
 from opwright.dialects.library.expression_types import ExpressionChecker, argument_expression, expression_of
@@ -27,14 +27,27 @@ from opwright.source.span import Span
 
 __all__ = ["OUTPUT_FIELDS", "load_outputs"]
 
-#: The fields of an output that is written as a mapping, with their help.
-OUTPUT_FIELDS: Final[Names[str, str]] = {
-    "size": "The sizes, as a list of expressions or an expression that gives a list.",
-    "like": "The tensor whose size, dtype, device and memory format the result has; instead of `size`.",
-    "dtype": "The dtype. Without it: the argument `dtype` if there is one, the dtype to which the operands of "
-    "`broadcast` promote, or the dtype of the first tensor.",
-    "device": "The device. Without it: the argument `device` if there is one, or the device of the first tensor.",
-}
+_EXPRESSION: Final = {"$ref": "#/$defs/expression"}
+
+#: The fields of an output that is written as a mapping.
+OUTPUT_FIELDS: Final = (
+    Field("size", "list of sizes", _EXPRESSION, "The sizes: a list, or an expression that gives one."),
+    Field("like", "tensor", _EXPRESSION, "The tensor whose size, dtype, device and memory format the result has."),
+    Field(
+        "dtype",
+        "dtype",
+        _EXPRESSION,
+        "The dtype. Without it: the argument `dtype` if there is one, the dtype to which the tensors of `broadcast` "
+        "promote, or the dtype of the first tensor.",
+    ),
+    Field(
+        "device",
+        "device",
+        _EXPRESSION,
+        "The device. Without it: the argument `device` if there is one, or the device of the first tensor.",
+    ),
+)
+_FIELD_NAMES: Final = tuple([field.name for field in OUTPUT_FIELDS])
 
 
 class _Result(NamedTuple):
@@ -126,7 +139,7 @@ class _OutputLoader(NamedTuple):
         if isinstance(node, Mapping):
             node = joined_entries(node)
             name = results[0].key
-            if len(results) > 1 or (name not in OUTPUT_FIELDS and node.entry(name) is not None):
+            if len(results) > 1 or (name not in _FIELD_NAMES and node.entry(name) is not None):
                 return self._load_named(node, results)
             return self._each([node], results)
         text = bracketed_text(node) if isinstance(node, Sequence) else None
@@ -211,11 +224,9 @@ class _OutputLoader(NamedTuple):
         check_unique_keys(node, self.sink)
         fields: dict[str, OutputExpression] = {}
         for key, value in node.entries:
-            if key.value not in OUTPUT_FIELDS:
+            if key.value not in _FIELD_NAMES:
                 message = f"an output has no field `{key.value}`"
-                raise Fault.at(
-                    output_codes.OUTPUT_FIELD, message, key.span, help=did_you_mean(key.value, OUTPUT_FIELDS)
-                )
+                raise Fault.at(output_codes.OUTPUT_FIELD, message, key.span, help=did_you_mean(key.value, _FIELD_NAMES))
             checker = self._checker(value)
             fields[key.value] = checker.check_kind(checker.parsed.tree, _FIELD_KINDS[key.value])
         size, like = fields.pop("size", None), fields.pop("like", None)

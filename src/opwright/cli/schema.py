@@ -1,0 +1,47 @@
+"""Print the JSON Schema of a kind of input file.
+
+  opwright schema library > library.json
+
+An editor with a YAML language server uses it to complete and to check fields, for instance with this line at the
+beginning of a library file:
+
+  # yaml-language-server: $schema=library.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib import import_module
+from importlib.util import find_spec
+
+from opwright.cli import console
+from opwright.dialects.table import DIALECTS
+from opwright.source.diagnostic import Diagnostics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("dialect", choices=described_dialects(), help="the kind of input file")
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print the schema."""
+    del sink
+    print(schema_text(arguments.dialect), end="")
+    return console.SUCCESS
+
+
+def described_dialects() -> tuple[str, ...]:
+    """The dialects that have a module `json_schema`, by name."""
+    return tuple([dialect.name for dialect in DIALECTS if find_spec(f"{dialect.package}.json_schema") is not None])
+
+
+def schema_text(name: str) -> str:
+    """The JSON Schema of a dialect as text.
+
+    >>> schema_text("library").splitlines()[1]
+    '  "$schema": "https://json-schema.org/draft/2020-12/schema",'
+    """
+    package = next(dialect.package for dialect in DIALECTS if dialect.name == name)
+    return json.dumps(import_module(f"{package}.json_schema").json_schema(), indent=2) + "\n"
