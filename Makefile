@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-full compile lint docs conformance conformance-full conformance-releases bench fuzz kills clean venv
+.PHONY: demo test test-thorough test-full compile example-library lint docs conformance conformance-full conformance-releases bench fuzz kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -59,6 +59,14 @@ test-full: test test-thorough
 # Generated code against the installed PyTorch: compiled, loaded and called; the sources of PyTorch's own build too.
 compile: $(REFERENCE)
 	$(PYTEST) tests/compile
+
+# The example of an operator library, built and tested as its author would.
+EXAMPLE := build/example-library
+example-library: $(REFERENCE)
+	@mkdir -p $(EXAMPLE)
+	cp -Rp examples/library/. $(EXAMPLE)
+	cd $(EXAMPLE) && MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet build_ext --inplace
+	cd $(EXAMPLE) && $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) tests
 
 lint: $(REFERENCE)
 	$(VENV)/bin/ruff check src tests bench docs/reference.py

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +19,7 @@ from torch.utils.cpp_extension import load
 
 from cases import CASES, call, leaf, numbers, overload
 
+HERE = Path(__file__).parent
 DIFFERENTIABLE = [name for name, case in CASES.items() if case.is_differentiable]
 #: Those whose results are the same in every call.
 DETERMINISTIC = [name for name in CASES if name != "sprinkle"]
@@ -310,16 +316,18 @@ def test_wrong_calls(wrong: Callable[[], object], error: type[Exception], messag
 
 
 @pytest.fixture(scope="module")
-def calls() -> Any:
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The operators of `calls.cpp`, which call those of acme from another library."""
-    package = Path(acme.__file__).parent
-    (binary,) = package.glob("_C*.so")
+    package, folder = Path(acme.__file__).parent, tmp_path_factory.mktemp("calls")
+    generate = [sys.executable, "-m", "opwright", "generate", "--torch", "auto", "--out", str(folder)]
+    subprocess.run([*generate, "--library", str(HERE.parent / "acme.yaml")], check=True)
     load(
         "acme_calls",
-        [str(Path(__file__).with_name("calls.cpp"))],
+        [str(HERE / "calls.cpp")],
         extra_cflags=["-O0", "-DAT_PER_OPERATOR_HEADERS"],
-        extra_include_paths=acme.include_paths(),
-        extra_ldflags=[str(binary), f"-Wl,-rpath,{package}"],
+        extra_include_paths=[str(folder / "include")],
+        extra_ldflags=[str(package / "_C.so"), f"-Wl,-rpath,{package}"],
+        build_directory=str(folder),
         is_python_module=False,
     )
     return torch.ops.acme_calls
@@ -331,3 +339,20 @@ def test_calls_from_cpp(calls: Any) -> None:
     results = calls.all(image)
     expected = [acme.gamma(image, 2.0), acme.mix(image, image + 1), acme.rows(image, 0, 1), image.mean(-1), image]
     torch.testing.assert_close(results, expected)
+
+
+# Types.
+
+
+@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["basedpyright", "--level", "error", "--pythonpath", sys.executable]], ids=lambda c: c[0])
+def test_types_of_calls(checker: list[str]) -> None:
+    """Checkers of types find the wrong calls in `typed_calls.py`, and nothing else there or in the package."""
+    calls = HERE / "typed_calls.py"
+    program = shutil.which(checker[0], path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    if program is None:
+        pytest.skip(f"{checker[0]} is not installed")
+    command = [program, *checker[1:], str(calls), str(Path(acme.__file__).parent / "_ops.py")]
+    done = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=False)
+    places = re.findall(r"(\w+\.py):(\d+).*error", done.stdout)
+    wrong = [number for number, line in enumerate(calls.read_text().splitlines(), 1) if line.endswith("# wrong")]
+    assert sorted(set(places)) == sorted((calls.name, str(number)) for number in wrong), done.stdout

@@ -1,0 +1,12 @@
+"""Small operators for images and for attention."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+torch.ops.load_library(Path(__file__).with_name("_C.so"))  # type: ignore[no-untyped-call]
+
+from acme._ops import *  # noqa: E402, F403
+from acme._ops import __all__ as __all__  # noqa: E402
