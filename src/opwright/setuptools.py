@@ -36,11 +36,13 @@ class OperatorExtension(Extension):
     """The shared object of an operator library: its kernels, and the code that is generated from library files.
 
     `name` is that of the shared object, such as `acme_ops._C`; generated Python modules are installed beside it. `yaml`
-    are the library files, and the options are those of an extension module.
+    are the library files. `tests` is the folder for generated tests, None for none. The other options are those of an
+    extension module.
     """
 
     def __init__(self, name: str, yaml: Iterable[str], sources: Sequence[str], **options: Any) -> None:  # noqa: ANN401
         self.yaml: Final = tuple(yaml)
+        self.tests: Final[str | None] = options.pop("tests", None)
         self.code: GeneratedCode | None = None
         depends = [*self.yaml, *options.pop("depends", ())]
         super().__init__(name, list(sources), language="c++", depends=depends, **options)
@@ -71,7 +73,8 @@ def operator_library(
     `yaml` names the library files and `sources` the author's C++ (or CUDA) sources, relative to `setup.py`; `options`
     are those of `setuptools.Extension`. The build generates code into the build folder, compiles it with the sources
     for the installed PyTorch, and puts a shared object `_C.so` and the generated Python modules into the package, or
-    beside its sources for an editable install. PyTorch is imported when something is compiled.
+    beside its sources for an editable install; that also puts generated tests into the folder `tests`, if it is an
+    option. PyTorch is imported when something is compiled.
 
     >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
     >>> [extension.name for extension in arguments["ext_modules"]], arguments["cmdclass"]
@@ -128,6 +131,10 @@ class BuildOperators(build_ext):
         super().copy_extensions_to_source()
         for regular, inplace in self._module_mapping():
             self._copy(regular, inplace)
+        for extension in self.extensions:
+            if isinstance(extension, OperatorExtension) and extension.tests is not None and extension.code is not None:
+                for path in extension.code.tests:
+                    self._copy(path, os.path.join(extension.tests, os.path.basename(path)))
 
     def _module_mapping(self) -> Iterator[tuple[str, str]]:
         """The generated Python modules in the build folder, with their paths beside the sources."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
+import sys
 from importlib import import_module
 
 import pytest
@@ -54,3 +55,10 @@ def test_an_unknown_code_is_wrong_usage_with_a_hint(capsys: pytest.CaptureFixtur
     """A code that does not exist is answered with the nearest one."""
     assert main(["explain", "E03100"]) == 2
     assert "did you mean `E0310`?" in capsys.readouterr().err
+
+
+def test_codes_need_no_setuptools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The codes of builds are listed where setuptools is not installed."""
+    monkeypatch.setitem(sys.modules, "setuptools", None)
+    monkeypatch.delitem(sys.modules, "opwright.setuptools", raising=False)
+    assert main(["explain", "E1204"]) == 0

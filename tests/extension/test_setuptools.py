@@ -134,6 +134,14 @@ def test_editable_install_reuses_objects(project: Project) -> None:
     assert "kernels.o" not in project.compiler.calls()
 
 
+def test_generated_tests_are_beside_others(project: Project) -> None:
+    """A build in place puts generated tests into the folder that the option names."""
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"]', '"csrc/kernels.cpp"], tests="tests"'))
+    project.write("acme.yaml", YAML + "    samples:\n    - torch.ones(2), 3.0\n")
+    project.build()
+    assert "lambda: call(torch.ones(2), 3.0)" in (project.folder / "tests" / "test_acme.py").read_text()
+
+
 def test_source_distribution_has_inputs(project: Project) -> None:
     """A source distribution has the library file and the sources, and nothing that was generated."""
     project.build()

@@ -38,10 +38,11 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def import_all_codes() -> None:
     """Imports all modules except programs, because the modules that find faults register the codes.
 
-    The packages of dialects that stand elsewhere are imported too.
+    The packages of dialects that stand elsewhere are imported too. `opwright.setuptools` is not: it has no codes, and
+    needs setuptools.
     """
     for name in dict.fromkeys(("opwright", *(dialect.package for dialect in DIALECTS))):
         package = import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if not module.name.endswith("__main__"):
+            if not module.name.endswith("__main__") and module.name != "opwright.setuptools":
                 import_module(module.name)

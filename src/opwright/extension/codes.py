@@ -86,3 +86,28 @@ loaded, for instance in a notebook, the process must start again, or the operato
 Restart the process (in a notebook: the kernel), or change the namespace.
 """,
 )
+PROJECT_NAME: Final = _code(
+    7,
+    "a name that a project cannot have",
+    """
+The name of a project is that of its Python package and of the namespace of its operators, with underscores for dashes.
+So it is a name in Python and in C++, and not that of a package that the project needs.
+
+    opwright new library 3d-ops
+    error[E1207]: `3d-ops` is not a name for a package
+
+Write letters, digits, and single dashes or underscores between them.
+""",
+)
+FOLDER_IN_USE: Final = _code(
+    8,
+    "the folder of a new project has files",
+    """
+`opwright new` writes into an empty folder, or makes one, so that it replaces nothing. A folder `.git` does not count.
+
+    opwright new library acme_ops src
+    error[E1208]: the folder `src` has files already, such as `main.cpp`
+
+Name another folder, or replace files of the same names with `--force`.
+""",
+)

@@ -23,12 +23,13 @@ _NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w
 
 
 class GeneratedCode(NamedTuple):
-    """The generated files of a run: the folder of headers, and by path the headers, C++ sources and Python modules."""
+    """The generated files of a run: the folder of headers, and by path headers, C++ sources, Python modules, tests."""
 
     include: str
     headers: tuple[str, ...]
     sources: tuple[str, ...]
     modules: tuple[str, ...]
+    tests: tuple[str, ...]
     namespaces: tuple[str, ...] = ()
 
 
@@ -50,6 +51,7 @@ def _code(out: str, paths: Iterable[str], namespaces: Iterable[str] = ()) -> Gen
         headers=tuple([path for path in ordered if path.endswith(".h")]),
         sources=tuple([path for path in ordered if path.endswith(".cpp")]),
         modules=tuple([path for path in ordered if path.startswith(f"{root}/python/")]),
+        tests=tuple([path for path in ordered if path.startswith(f"{root}/tests/")]),
         namespaces=tuple(namespaces),
     )
 

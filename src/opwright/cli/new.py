@@ -1,0 +1,38 @@
+"""Write a project to start from.
+
+  opwright new library acme_ops                 an operator library, in this folder
+  opwright new library acme_ops projects/acme   in another folder, which is made if there is none
+
+The project builds and passes its tests; its README.md has the two commands."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.source.diagnostic import Diagnostics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("kind", metavar="KIND", choices=("library",), help="`library`, a library of operators")
+    parser.add_argument("name", metavar="NAME", help="the name of the project, of its package and of its operators")
+    parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (default: this one)")
+    parser.add_argument("--force", action="store_true", help="replace files that the folder has")
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Write the project, and print its files and the next commands."""
+    del sink
+    from opwright.cli import console
+    from opwright.extension.project import write_project
+
+    for path in write_project(arguments.name, arguments.folder, force=arguments.force):
+        print(os.path.normpath(path))
+    print("\nBuild it and test it:\n")
+    if arguments.folder != ".":
+        print(f"  cd {arguments.folder}")
+    print("  pip install --no-build-isolation -e .\n  pytest")
+    return console.SUCCESS
