@@ -27,6 +27,8 @@ operators:
     dispatch: {CPU: scale}
   - func: other::scale(Tensor self) -> Tensor
     dispatch: {CPU: scale}
+  - func: taught(Tensor self) -> Tensor
+    dispatch: {CPU: taught, AutogradCPU: taught_autograd}
 """
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "acme_objects",
     "generate_library",
     "generated_acme",
+    "graded",
     "program",
     "torch",
 ]
@@ -74,4 +75,16 @@ def acme(torch: ModuleType, acme_compiler: Compiler, acme_objects: list[Path]) -
     """`torch.ops.acme`, compiled and loaded."""
     torch.ops.load_library(acme_compiler.link("acme", acme_objects))
     operators: ModuleType = torch.ops.acme
+    return operators
+
+
+@pytest.fixture(scope="session")
+def graded(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """`torch.ops.graded`, whose operators have derivatives, are views, or write to their arguments."""
+    own, out = Path(__file__).parent / "graded", tmp_path_factory.mktemp("graded")
+    assert main(["generate", "--library", str(own / "graded.yaml"), "--torch", "auto", "--out", str(out)]) == 0
+    compiler = Compiler(program, tmp_path_factory.mktemp("graded_build"), [out / "include", INCLUDE, own])
+    sources = sorted((out / "src" / "graded").glob("*.cpp"))
+    torch.ops.load_library(compiler.library("graded", [*sources, own / "kernels.cpp"]))
+    operators: ModuleType = torch.ops.graded
     return operators

@@ -10,7 +10,7 @@ from typing import Final
 from opwright.dialects.native_functions.variants import out_name
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_span
 from opwright.emit import codes
-from opwright.emit.aten.functionalization import is_functionalized_by_pytorch
+from opwright.emit.aten.functionalization import functional_form, is_functionalized_by_pytorch
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
@@ -147,7 +147,7 @@ def _check_functionalization(catalog: Catalog, sink: Diagnostics) -> None:
             message = f"view `{group.view.name}` has no copying form, with the same signature"
             sink.error(codes.VIEW_WITHOUT_COPY, message, group.view.entry)
     for function in catalog.functions:
-        if function.group is None and function.view_group is None and _is_left_alone(function):
+        if function.group is None and function.view_group is None and _is_left_alone(function, catalog):
             _report_not_functional(function, catalog, sink)
 
 
@@ -181,11 +181,11 @@ def _is_plain_view(view: NativeFunction) -> bool:
     return first and all(argument.annotation is None for argument in arguments[1:])
 
 
-def _is_left_alone(function: NativeFunction) -> bool:
+def _is_left_alone(function: NativeFunction, catalog: Catalog) -> bool:
     """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
     if function.has_composite_implicit or not any(argument.is_write for argument in function.arguments.all):
         return False
     if function.library is not PYTORCH:
-        return not is_functionalized_by_pytorch(function)
+        return not is_functionalized_by_pytorch(function) and functional_form(function, catalog.functions) is None
     names = NOT_FUNCTIONALIZED.in_any_release
     return function.name.text not in names and function.name.name not in names

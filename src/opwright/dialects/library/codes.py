@@ -251,6 +251,18 @@ A library has derivatives for its own operators. PyTorch's operators have theirs
       self: grad * factor
 """,
 )
+DERIVATIVE_HIDDEN: Final = _code(
+    83,
+    "derivatives of an operator with a kernel for autograd",
+    """
+A kernel under `Autograd`, or the Autograd key of a device, computes the gradients of an operator itself. Derivatives
+would give the operator a second kernel for the same calls:
+
+    - name: scale(Tensor self, float factor) -> Tensor
+      self: grad * factor
+            ^^^^^^^^^^^^^ the entry of `scale` has `dispatch: {CPU: scale_cpu, Autograd: scale_autograd}`
+""",
+)
 UNEXPORTED_HELPER: Final = _code(
     82,
     "a formula calls a function that PyTorch does not export",

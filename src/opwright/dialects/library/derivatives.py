@@ -16,8 +16,7 @@ from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library import codes
 from opwright.dialects.library.head import Head
-from opwright.dialects.table import NATIVE_FUNCTIONS
-from opwright.model.derivatives import NO_DERIVATIVES, Derivatives, MatchedDerivatives
+from opwright.model.derivatives import NO_DERIVATIVES, Derivatives, DifferentiabilityInfo, MatchedDerivatives
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.nodes import Mapping, Scalar
@@ -31,9 +30,6 @@ EXPORTED_HELPERS: Final = frozenset(
     ("apply_loss_reduction", "copysign_tensor_self_backward", "not_implemented", "not_implemented_list", "wrap_opt_if")
 )
 
-#: The name of an operator at the beginning of an entry. Entries are found in the text, because loading PyTorch's takes
-#: longer than the rest of a run for a library.
-_OPERATOR: Final = re.compile(r"^- func: (?:\w+::)?(\w+)", re.MULTILINE)
 #: A call of a function, which is no method: its qualification and its name.
 _CALL: Final = re.compile(r"(?<![\w.:>])((?:\w+::)*)(\w+)\s*\(")
 
@@ -64,9 +60,8 @@ def with_derivatives(
     entries = _EntriesByNamespace([library.library.namespace for library in libraries], context.sink)
     for derivatives in files:
         entries.add_file(derivatives, context)
-    functions = _functions_of_pytorch(context)
     headers = [header for derivatives in files for header in derivatives.head.derivative_includes]
-    callable_from = _Callable(functions, tuple(dict.fromkeys(headers)))
+    callable_from = _Callable(context.rules.operators, tuple(dict.fromkeys(headers)))
     return tuple([_with_entries(library, entries.by_namespace, callable_from, context) for library in libraries])
 
 
@@ -113,12 +108,6 @@ def _namespace_of(entry: Mapping) -> tuple[str, Span | None]:
     return (namespace, name.span_of(0, len(namespace))) if separator else ("", None)
 
 
-def _functions_of_pytorch(context: LoadContext) -> frozenset[str]:
-    """The names of PyTorch's operators, which formulas can call."""
-    file = context.inputs.read_text(NATIVE_FUNCTIONS.inputs[0])
-    return frozenset(_OPERATOR.findall(file.text))
-
-
 def _with_entries(
     library: OperatorLibrary, by_namespace: dict[str, list[Mapping]], callable_from: _Callable, context: LoadContext
 ) -> OperatorLibrary:
@@ -138,6 +127,7 @@ def _load_entries(
     index = FunctionIndex(catalog, own=names.namespace, place=f"library `{names.namespace}`")
     derivatives = load_entries(entries, index, checker, own, strict=context.strict)
     callable_names = functions.difference([function.name.name for function in catalog.functions])
+    _check_kernels(derivatives, own)
     if not includes:
         _check_helpers(derivatives, context.rules.formula_helpers - callable_names - EXPORTED_HELPERS, own)
     matched: MatchedDerivatives = NO_DERIVATIVES
@@ -160,10 +150,24 @@ def called_functions(formula: str) -> list[str]:
 def _formulas(derivatives: Derivatives) -> Iterator[tuple[str, Span]]:
     for infos in derivatives.infos.values():
         for info in infos.values():
-            for derivative in info.derivatives:
-                yield derivative.formula, derivative.span
-            for forward in info.forward_derivatives:
-                yield forward.formula, forward.span
+            yield from _formulas_of(info)
+
+
+def _formulas_of(info: DifferentiabilityInfo) -> Iterator[tuple[str, Span]]:
+    for derivative in info.derivatives:
+        yield derivative.formula, derivative.span
+    for forward in info.forward_derivatives:
+        yield forward.formula, forward.span
+
+
+def _check_kernels(derivatives: Derivatives, sink: Diagnostics) -> None:
+    """Report derivatives of operators whose author wrote a kernel for autograd."""
+    for function, infos in derivatives.infos.items():
+        keys = [key.name for key in function.kernels if key.name.startswith("Autograd")]
+        if keys:
+            span = next(span for info in infos.values() for _, span in _formulas_of(info))
+            message = f"`{function.name}` has derivatives, and a kernel under `{keys[0]}`, which would hide them"
+            sink.error(codes.DERIVATIVE_HIDDEN, message, span, help="remove one of the two")
 
 
 def _check_helpers(derivatives: Derivatives, helpers: frozenset[str], sink: Diagnostics) -> None:

@@ -7,6 +7,7 @@ it reach its base. Views with a composite kernel are registered with that kernel
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from opwright.convention import native
@@ -19,6 +20,8 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED, REGISTERED_BY_HAND
 from opwright.release.rules import Rules
+from opwright.schema.function import SchemaKind
+from opwright.schema.signature import signature_key
 
 FunctionalizedUnit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunction
 
@@ -57,6 +60,22 @@ def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
     return function.library is not PYTORCH and all(result.annotation is None for result in function.schema.returns)
 
 
+def functional_form(function: NativeFunction, functions: Iterable[NativeFunction]) -> NativeFunction | None:
+    """The operator among some that does what another one does, and writes to no argument; None if there is none.
+
+    >>> import opwright
+    >>> catalog = opwright.load(torch="auto")
+    >>> functional_form(catalog["sinh_"], catalog.functions)
+    <native function aten::sinh>
+    """
+    if function.group is not None:
+        return function.group.functional
+    operation = [other for other in functions if other.root_name == function.root_name and other is not function]
+    functional = [other for other in operation if other.kind is SchemaKind.functional and not other.is_view]
+    key = signature_key(function.schema)
+    return next((other for other in functional if signature_key(other.schema) == key), None)
+
+
 def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
     """The functions of a unit that have a registration here."""
     by_hand = REGISTERED_BY_HAND.in_release(rules) if unit.library is PYTORCH else frozenset()
@@ -88,7 +107,11 @@ def definitions(unit: FunctionalizedUnit, rules: Rules) -> list[str]:
         return texts
     if isinstance(unit, NativeFunctionsGroup):
         written = (unit.out, unit.inplace, unit.mutable)
-        return [write_definition(write_kernel(function, unit, rules)) for function in written if function is not None]
+        return [
+            write_definition(write_kernel(function, unit.functional, rules))
+            for function in written
+            if function is not None
+        ]
     return []
 
 

@@ -10,7 +10,7 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
-from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, join_lines, unwrap_plan
+from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
 from opwright.emit.aten.view_meta import creation, view_meta
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
@@ -55,6 +55,7 @@ class ViewKernel(NamedTuple):
     `support` is the namespace of the functions about views that the wheel of PyTorch does not export.
     """
 
+    passed: Sequence[UnwrapPlan]
     head: str
     tensor: str
     returned: str
@@ -78,6 +79,7 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
     passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(copy.schema, style=function.style)
     return ViewKernel(
+        passed=passed,
         head=signature.definition(native.name(function.schema), first=KEY_SET),
         tensor=signature.bindings[0].name,
         returned=signature.returns.value.text,

@@ -11,7 +11,7 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
@@ -35,9 +35,8 @@ class WriteKernel(NamedTuple):
     written: Sequence[tuple[str, str]]
 
 
-def write_kernel(function: NativeFunction, group: NativeFunctionsGroup, rules: Rules) -> WriteKernel:
-    """The parts of the kernel of an in-place, out or mutable overload."""
-    functional = group.functional
+def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Rules) -> WriteKernel:
+    """The parts of the kernel of an in-place, out or mutable overload, which calls the functional one."""
     signature = dispatcher.signature(function)
     passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(functional.schema, style=function.style)

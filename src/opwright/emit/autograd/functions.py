@@ -219,7 +219,7 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
     called = true;
 {_schema(node)}
     const auto& pyinterface = torch::dynamo::autograd::getPyCompilerInterface();
-    pyinterface->bind_function(saved.get_py_compiler(), name(), {op}_apply_functional_ivalue, schema);
+    pyinterface->bind_function(saved.get_py_compiler(), {node.bound_name}, {op}_apply_functional_ivalue, schema);
   }}
 
   variable_list output_result;
@@ -229,7 +229,7 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
   packed_args.pack(needs_input_grad);
 {_block([f"packed_args.pack({name});" for _, name in node.parameters], "  ")}
 
-  output_result = compiled_autograd_apply_functional(packed_args, next_edges(), saved, grads, name());
+  output_result = compiled_autograd_apply_functional(packed_args, next_edges(), saved, grads, {node.bound_name});
 
 {_block([f"saved.after({field.visited});" for field in node.saved], "  ")}
   return output_result;

@@ -26,6 +26,7 @@ from opwright.emit.autograd.units import functions_with_kernels
 from opwright.emit.autograd.views import (
     changes_arguments,
     class_name,
+    counted_arguments,
     gives_list,
     is_differentiable_view,
     view_base,
@@ -124,12 +125,7 @@ def _marking_call(base: str, output: str, meta: str) -> str:
 def _view_statements(differentiable_function: DifferentiableFunction, base: str) -> list[str]:
     """The body of a view's kernel."""
     function = differentiable_function.function
-    lines = [
-        "auto _tmp = ([&]() {",
-        "  at::AutoDispatchBelowADInplaceOrView guard;",
-        f"  return {redispatch(function, _KEYS)};",
-        "})();",
-    ]
+    lines = _call_statements(function)
     if not is_differentiable_view(differentiable_function):
         result = f"as_view({base}, _tmp, /* is_bw_differentiable */ false, /* is_fw_differentiable */ false)"
     elif gives_list(function):
@@ -145,23 +141,36 @@ def _view_statements(differentiable_function: DifferentiableFunction, base: str)
 
 def _writing_statements(function: NativeFunction) -> list[str]:
     """The body of the kernel of an operator that writes to arguments."""
+    counts = [f"increment_version({name});" for name in counted_arguments(function)]
+    if function.schema.returns and not changes_arguments(function):
+        return [*_call_statements(function), f"{declared_results(function)} = std::move(_tmp);", *counts]
     return [
         "{",
         "  at::AutoDispatchBelowADInplaceOrView guard;",
         f"  {redispatch(function, _KEYS)};",
         "}",
-        *[f"increment_version({name});" for name in public_api.return_names(function)],
+        *counts,
+    ]
+
+
+def _call_statements(function: NativeFunction) -> list[str]:
+    """The statements that call the operator, for the result."""
+    return [
+        "auto _tmp = ([&]() {",
+        "  at::AutoDispatchBelowADInplaceOrView guard;",
+        f"  return {redispatch(function, _KEYS)};",
+        "})();",
     ]
 
 
 def kernel(differentiable_function: DifferentiableFunction) -> str | None:
-    """The function's kernel, None where it neither returns what it writes to nor gives a view."""
+    """The function's kernel, None where it neither writes to arguments that it counts nor gives a view."""
     function = differentiable_function.function
     base = view_base(function)
-    writes = changes_arguments(function)
-    if base is None and not (writes and function.schema.returns):
+    counted = counted_arguments(function)
+    if base is None and not counted:
         return None
-    if writes:
+    if counted:
         lines = _writing_statements(function)
     else:
         assert base is not None, "a kernel that does not write is that of a view"

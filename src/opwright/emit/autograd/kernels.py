@@ -39,10 +39,21 @@ def operator_header(function: NativeFunction) -> str:
     return include(function, "_ops")
 
 
+def name_in_messages(function: NativeFunction) -> str:
+    """What messages of generated code call the overload: PyTorch's without a namespace."""
+    name, library = _public_name(function), function.library
+    return name if library is PYTORCH else f"{library.namespace}::{name}"
+
+
 @per_function
 def kernel_name(function: NativeFunction) -> str:
-    """The C++ name of the overload's kernel, such as `add_out_out`."""
+    """The C++ name of the overload's kernel, such as `add_out_out`.
+
+    In other libraries than PyTorch it is not that of a function which formulas can call.
+    """
     name, overload = _public_name(function), function.name.overload
+    if function.library is not PYTORCH:
+        overload = f"{overload}_kernel" if overload else "kernel"
     return f"{name}_{overload}" if overload else name
 
 

@@ -45,13 +45,15 @@ class Step(NamedTuple):
 class GraphNode(NamedTuple):
     """The decisions about the class of one node.
 
-    `export` is the macro that exports the class. `gradients` are the names of incoming gradients with their numbers,
-    `parameters` the types and names of what the backward function takes after the gradients and the mask.
+    `export` is the macro that exports the class. `bound_name` is the expression for the name that Python knows the
+    backward function by; PyTorch's are those of the classes. `gradients` are the names of incoming gradients with their
+    numbers, `parameters` the types and names of what the backward function takes after the gradients and the mask.
     """
 
     name: str
     function: str
     export: str
+    bound_name: str
     superclass: str
     over_lists: bool
     inputs: tuple[NodeInput, ...]
@@ -73,6 +75,7 @@ _name: Final = attrgetter("name")
 def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
     """The decisions about the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
     assert info.node_name is not None, "an info with a backward formula has a node"
+    library = info.function.library
     inputs = tuple(
         [
             NodeInput(argument.name, isinstance(argument.type, ListType) and argument.type.is_tensor_like)
@@ -89,7 +92,8 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
     return GraphNode(
         name=info.node_name,
         function=info.name,
-        export=info.function.library.export,
+        export=library.export,
+        bound_name="name()" if library is PYTORCH else f'"{library.namespace}_{info.node_name}"',
         # Views use `as_strided`, whose backward function cannot be traced.
         superclass="Node" if _is_view(info, rules) else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH_PREFIX),

@@ -13,7 +13,13 @@ from opwright.convention import dispatcher, public_api, shared_types
 from opwright.cpp import c_types
 from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.codes import NEEDS_DISPATCH
-from opwright.emit.autograd.kernels import generated_comment, kernel_head, kernel_name, returned_value
+from opwright.emit.autograd.kernels import (
+    generated_comment,
+    kernel_head,
+    kernel_name,
+    name_in_messages,
+    returned_value,
+)
 from opwright.emit.autograd.units import functions_with_kernels
 from opwright.emit.autograd.wrapper_call import (
     call_text,
@@ -32,6 +38,7 @@ from opwright.emit.autograd.wrappers import (
     Wrapper,
     differentiable_outputs,
     wrapper,
+    written_arguments,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
@@ -77,7 +84,7 @@ def _pointer(node: str, context: FragmentContext) -> str:
 
 def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
     """The expression that makes a node."""
-    parameters = "" if wrapper.has_formulas else f'"{public_api.name(wrapper.function.schema)}"'
+    parameters = "" if wrapper.has_formulas else f'"{name_in_messages(wrapper.function)}"'
     if context.rules.nodes_are_intrusive:
         return f"c10::make_intrusive<{wrapper.node}>({parameters})"
     return f"std::shared_ptr<{wrapper.node}>(new {wrapper.node}({parameters}), deleteNode)"
@@ -167,6 +174,9 @@ def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
         declared = "c10::SmallVector<c10::intrusive_ptr<Node>, 8> _rebased_fns(grad_fns.size());"
         return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], context, before)]
     outputs = _names([output.name for output in wrapper.outputs])
+    if wrapper.written:
+        results, arguments = f"flatten_tensor_args( {outputs} )", f"flatten_tensor_args( {_names(wrapper.written)} )"
+        return [f"if (grad_fn) {{\n    record_writes({results}, {arguments}, grad_fn);\n}}"]
     statement = f"{function}(flatten_tensor_args( {outputs} ), grad_fn);"
     if not captures:
         return [f"if (grad_fn) {{\n    {statement}\n}}"]
@@ -209,6 +219,7 @@ def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     lines += flag_statements(wrapper)
     if wrapper.inplace:
         lines += [f"check_inplace({output.name}, _any_requires_grad);" for output in wrapper.outputs]
+    lines += [f"check_inplace({name}, _any_requires_grad);" for name in wrapper.written]
     lines += original_statements(wrapper)
     return lines + _node_statements(wrapper, context)
 
@@ -270,6 +281,8 @@ def _falls_back(differentiable_function: DifferentiableFunction) -> bool:
     """Whether the function is served by the boxed kernel for all functions whose derivative is not implemented."""
     function = differentiable_function.function
     if differentiable_function.infos or (function.library is PYTORCH and _is_special(function)):
+        return False
+    if written_arguments(differentiable_function):
         return False
     return bool(differentiable_outputs(function, None))
 

@@ -34,6 +34,16 @@ def changes_arguments(function: NativeFunction) -> bool:
     return function.kind in (SchemaKind.inplace, SchemaKind.out)
 
 
+def counted_arguments(function: NativeFunction) -> tuple[str, ...]:
+    """The names of the arguments whose versions the kernel under ADInplaceOrView counts.
+
+    PyTorch counts those that an overload writes to and returns, other libraries all that it writes to.
+    """
+    if function.library is not PYTORCH:
+        return tuple([argument.name for argument in function.arguments.all if argument.is_write])
+    return tuple(public_api.return_names(function)) if changes_arguments(function) else ()
+
+
 def has_kernel(function: DifferentiableFunction) -> bool:
     """Whether the function has a generated kernel: where it needs a derivative or has one.
 

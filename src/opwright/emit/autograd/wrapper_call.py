@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from opwright.convention import public_api, shared_types
 from opwright.cpp import c_types
 from opwright.emit.autograd.kernels import declared_results, kernel_name
-from opwright.emit.autograd.views import changes_arguments, view_base
+from opwright.emit.autograd.views import changes_arguments, counted_arguments, view_base
 from opwright.emit.autograd.wrapper_forward import any_tangent
 from opwright.emit.autograd.wrappers import Forward, Wrapper
 from opwright.emit.emitter import FragmentContext
@@ -64,10 +64,16 @@ def indent(text: str, indent: str = INDENT) -> str:
 
 
 def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
-    """The statements, indented, that call the operator, and in debug builds check that it left tensors as they were."""
+    """The statements, indented, that call the operator.
+
+    In debug builds of PyTorch they also check that its kernel left tensors as they were.
+    """
     call = indent(_call(wrapper, parameters))
     function = wrapper.function
-    if function.library is PYTORCH and public_api.name(function.schema) in REPLACES_TENSORS.in_release(context.rules):
+    if function.library is not PYTORCH:
+        # The kernels are not PyTorch's, and the checks would take most of the time to compile the wrapper.
+        return call
+    if public_api.name(function.schema) in REPLACES_TENSORS.in_release(context.rules):
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
     results = _result_checks(function, context)
@@ -99,11 +105,16 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     schema = function.schema
     writes = changes_arguments(function)
     # Views and writes have kernels under ADInplaceOrView, which the guard must not skip.
-    scope = "AutoDispatchBelowAutograd" if writes or view_base(function) else "AutoDispatchBelowADInplaceOrView"
-    name = public_api.name(schema, faithful=True, symint=schema.has_symint)
+    is_tracked = writes or view_base(function) or counted_arguments(function)
+    scope = "AutoDispatchBelowAutograd" if is_tracked else "AutoDispatchBelowADInplaceOrView"
     passed = ", ".join(["ks & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]])
     library = function.library
-    call = f"{library.redispatch}::{name}({passed})"
+    if library is PYTORCH:
+        name = public_api.name(schema, faithful=True, symint=schema.has_symint)
+        call = f"{library.redispatch}::{name}({passed})"
+    else:
+        # What the header for callers declares at any rate.
+        call = f"{library.operators}::{function.name.unambiguous}::redispatch({passed})"
     if writes or not schema.returns:
         return f"{{\n  at::{scope} guard;\n  {call};\n}}"
     moved = "std::move(_tmp)" if any(result.type.is_tensor_like for result in schema.returns) else "_tmp"
@@ -211,11 +222,7 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
         return []
     name = kernel_name(function)
     root, rules = function.root_name, context.rules
-    if function.library is PYTORCH:
-        base = VIEWS.in_release(rules).get(root) or STORAGE_OF_BASE.in_release(rules).get(root)
-        shared_storages, shared_results = SHARED_STORAGES.in_release(rules), SHARED_RESULTS.in_release(rules)
-    else:
-        base, shared_storages, shared_results = view_base(function), frozenset(), frozenset()
+    base = VIEWS.in_release(rules).get(root) or STORAGE_OF_BASE.in_release(rules).get(root)
     expected = "{0}.use_count() == expected_fresh_use_count({0})"
     if not rules.tensor_use_count_asked_of_tensor:
         expected = "{0}.use_count() <= 1"
@@ -226,12 +233,12 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({result_name})"
         if base is not None:
             checks.append(_same_storage(f"{base}_", result_name))
-        elif name not in shared_storages:
+        elif name not in SHARED_STORAGES.in_release(rules):
             checks.append(
                 f"if ({result_name}.has_storage() && {no_dispatch}) {{\n"
                 f'  TORCH_INTERNAL_ASSERT({result_name}.storage().use_count() == 1, "function: {name}");\n}}'
             )
-        if name not in shared_results:
+        if name not in SHARED_RESULTS.in_release(rules):
             count = expected.format(result_name)
             checks.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
     return checks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.convention import public_api
 from opwright.cpp import c_types
+from opwright.emit.autograd.kernels import name_in_messages
 from opwright.emit.autograd.wrappers import Wrapper, check_tangents, is_differentiable
 from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import ForwardDerivative
@@ -47,11 +47,8 @@ def any_tangent(wrapper: Wrapper) -> str:
 def refusal(wrapper: Wrapper) -> str:
     """The statement that refuses inputs with tangents."""
     function = wrapper.function
-    name = public_api.name(function.schema)
-    reason = _NOT_YET
-    if function.library is not PYTORCH:
-        name = f"{function.library.namespace}::{name}"
-        reason = "because there is no formula for it"
+    name = name_in_messages(function)
+    reason = _NOT_YET if function.library is PYTORCH else "because there is no formula for it"
     if function.kind is SchemaKind.out:
         reason = "because it is an out= function"
     return (

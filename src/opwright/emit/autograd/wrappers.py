@@ -21,7 +21,7 @@ from opwright.emit.autograd.codes import (
     UNDIFFERENTIABLE_ARGUMENT,
 )
 from opwright.emit.autograd.kernels import kernel_name
-from opwright.emit.autograd.views import changes_arguments, view_base
+from opwright.emit.autograd.views import changes_arguments, counted_arguments, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -69,7 +69,8 @@ class Wrapper(NamedTuple):
     """The decisions about the wrapper of one function under one dispatch key.
 
     `inputs` are the differentiable inputs, `differentiated` those that gradients are worked out for; `outputs` the
-    differentiable outputs. `repeated` maps the names that formulas use to the arguments of an in-place function over
+    differentiable outputs. `written` are the arguments that an operator of a library without derivatives writes to,
+    besides its outputs. `repeated` maps the names that formulas use to the arguments of an in-place function over
     lists, empty for other functions. `records` tells that there is a gradient to record; `info` has its formulas, or
     is None, and the node then raises when it is asked for a gradient.
     """
@@ -81,6 +82,7 @@ class Wrapper(NamedTuple):
     inputs: tuple[Input, ...]
     differentiated: tuple[Input, ...]
     outputs: tuple[Output, ...]
+    written: tuple[str, ...]
     repeated: dict[str, Argument]
     records: bool
     forward: Forward
@@ -130,7 +132,8 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     public_name = public_api.name(function.schema)
     constants = NEVER_DIFFERENTIATED.in_any_release if function.library is PYTORCH else frozenset()
     undifferentiated = function.root_name in constants or public_name in constants
-    records = bool(inputs) and not undifferentiated and (bool(outputs) or (inplace and over_lists))
+    written = written_arguments(differentiable_function)
+    records = bool(inputs) and not undifferentiated and (bool(outputs or written) or (inplace and over_lists))
     forward_derivatives = differentiable_function.forward.get(key, ())
     decisions = Wrapper(
         function=function,
@@ -140,6 +143,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
         inputs=inputs,
         differentiated=_differentiated_inputs(inputs, info),
         outputs=outputs,
+        written=written,
         repeated=repeated,
         records=records,
         forward=_forward(function, records, forward_derivatives),
@@ -149,6 +153,15 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     )
     _check_derivatives(decisions)
     return decisions
+
+
+def written_arguments(differentiable_function: DifferentiableFunction) -> tuple[str, ...]:
+    """The arguments that an operator writes to besides its outputs, if it is of a library and has no derivatives."""
+    function = differentiable_function.function
+    if function.library is PYTORCH or differentiable_function.infos:
+        return ()
+    outputs = public_api.return_names(function) if changes_arguments(function) else ()
+    return tuple([name for name in counted_arguments(function) if name not in outputs])
 
 
 def is_differentiable(name: str, type: Type, info: DifferentiabilityInfo | None) -> bool:

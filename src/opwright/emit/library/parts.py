@@ -8,28 +8,48 @@ from typing import Final, NamedTuple
 
 from opwright.emit.aten.backend import KernelUnit, members
 from opwright.emit.emitter import Job, per_job
+from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
+from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 
-__all__ = ["LibraryPart", "library_parts", "whole_libraries"]
+__all__ = ["LibraryPart", "PartDerivatives", "has_own_kernel", "library_parts", "whole_libraries"]
 
 #: How many operations one source file has, about: files of this size compile in a time in which their share of
 #: PyTorch's headers is small.
 _OPERATIONS_PER_FILE: Final = 60
 
 
+class PartDerivatives(NamedTuple):
+    """The derivatives of the operators of a part.
+
+    `functions` are the functions of the part with the derivatives that they use, and `infos` those that nodes of the
+    backward graph are made for, in the order of the library's file. `includes` are the headers that declare the
+    author's functions in formulas, and `called` the operators of PyTorch that formulas call as functions.
+    """
+
+    functions: tuple[DifferentiableFunction, ...] = ()
+    infos: tuple[DifferentiabilityInfo, ...] = ()
+    includes: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+
+
+_NO_DERIVATIVES: Final = PartDerivatives()
+
+
 class LibraryPart(NamedTuple):
     """Some of the operators of a library, which share a source file.
 
     `number` is None for the library as a whole. `includes` are the headers that declare the author's kernels; without
-    any, generated code declares them. `units` are groups, and functions without a group.
+    any, generated code declares them. `units` are groups, and functions without a group. The library as a whole is for
+    files without derivatives.
     """
 
     library: Library
     number: int | None
     includes: tuple[str, ...]
     units: tuple[KernelUnit, ...]
+    derivatives: PartDerivatives = _NO_DERIVATIVES
 
     @property
     def functions(self) -> list[NativeFunction]:
@@ -44,6 +64,11 @@ class LibraryPart(NamedTuple):
 
 def _part(library: OperatorLibrary, number: int | None, units: Sequence[KernelUnit]) -> LibraryPart:
     return LibraryPart(library.library, number, library.includes, tuple(units))
+
+
+def has_own_kernel(function: NativeFunction, functionality: str) -> bool:
+    """Whether the author wrote a kernel under a key of some functionality, such as `Autograd` or `AutogradCPU`."""
+    return any(key.name.startswith(functionality) for key in function.kernels)
 
 
 @per_job
@@ -64,7 +89,25 @@ def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
     parts: list[list[KernelUnit]] = [[] for _ in range(count)]
     for unit in groups:
         parts[_stable_number(unit.root_name) % count].append(unit)
-    return [_part(library, number, units) for number, units in enumerate(parts)]
+    return [
+        _part(library, number, units)._replace(derivatives=_derivatives_of(library.derivatives, units))
+        for number, units in enumerate(parts)
+    ]
+
+
+def _derivatives_of(derivatives: LibraryDerivatives, units: Sequence[KernelUnit]) -> PartDerivatives:
+    """The derivatives of units, with what their formulas need."""
+    matched = {differentiable.function: differentiable for differentiable in derivatives.matched.functions}
+    functions = [function for unit in units for function in members(unit)]
+    infos = [info for info in derivatives.matched.infos + derivatives.matched.made if info.function in functions]
+    words = {word for info in infos for derivative in info.forward_derivatives for word in derivative.words}
+    words.update(*[info.words for info in infos])
+    return PartDerivatives(
+        tuple([matched.get(function, DifferentiableFunction(function, {}, {})) for function in functions]),
+        tuple(infos),
+        derivatives.includes if infos else (),
+        tuple([name for name in derivatives.called if name in words]),
+    )
 
 
 def _stable_number(name: str) -> int:

@@ -1,0 +1,217 @@
+// Nodes of the backward graph and kernels that record them. Opwright's generated code uses what is in this header.
+//
+// PyTorch declares some of it in `FunctionsManual.h`, which includes all operators and takes much longer to compile,
+// and exports only a part.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_efficientzerotensor.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/VariableTypeUtils.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
+#include <torch/csrc/dynamo/compiled_autograd.h>
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// These functions are exported. Default arguments are left out, because `FunctionsManual.h` may be included too.
+namespace torch::autograd::generated::details {
+
+TORCH_API at::Tensor toNonOptFwGrad(const std::optional<at::Tensor>& tensor);
+TORCH_API at::Tensor toNonOptPrimal(const std::optional<at::Tensor>& tensor);
+TORCH_API at::Tensor toNonOptTensor(const std::optional<at::Tensor>& tensor);
+TORCH_API void update_wrapped_number(at::Tensor& input, at::Tensor& output);
+TORCH_API bool any_variable_defined(const variable_list& variables);
+TORCH_API void copy_range(variable_list& out, IndexRange range, const at::Tensor& gradient);
+TORCH_API void copy_range(variable_list& out, IndexRange range, at::ArrayRef<at::Tensor> gradients);
+TORCH_API at::Tensor apply_loss_reduction(const at::Tensor& unreduced, int64_t reduction);
+TORCH_API at::Tensor copysign_tensor_self_backward(
+    const at::Tensor& grad, const at::Tensor& self, const at::Tensor& result);
+TORCH_API at::Tensor not_implemented(const char* name, const char* reason);
+TORCH_API std::vector<at::Tensor> not_implemented_list(const char* name, const char* reason);
+
+}  // namespace torch::autograd::generated::details
+
+namespace torch::autograd {
+
+// The zeros of a tensor's type and sizes, which nodes save instead of the tensor. PyTorch defines this function in one
+// of its generated files, and does not export it.
+inline at::Tensor TypeAndSize::zeros() {
+  return at::zeros_symint(sym_sizes, options);
+}
+
+}  // namespace torch::autograd
+
+namespace torch::autograd::generated {
+using torch::autograd::TypeAndSize;
+}  // namespace torch::autograd::generated
+
+namespace opwright::autograd {
+
+// Gives out ranges of the numbers of gradients, one after the other.
+class IndexRangeGenerator {
+ public:
+  torch::autograd::IndexRange range(std::size_t count) {
+    const std::size_t start = next_;
+    next_ += count;
+    return {start, next_};
+  }
+  std::size_t size() const {
+    return next_;
+  }
+
+ private:
+  std::size_t next_ = 0;
+};
+
+// A formula for a gradient that does not exist.
+inline at::Tensor not_implemented(const char* name, const char* reason = "") {
+  return torch::autograd::generated::details::not_implemented(name, reason);
+}
+
+inline std::vector<at::Tensor> not_implemented_list(const char* name, const char* reason = "") {
+  return torch::autograd::generated::details::not_implemented_list(name, reason);
+}
+
+// A tensor, if a formula needs it.
+inline std::optional<at::Tensor> wrap_opt_if(const at::Tensor& tensor, bool is_needed) {
+  return is_needed ? std::optional<at::Tensor>(tensor) : std::nullopt;
+}
+
+// A kernel's arguments, which must be defined.
+template <class Tensor>
+Tensor& unpack(Tensor& tensor, const char* name, int position) {
+  if constexpr (std::is_same_v<std::remove_const_t<Tensor>, at::Tensor>) {
+    TORCH_CHECK(
+        tensor.defined(), "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #",
+        position, " '", name, "'");
+  } else {
+    for (const auto& item : tensor) {
+      unpack(item, name, position);
+    }
+  }
+  return tensor;
+}
+
+inline const std::optional<at::Tensor>& unpack(const std::optional<at::Tensor>& tensor, const char*, int) {
+  return tensor;
+}
+
+// The tensors that a node saved, or an error if they were released.
+template <class Node = std::nullptr_t>
+std::vector<at::Tensor> unpack_list(
+    const std::vector<torch::autograd::SavedVariable>& saved, const Node& owner = nullptr) {
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(saved.size());
+  for (const auto& variable : saved) {
+    tensors.push_back(variable.unpack(owner));
+  }
+  return tensors;
+}
+
+template <class Node = std::nullptr_t>
+c10::List<std::optional<at::Tensor>> unpack_opt_list(
+    const std::vector<torch::autograd::SavedVariable>& saved, const Node& owner = nullptr) {
+  c10::List<std::optional<at::Tensor>> tensors;
+  tensors.reserve(saved.size());
+  for (const auto& variable : saved) {
+    at::Tensor tensor = variable.unpack(owner);
+    tensors.push_back(tensor.defined() ? std::optional<at::Tensor>(std::move(tensor)) : std::nullopt);
+  }
+  return tensors;
+}
+
+// Counts the versions of tensors that an operator wrote to.
+inline void increment_version(at::TensorList tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    torch::autograd::impl::bump_version(tensor);
+  }
+}
+
+// Makes a node that raises the origin of new results, and of tensors that an operator without derivatives wrote to.
+template <class Node>
+void record_writes(
+    const torch::autograd::variable_list& results, const torch::autograd::variable_list& written, const Node& node) {
+  for (const at::Tensor& result : results) {
+    if (result.defined() && torch::autograd::isDifferentiableType(result.scalar_type())) {
+      torch::autograd::set_history(result, node);
+    }
+  }
+  for (const at::Tensor& tensor : written) {
+    if (tensor.defined() && torch::autograd::isDifferentiableType(tensor.scalar_type())) {
+      torch::autograd::rebase_history(tensor, node);
+    }
+  }
+}
+
+// Runs a backward function in the graph that compiled autograd traces.
+inline torch::autograd::variable_list compiled_autograd_apply_functional(
+    const torch::dynamo::autograd::PackedArgs& arguments,
+    const torch::autograd::edge_list& next_edges,
+    torch::dynamo::autograd::SwapSavedVariables& saved,
+    const torch::autograd::variable_list& gradients,
+    const std::string& name) {
+  using Metadata = std::vector<std::optional<torch::autograd::InputMetadata>>;
+  const auto metadata = torch::dynamo::autograd::get_input_metadata(next_edges);
+  return torch::dynamo::autograd::getPyCompilerInterface()->call_function(
+      saved.get_py_compiler(), "apply_functional", name, gradients, arguments.vec(),
+      torch::dynamo::autograd::IValuePacker<Metadata>::pack(metadata));
+}
+
+}  // namespace opwright::autograd
+
+// The names that generated code uses. As they are declared in the namespace of this code, no operator of the library
+// hides them.
+#define OPWRIGHT_AUTOGRAD_NAMES                                              \
+  using namespace at;                                                        \
+  using opwright::autograd::IndexRangeGenerator;                             \
+  using opwright::autograd::compiled_autograd_apply_functional;              \
+  using opwright::autograd::increment_version;                               \
+  using opwright::autograd::not_implemented;                                 \
+  using opwright::autograd::not_implemented_list;                            \
+  using opwright::autograd::record_writes;                                   \
+  using opwright::autograd::unpack;                                          \
+  using opwright::autograd::unpack_list;                                     \
+  using opwright::autograd::unpack_opt_list;                                 \
+  using opwright::autograd::wrap_opt_if;                                     \
+  using torch::autograd::CreationMeta;                                       \
+  using torch::autograd::ERR_BACKWARD_TWICE;                                 \
+  using torch::autograd::Node;                                               \
+  using torch::autograd::NotImplemented;                                     \
+  using torch::autograd::SavedVariable;                                      \
+  using torch::autograd::TraceableFunction;                                  \
+  using torch::autograd::ViewFunc;                                           \
+  using torch::autograd::as_view;                                            \
+  using torch::autograd::check_inplace;                                      \
+  using torch::autograd::check_no_requires_grad;                             \
+  using torch::autograd::collect_next_edges;                                 \
+  using torch::autograd::compute_requires_grad;                              \
+  using torch::autograd::flatten_tensor_args;                                \
+  using torch::autograd::generated::details::any_variable_defined;           \
+  using torch::autograd::generated::details::apply_loss_reduction;           \
+  using torch::autograd::generated::details::copy_range;                     \
+  using torch::autograd::generated::details::copysign_tensor_self_backward;  \
+  using torch::autograd::generated::details::toNonOptFwGrad;                 \
+  using torch::autograd::generated::details::toNonOptPrimal;                 \
+  using torch::autograd::generated::details::toNonOptTensor;                 \
+  using torch::autograd::generated::details::update_wrapped_number;          \
+  using torch::autograd::increment_version;                                  \
+  using torch::autograd::isFwGradDefined;                                    \
+  using torch::autograd::isFwGradDefinedTensorList;                          \
+  using torch::autograd::ivalue_list;                                        \
+  using torch::autograd::make_saved_variable_list;                           \
+  using torch::autograd::rebase_history;                                     \
+  using torch::autograd::set_history;                                        \
+  using torch::autograd::throw_error_out_requires_grad;                      \
+  using torch::autograd::to_args_scalartypes;                                \
+  using torch::autograd::to_args_sizes;                                      \
+  using torch::autograd::to_args_sizes_symint;                               \
+  using torch::autograd::variable_list;                                      \
+  using torch::dynamo::autograd::CompiledNodeArgs;                           \
+  using torch::dynamo::autograd::PackedArgs;                                 \
+  using torch::dynamo::autograd::SwapSavedVariables

@@ -1,0 +1,93 @@
+// The kernels that the author of the library wrote. They call PyTorch's operators, which run below autograd.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ceil.h>
+#include <ATen/ops/empty_like.h>
+#include <graded/kernels.h>
+#include <graded/ops.h>
+
+namespace graded::native {
+
+at::Tensor scale(const at::Tensor& self, double factor) {
+  return self.mul(factor);
+}
+
+at::Tensor& scale_(at::Tensor& self, double factor) {
+  return self.mul_(factor);
+}
+
+at::Tensor& scale_out(const at::Tensor& self, double factor, at::Tensor& out) {
+  return out.copy_(self.mul(factor));
+}
+
+at::Tensor cube(const at::Tensor& self) {
+  return self * self * self;
+}
+
+at::Tensor& cube_(at::Tensor& self) {
+  return self.copy_(self * self * self);
+}
+
+at::Tensor& cube_out(const at::Tensor& self, at::Tensor& out) {
+  return out.copy_(self * self * self);
+}
+
+at::Tensor squash(const at::Tensor& self) {
+  return self.tanh();
+}
+
+at::Tensor& squash_(at::Tensor& self) {
+  return self.tanh_();
+}
+
+std::tuple<at::Tensor, at::Tensor> polar(const at::Tensor& x, const at::Tensor& y) {
+  return {(x * x + y * y).sqrt(), y.atan2(x)};
+}
+
+std::tuple<at::Tensor, at::Tensor> largest(const at::Tensor& self) {
+  return {self.max(), self.argmax()};
+}
+
+at::Tensor total(at::TensorList tensors) {
+  at::Tensor sum = tensors[0].clone();
+  for (const at::Tensor& tensor : tensors.slice(1)) {
+    sum.add_(tensor);
+  }
+  return sum;
+}
+
+at::Tensor affine(
+    const at::Tensor& self, const at::Tensor& weight, const std::optional<at::Tensor>& bias, const at::Scalar& alpha) {
+  const at::Tensor product = self * weight * alpha;
+  return bias.has_value() && bias->defined() ? product + *bias : product;
+}
+
+at::Tensor row(const at::Tensor& self, int64_t index) {
+  return self.select(0, index);
+}
+
+at::Tensor window_symint(const at::Tensor& self, c10::SymInt start, c10::SymInt length) {
+  return self.narrow_symint(0, start, length);
+}
+
+at::Tensor steps(const at::Tensor& self) {
+  return self.ceil();
+}
+
+at::Tensor& steps_(at::Tensor& self) {
+  return self.ceil_();
+}
+
+void accumulate(const at::Tensor& self, at::Tensor& sum, at::TensorList counts) {
+  sum.add_(self);
+  for (const at::Tensor& count : counts) {
+    count.add_(1);
+  }
+}
+
+at::Tensor swap(const at::Tensor& self, at::Tensor& state) {
+  at::Tensor before = state.clone();
+  state.copy_(self);
+  return before;
+}
+
+}  // namespace graded::native
