@@ -270,7 +270,13 @@ _ROWS: Final = (
     Family(
         "library",
         "the code around the operators of libraries",
-        emitters=(".library.headers", ".library.sources", ".library.python.module", ".library.operator_tests"),
+        emitters=(
+            ".library.headers",
+            ".library.sources",
+            ".library.python.module",
+            ".library.operator_tests",
+            ".library.c_shims",
+        ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),
         by_default=False,

@@ -34,10 +34,10 @@ class OperatorLibrary(Frozen):
     that declare the author's kernels, as `#include` directives name them; if there are none, the kernels are declared
     by generated code. `derivatives` are those of the operators. `python_package` is the Python package with their
     functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library uses, `native`
-    or `stable`.
+    or `stable`. `c_shims` are the devices for which AOTInductor gets C shims.
     """
 
-    __slots__ = ("abi", "catalog", "derivatives", "doc", "includes", "library", "python_package")
+    __slots__ = ("abi", "c_shims", "catalog", "derivatives", "doc", "includes", "library", "python_package")
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class OperatorLibrary(Frozen):
         python_package: str = "",
         doc: str = "",
         abi: str = "native",
+        c_shims: tuple[str, ...] = (),
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
@@ -57,6 +58,7 @@ class OperatorLibrary(Frozen):
         self.python_package: Final = python_package or library.namespace
         self.doc: Final = doc
         self.abi: Final = abi
+        self.c_shims: Final = c_shims
 
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
         """The same library with these derivatives."""
@@ -68,6 +70,7 @@ class OperatorLibrary(Frozen):
             python_package=self.python_package,
             doc=self.doc,
             abi=self.abi,
+            c_shims=self.c_shims,
         )
 
     def __repr__(self) -> str:

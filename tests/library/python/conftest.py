@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-collect_ignore_glob = ["calls.py", "runtime.py", "tested.py"]
+collect_ignore_glob = ["calls.py", "runtime*.py", "tested.py"]

@@ -228,6 +228,20 @@ If both namespaces are meant, put their operators into two files.
 """,
     "W",
 )
+C_SHIM_DEVICE: Final = _code(
+    18,
+    "C shims for a device that has none",
+    """
+`c_shims` names the devices for which AOTInductor gets C functions that call the operators, as it names the devices.
+
+    namespace: acme
+    c_shims: [cpu, CUDA]
+                   ^^^^ write `cuda`
+    operators: []
+
+Models for other devices find the operators by their names, and need no shim.
+""",
+)
 DERIVATIVES_FILE: Final = _code(
     80,
     "the file with the derivatives of a library cannot be read",

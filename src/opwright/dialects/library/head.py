@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
 from opwright.dialects.library import codes
 from opwright.dialects.names import IDENTIFIER
+from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
@@ -37,6 +38,7 @@ HEAD_FIELDS: Final = (
     Field("includes", "list of texts", TEXTS, "Headers that declare the kernels, as `#include` names them."),
     Field("derivatives", "path", TEXT, "The file with the derivatives, relative to the library file."),
     Field("derivative_includes", "list of texts", TEXTS, "Headers with the functions that derivatives call."),
+    Field("c_shims", "list of texts", TEXTS, "The devices, such as `cpu`, for which AOTInductor gets C shims."),
     Field(OPERATORS, "list of entries", list_of_schema({"$ref": "#/$defs/entry"}), "The operators.", is_required=True),
 )
 _NAMES: Final = [field.name for field in HEAD_FIELDS]
@@ -69,6 +71,7 @@ class Head(NamedTuple):
     includes: tuple[str, ...] = ()
     derivatives: str = ""
     derivative_includes: tuple[str, ...] = ()
+    c_shims: tuple[str, ...] = ()
     spans: Table[str, Span] = {}
 
     @property
@@ -92,7 +95,10 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
         if key.value not in _NAMES:
             sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=did_you_mean(key.value, _NAMES))
         elif key.value in _LISTS:
-            lists[key.value] = tuple([item.value for item in expect_strings(value, f"`{key.value}`", sink) or ()])
+            items = expect_strings(value, f"`{key.value}`", sink) or ()
+            lists[key.value] = tuple([item.value for item in items])
+            if key.value == "c_shims":
+                _check_shim_devices(items, sink)
         elif key.value != OPERATORS:
             text = expect_string(value, f"`{key.value}`", sink)
             if text is not None:
@@ -130,6 +136,7 @@ def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: D
         lists.get("includes", ()),
         values.get("derivatives", ""),
         lists.get("derivative_includes", ()),
+        lists.get("c_shims", ()),
         {name: scalar.span for name, scalar in texts.items()},
     )
 
@@ -166,6 +173,14 @@ def _check_cpp_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
 def _report_abi(scalar: Scalar, sink: Diagnostics) -> None:
     help = did_you_mean(scalar.value, ABIS, "write `native` or `stable`")
     sink.error(codes.UNKNOWN_ABI, f"there is no interface `{scalar.value}`", scalar.span, help=help)
+
+
+def _check_shim_devices(items: Row[Scalar], sink: Diagnostics) -> None:
+    devices = [key.lower for key in dispatch_keys() if key.has_c_shim]
+    for item in items:
+        if item.value not in devices:
+            help = did_you_mean(item.value, devices, f"there are: {', '.join(devices)}")
+            sink.error(codes.C_SHIM_DEVICE, f"AOTInductor has no C shims for `{item.value}`", item.span, help=help)
 
 
 def _torch_range(scalar: Scalar | None, sink: Diagnostics) -> VersionRange:

@@ -110,5 +110,11 @@ def _load_namespace(
     sink.extend(own)
     catalog = Catalog(*linked, tuple(LIBRARY_KEYS.values()), tags, report.absent, is_sound=not own.has_errors)
     return OperatorLibrary(
-        library, catalog, includes=facts.includes, python_package=facts.python_package, doc=facts.doc, abi=facts.abi
+        library,
+        catalog,
+        includes=facts.includes,
+        python_package=facts.python_package,
+        doc=facts.doc,
+        abi=facts.abi,
+        c_shims=facts.c_shims,
     )

@@ -34,6 +34,7 @@ class NamespaceFacts(NamedTuple):
     doc: str
     abi: str
     includes: tuple[str, ...]
+    c_shims: tuple[str, ...]
 
     @property
     def library(self) -> Library:
@@ -103,6 +104,7 @@ def namespace_facts(namespace: str, parts: Iterable[NamespaceEntries], sink: Dia
         "\n\n".join([head.doc for head in own if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
         tuple(dict.fromkeys([header for head in heads for header in head.includes])),
+        tuple(dict.fromkeys([device for head in own for device in head.c_shims])),
     )
 
 

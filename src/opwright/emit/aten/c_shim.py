@@ -7,7 +7,7 @@ new argument gets another version of its shim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -151,15 +151,22 @@ def _versions(function: NativeFunction, row: ShimOperator, target: Target, calle
     functions = []
     for suffix, new_arguments, guard in [*versions, ("", (), row.guard)]:
         name = f"aoti_torch_{target.name}_{function.name.unambiguous}{suffix}"
-        functions.append(_shim_function(name, called, function.schema, missing, guard))
+        functions.append(shim_function(name, called, function.schema, missing, guard))
         missing.update(new_arguments)
     return functions
 
 
-def _shim_function(
-    name: str, called: str, schema: FunctionSchema, missing: set[str], guard: str | None
+def shim_function(
+    name: str,
+    called: str,
+    schema: FunctionSchema,
+    missing: Collection[str] = (),
+    guard: str | None = None,
 ) -> ShimFunction:
-    """One version of a shim, that is without the arguments that it misses."""
+    """One version of a shim, that is without the arguments that it misses. Raises NoCForm.
+
+    `called` is the C++ function that it calls.
+    """
     declared: list[str] = []
     passed = []
     for argument in _ordered_arguments(schema):

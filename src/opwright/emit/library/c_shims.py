@@ -1,0 +1,131 @@
+"""C shims of a library's operators, for models that AOTInductor compiles.
+
+Without a shim, a compiled model finds an operator by its name when it runs. With one, it calls a C function, which
+AOTInductor names after the device and the operator alone: neither the namespace nor the overload is part of the name.
+So one overload of an operator has a shim, and none has one whose name is that of a shim of PyTorch's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from json import dumps
+from typing import NamedTuple
+
+from opwright.convention.c_shim import NoCForm
+from opwright.emit.aten.c_shim import ShimFunction, declaration, definition, shim_function
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.model.library import Library
+from opwright.model.native_function import NativeFunction
+from opwright.release.tables import ShimOperator
+from opwright.schema.function import SchemaKind
+
+__all__ = ["LibraryShims", "emitters", "library_shims"]
+
+
+class LibraryShims(NamedTuple):
+    """The overloads of a library that have a shim for each of the devices."""
+
+    library: Library
+    package: str
+    devices: tuple[str, ...]
+    functions: tuple[NativeFunction, ...]
+
+    def shims(self, function: NativeFunction) -> list[ShimFunction]:
+        """The shims of an overload."""
+        called = f"{self.library.operators}::{function.name.unambiguous}::call"
+        names = [f"aoti_torch_{device}_{function.name.name}" for device in self.devices]
+        return [shim_function(name, called, function.schema) for name in names]
+
+
+@per_job
+def library_shims(job: Job) -> Sequence[LibraryShims]:
+    """The shims of the libraries that ask for them."""
+    taken = frozenset(_names(job.shim_tables.device)) | frozenset(_names(job.shim_tables.aten))
+    units = []
+    for library in job.libraries:
+        if library.c_shims:
+            chosen: dict[str, NativeFunction] = {}
+            for function in sorted(library.catalog.functions, key=lambda function: bool(function.name.overload)):
+                if _can_have(function) and function.name.name not in taken:
+                    chosen.setdefault(function.name.name, function)
+            functions = tuple([function for function in library.catalog.functions if function in chosen.values()])
+            units.append(LibraryShims(library.library, library.python_package, library.c_shims, functions))
+    return units
+
+
+def _names(table: Mapping[str, ShimOperator]) -> Iterator[str]:
+    """What the names of PyTorch's shims end in."""
+    for name, row in table.items():
+        operator = name.partition(".")[2].removesuffix(".default").replace(".", "_")
+        yield from (operator, *[f"{operator}_{version.name}" for version in row.versions])
+
+
+def _can_have(function: NativeFunction) -> bool:
+    """Whether an overload can have a shim: it returns new tensors, writes nothing, and C has all its types."""
+    schema = function.schema
+    if schema.kind is not SchemaKind.functional or schema.arguments.writes or not schema.returns:
+        return False
+    if any(result.annotation is not None or result.type.text != "Tensor" for result in schema.returns):
+        return False
+    try:
+        shim_function("", "", schema)
+    except NoCForm:
+        return False
+    return True
+
+
+def _header(shims: LibraryShims, context: FragmentContext) -> Slots:
+    functions = [shim for function in shims.functions for shim in shims.shims(function)]
+    return {"namespace": shims.library.namespace, "declarations": [declaration(shim) for shim in functions]}
+
+
+def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
+    functions = [shim for function in shims.functions for shim in shims.shims(function)]
+    return {
+        "namespace": shims.library.namespace,
+        "folder": shims.library.headers,
+        "definitions": [definition(shim) for shim in functions],
+    }
+
+
+def _settings(shims: LibraryShims, context: FragmentContext) -> Slots:
+    """The Python module with the setting of AOTInductor."""
+    rows = []
+    for function in shims.functions:
+        overload = dumps(function.name.overload or "default")
+        heads = [f"    {dumps(shim.head)}," for shim in shims.shims(function)]
+        rows.append("\n".join([f"({dumps(function.name.name)}, {overload}): [", *heads, "],"]))
+    return {"namespace": shims.library.namespace, "declarations": rows}
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of header, source and setting."""
+    return [
+        Emitter(
+            name="library_c_shim_headers",
+            family="library",
+            template="library/c_shim.h",
+            folder="include",
+            units=library_shims,
+            fragment=_header,
+            layout=FilePerUnit(lambda shims: f"{shims.library.headers}/c_shim.h"),
+        ),
+        Emitter(
+            name="library_c_shim_sources",
+            family="library",
+            template="library/c_shim.cpp",
+            folder="source",
+            units=library_shims,
+            fragment=_source,
+            layout=FilePerUnit(lambda shims: f"{shims.library.headers}/c_shim.cpp"),
+        ),
+        Emitter(
+            name="library_c_shim_settings",
+            family="library",
+            template="library/_aoti.py.in",
+            folder="python",
+            units=library_shims,
+            fragment=_settings,
+            layout=FilePerUnit(lambda shims: f"{shims.package.replace('.', '/')}/_aoti.py"),
+        ),
+    ]
