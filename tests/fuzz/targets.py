@@ -13,7 +13,7 @@ from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.selection.loader import check_selection
-from opwright.dialects.table import DERIVATIVES, DIALECTS, NATIVE_FUNCTIONS, SELECTION
+from opwright.dialects.table import DERIVATIVES, DIALECTS, LIBRARY, NATIVE_FUNCTIONS, SELECTION
 from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
 from opwright.emit.checks import check_emittable
@@ -21,7 +21,8 @@ from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import FAMILIES, checks_of, emitters
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
-from opwright.model.dispatch_key import CPU
+from opwright.model.dispatch_key import CPU, dispatch_keys
+from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
@@ -30,6 +31,7 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
+from tests.fuzz.libraries import LIBRARIES
 
 MOST_ENTRIES = 6
 RULES = Rules(NEWEST)
@@ -144,17 +146,35 @@ def use_selection(selection: Selection, context: LoadContext, length: int) -> ob
     return [selection.selects_for_training(function) for function in catalog.functions[:100]]
 
 
+def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, length: int) -> object:
+    """Emits the files of libraries, after the checks that a run makes."""
+    context.sink.raise_if_errors()
+    functions = tuple([function for library in libraries for function in library.catalog.functions])
+    job = Job(Catalog(functions, (), (), dispatch_keys(), {}), RULES, Options(), libraries=libraries)
+    for check in checks_of(["library"], late=length % 2 == 0, tolerant=False):
+        check(job, context.sink)
+    context.sink.raise_if_errors()
+    texts = []
+    for emitter in emitters(job, ["library"]):
+        fragment_context = job.context(emitter.reads)
+        texts += [emitter.fragment(unit, fragment_context) for unit in emitter.units(job)]
+    return texts
+
+
 USES: dict[str, Use] = {
     NATIVE_FUNCTIONS.name: use_catalog,
     DERIVATIVES.name: use_derivatives,
     SELECTION.name: use_selection,
+    LIBRARY.name: use_libraries,
 }
+#: Whole files of the dialects that PyTorch has no file of.
+WHOLE_FILES = {SELECTION.name: [*SELECTIONS.values()], LIBRARY.name: LIBRARIES}
 
 
 def entries_of(dialect: Dialect[Any], inputs: Inputs) -> list[str]:
-    """The entries of PyTorch's own file of a dialect; whole selections, which PyTorch has none of."""
-    if dialect is SELECTION:
-        return list(SELECTIONS.values())
+    """The entries of PyTorch's own file of a dialect; whole files where PyTorch has none."""
+    if dialect.name in WHOLE_FILES:
+        return WHOLE_FILES[dialect.name]
     (file,) = dialect.files(inputs)
     return re.split(r"^(?=- \w+:)", file.text, flags=re.MULTILINE)[1:]
 
@@ -169,7 +189,7 @@ def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
         loaded = dialect.load([SourceFile(name, text)], own)
         return USES[dialect.name](loaded, own, len(text)) if dialect.name in USES else loaded
 
-    if dialect is SELECTION:
+    if dialect.name in WHOLE_FILES:
         return Target(name, entries, load, most=1)
     return Target(name, entries, load, grouped(entries) if dialect is NATIVE_FUNCTIONS else ())
 
