@@ -279,6 +279,7 @@ _ROWS: Final = (
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),
+        checks=(Check(".library.checks:check_shapes"),),
         by_default=False,
         serves_libraries=True,
     ),

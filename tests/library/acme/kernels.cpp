@@ -54,8 +54,6 @@ void accumulate_cpu(const Tensor& self, Tensor& total) {
   total.add_(self);
 }
 
-void accumulate_meta(const Tensor& self, Tensor& total) {}
-
 Tensor combine(
     at::TensorList tensors,
     const std::optional<Tensor>& bias,
@@ -126,6 +124,48 @@ void structured_mix_out::impl(const Tensor& self, const Tensor& other, const at:
 void structured_extremes_out::impl(const Tensor& self, const Tensor& low, const Tensor& high) {
   low.copy_(self.amin(1));
   high.copy_(self.amax(1));
+}
+
+Tensor rotate_cpu(const Tensor& self, int64_t times) {
+  return self.t().repeat({1, times});
+}
+
+Tensor& rotate_out_cpu(const Tensor& self, int64_t times, Tensor& out) {
+  out.resize_({self.size(1), self.size(0) * times});
+  return out.copy_(rotate_cpu(self, times));
+}
+
+Tensor& fill_with_cpu(Tensor& self, const at::Scalar& value) {
+  return self.fill_(value);
+}
+
+Tensor filled_with_cpu(const Tensor& self, const at::Scalar& value) {
+  return at::empty_like(self).fill_(value);
+}
+
+Tensor& fill_with_out_cpu(const Tensor& self, const at::Scalar& value, Tensor& out) {
+  out.resize_(self.sizes());
+  return out.fill_(value);
+}
+
+std::tuple<Tensor, Tensor> measure_cpu(const Tensor& self, Tensor& seen, at::IntArrayRef dim, bool keepdim) {
+  seen.add_(1);
+  return {self.sum(dim, keepdim), at::scalar_tensor(self.numel(), at::kLong)};
+}
+
+Tensor grid_cpu(
+    int64_t rows,
+    int64_t columns,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory) {
+  return at::arange(rows * columns, dtype, layout, device, pin_memory).to(dtype.value_or(at::kFloat)).view({rows, columns});
+}
+
+void structured_join_out::impl(const Tensor& self, const Tensor& other, const Tensor& out) {
+  out.narrow(0, 0, self.size(0)).copy_(self);
+  out.narrow(0, self.size(0), other.size(0)).copy_(other);
 }
 
 Tensor twice(const Tensor& self) {

@@ -242,6 +242,23 @@ C_SHIM_DEVICE: Final = _code(
 Models for other devices find the operators by their names, and need no shim.
 """,
 )
+NO_SHAPES: Final = _code(
+    19,
+    "an operator without shapes",
+    """
+While PyTorch traces a function, for `torch.compile` or `torch.export`, operators compute only sizes and dtypes. If no
+kernel of an operator does that, tracing fails:
+
+    - func: transform(Tensor self) -> Tensor
+            ^^^^^^^^^ declare `outputs: like(self)`
+      dispatch:
+        CPU: transform_cpu
+
+Declared outputs say it in the entry. A kernel for `Meta` says it in C++; composite kernels and the shape functions of
+structured kernels say it too.
+""",
+    "W",
+)
 DERIVATIVES_FILE: Final = _code(
     80,
     "the file with the derivatives of a library cannot be read",

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from opwright.cpp.namespaces import blocks, enclose
 from opwright.emit.aten import functions, meta_headers, native_headers, operators
-from opwright.emit.aten.backend import KernelUnit, kernel_signature
+from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.kernel_checks import author_kernels
-from opwright.emit.library.parts import LibraryPart, whole_libraries
-from opwright.model.native_function import NativeFunctionsGroup
-
-
-def structured_groups(units: Sequence[KernelUnit]) -> list[NativeFunctionsGroup]:
-    """The groups with structured kernels."""
-    return [unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured]
+from opwright.emit.library.parts import LibraryPart, structured_groups, whole_libraries
 
 
 def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:

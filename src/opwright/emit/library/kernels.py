@@ -7,13 +7,14 @@ from typing import Final, NamedTuple
 
 from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose
-from opwright.emit.aten.backend import Backend, WrappedUnit, WrapperKind, kernel_signature
+from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind, kernel_signature
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.kernel_checks import checked_kernels
+from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
@@ -30,11 +31,19 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     checked = checked_kernels(part)
     for key in LIBRARY_KEYS.values():
         backend = _backend(part, key, checked)
-        wrapped = [(unit, kinds) for unit in part.units if (kinds := backend.wrapped_overloads(unit))]
+        wrapped = [(unit, kinds) for unit in part.units if (kinds := _wrapped_overloads(backend, unit))]
         if wrapped:
             includes += _includes(backend, wrapped, context)
             texts.append(_key_text(part, backend, wrapped, context))
     return Section(tuple(includes), "\n".join(texts))
+
+
+def _wrapped_overloads(backend: Backend, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
+    """The overloads of a unit that are registered here. Under Meta, others have a kernel that takes symbols."""
+    overloads = backend.wrapped_overloads(unit)
+    if backend.key is not META:
+        return overloads
+    return tuple([(function, kind) for function, kind in overloads if not has_meta_kernel(function)])
 
 
 def _backend(part: LibraryPart, key: DispatchKey, checked: Mapping[tuple[NativeFunction, Kernel], str]) -> Backend:

@@ -10,10 +10,17 @@ from opwright.emit.aten.backend import KernelUnit, members
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import Library
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 
-__all__ = ["LibraryPart", "PartDerivatives", "has_own_kernel", "library_parts", "whole_libraries"]
+__all__ = [
+    "LibraryPart",
+    "PartDerivatives",
+    "has_own_kernel",
+    "library_parts",
+    "structured_groups",
+    "whole_libraries",
+]
 
 #: How many operations one source file has, about: files of this size compile in a time in which their share of
 #: PyTorch's headers is small.
@@ -60,6 +67,11 @@ class LibraryPart(NamedTuple):
     def path(self) -> str:
         """The folder of the library's files, which include directives name: `acme`."""
         return self.library.headers
+
+
+def structured_groups(units: Sequence[KernelUnit]) -> list[NativeFunctionsGroup]:
+    """The groups with structured kernels."""
+    return [unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured]
 
 
 def _part(library: OperatorLibrary, number: int | None, units: Sequence[KernelUnit]) -> LibraryPart:

@@ -7,7 +7,15 @@ from typing import Final
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library import autograd, functionalization, generated_kernels, kernel_checks, kernels, schemas
+from opwright.emit.library import (
+    autograd,
+    functionalization,
+    generated_kernels,
+    kernel_checks,
+    kernels,
+    meta_kernels,
+    schemas,
+)
 from opwright.emit.library.parts import LibraryPart, library_parts
 from opwright.emit.library.section import MakeSection
 
@@ -17,6 +25,7 @@ _SECTIONS: Final[tuple[MakeSection, ...]] = (
     generated_kernels.section,
     kernel_checks.section,
     kernels.section,
+    meta_kernels.section,
     functionalization.section,
     autograd.section,
 )

@@ -350,7 +350,7 @@ inline at::DimVector strides_like(const at::Tensor& tensor) {
 inline void check_out(const at::Tensor& out, at::ScalarType dtype, at::Device device) {
   TORCH_CHECK(
       out.scalar_type() == dtype,
-      "Expected out tensor to have dtype ", dtype, ", but got ", out.scalar_type(), " instead");
+      "Expected out tensor to have dtype ", c10::scalarTypeToTypeMeta(dtype), ", but got ", out.dtype(), " instead");
   TORCH_CHECK(
       out.device() == device, "Expected out tensor to have device ", device, ", but got ", out.device(), " instead");
 }
@@ -371,7 +371,8 @@ template <class Int>
 void check_inplace(const at::Tensor& self, c10::ArrayRef<Int> size, at::ScalarType dtype, at::Device device) {
   TORCH_CHECK(
       self.scalar_type() == dtype,
-      "Expected in-place operand to have dtype ", dtype, ", but got ", self.scalar_type(), " instead");
+      "Expected in-place operand to have dtype ", c10::scalarTypeToTypeMeta(dtype), ", but got ", self.dtype(),
+      " instead");
   TORCH_CHECK(
       self.device() == device,
       "Expected in-place operand to have device ", device, ", but got ", self.device(), " instead");

@@ -1,0 +1,93 @@
+"""Kernels for Meta that follow from schemas and declared outputs, and shape functions of structured kernels."""
+
+from __future__ import annotations
+
+from opwright.convention import dispatcher, structured
+from opwright.cpp.namespaces import enclose
+from opwright.emit.emitter import FragmentContext
+from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
+from opwright.emit.library.parts import LibraryPart, structured_groups
+from opwright.emit.library.section import Section
+from opwright.model.dispatch_key import META
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.schema.function import SchemaKind
+
+__all__ = ["has_meta_kernel", "is_shape_declared", "section"]
+
+
+def is_shape_declared(group: NativeFunctionsGroup) -> bool:
+    """Whether the shape function of a structured kernel follows from declared outputs.
+
+    It does not if a parent class or the computation needs more than outputs from it.
+    """
+    out = group.out
+    return bool(out.declared_outputs) and out.structured_inherits is None and out.precomputed is None
+
+
+def has_meta_kernel(function: NativeFunction) -> bool:
+    """Whether the function's kernel for Meta is generated here.
+
+    It is if the function has declared outputs, or if it is mutable and returns nothing new.
+    """
+    if function.is_synthesized or function.has_composite_implicit or META in function.kernels:
+        return False
+    return bool(function.declared_outputs) or writes_only(function)
+
+
+def writes_only(function: NativeFunction) -> bool:
+    """Whether a mutable function returns nothing but arguments, so that meta tensors stay as they are."""
+    if function.kind is not SchemaKind.mutable or function.is_view or function.has_composite_kernel:
+        return False
+    return None not in dispatcher.returned_arguments(function.schema)
+
+
+def section(part: LibraryPart, context: FragmentContext) -> Section:
+    """The shape functions, and the kernels with their registrations."""
+    groups = [group for group in structured_groups(part.units) if is_shape_declared(group)]
+    functions = [function for function in part.functions if has_meta_kernel(function)]
+    texts = []
+    if groups:
+        texts.append(enclose(part.library.meta, "\n".join([_shape_function(group) for group in groups])))
+    if functions:
+        kernels = "\n".join(["namespace {", *[_kernel(function) for function in functions], "} // namespace"])
+        texts.append(enclose(f"{part.library.api}::declared", kernels))
+        lines = [f"TORCH_LIBRARY_IMPL({part.library.namespace}, {META.name}, m) {{"]
+        for function in functions:
+            kernel = f"{part.library.api}::declared::{function.name.unambiguous}"
+            lines.append(f'  m.impl("{function.name.text}", &{kernel});')
+        texts.append("\n".join([*lines, "}"]))
+    is_declared = any(function.declared_outputs for function in functions)
+    includes = (OUTPUTS_HEADER,) if is_declared or groups else ()
+    return Section(includes, "\n\n".join(texts) + "\n" if texts else "")
+
+
+def _shape_function(group: NativeFunctionsGroup) -> str:
+    """The definition of the method `meta`."""
+    parameters = ", ".join([binding.definition for binding in structured.meta_arguments(group)])
+    body = shape_function(group.out.declared_outputs)
+    return f"void structured_{structured.meta_name(group)}::meta({parameters}) {{\n{_indent(body)}\n}}"
+
+
+def _kernel(function: NativeFunction) -> str:
+    """A dispatcher function that makes new results as meta tensors, and checks arguments that take results."""
+    outputs = function.declared_outputs
+    lines: list[str] = []
+    if function.kind is SchemaKind.inplace:
+        lines += [inplace_check(outputs[0], "self", symbolic=True, meta=True)]
+    elif function.kind is SchemaKind.out:
+        outs = function.arguments.out
+        lines += [
+            out_resize(output, argument.name, symbolic=True, meta=True)
+            for output, argument in zip(outputs, outs, strict=True)
+        ]
+    results = iter(() if lines else [allocation(output, symbolic=True, meta=True) for output in outputs])
+    names = dispatcher.returned_arguments(function.schema)
+    values = [next(results) if name is None else name for name in names]
+    lines.append(dispatcher.return_statement(function.schema.returns, values, function.style))
+    signature = dispatcher.signature(function)
+    body = _indent("\n".join([line for line in lines if line]))
+    return f"{signature.definition(function.name.unambiguous)} {{\n{body}\n}}"
+
+
+def _indent(text: str) -> str:
+    return "\n".join([f"  {line}" for line in text.splitlines()])
