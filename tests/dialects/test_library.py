@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,22 @@ def test_near_namespaces_are_errors_where_a_run_is_strict() -> None:
     text = "namespace: acme\noperators:\n- func: acne::scale(Tensor self) -> Tensor\n"
     assert [diagnostic.severity for diagnostic in loaded(text)[1]] == [Severity.WARNING]
     assert [diagnostic.severity for diagnostic in loaded(text, strict=True)[1]] == [Severity.ERROR]
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "library-files.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_has_no_fault() -> None:
+    """The library file at the beginning of the reference page loads."""
+    libraries, sink = loaded(PAGE.partition("```yaml\n")[2].partition("```")[0])
+    assert not len(sink), [str(diagnostic) for diagnostic in sink]
+    assert [function.name.text for function in libraries[0].catalog.functions] == ["scale"]
+
+
+@pytest.mark.parametrize("form", re.findall(r"(?m)^\| `(outputs: .*?)` \|", PAGE))
+def test_the_forms_of_outputs_on_the_page_have_no_fault(form: str) -> None:
+    """Each form of the table is valid for an operator with one or two results."""
+    results = "(Tensor mean, Tensor count)" if "two results" in PAGE.partition(form)[2].splitlines()[0] else "Tensor"
+    schema = f"f(Tensor self, Tensor other, Tensor weight) -> {results}"
+    text = f"namespace: acme\noperators:\n- func: {schema}\n  dispatch: {{CPU: f}}\n  {form}\n"
+    assert function_of(text, "f").declared_outputs

@@ -178,6 +178,8 @@ class ExpressionChecker(NamedTuple):
             return expression_of(OutputOperation.dtype, ValueKind.dtype, text=DTYPES[node.id])
         if node.id in FUNCTIONS or node.id == LIKE:
             help: str | Suggestion = f"call it: `{node.id}(...)`"
+        elif node.id in _DEVICES:
+            help = "a result is on the device of an argument, such as `self.device`"
         else:
             help = did_you_mean(node.id, [*self.arguments, *DTYPES])
         raise self.fault(output_codes.OUTPUT_NAME, node, f"there is no argument `{node.id}`", help)
@@ -411,6 +413,7 @@ class ExpressionChecker(NamedTuple):
         return self.fault(output_codes.OUTPUT_CALL, node, f"`{function.name}` takes {function.signature}")
 
 
+_DEVICES: Final = frozenset(("cpu", "cuda", "meta", "mps", "xpu"))
 _ITEM_HELP: Final = "put a single size in brackets to join it to a list"
 
 
