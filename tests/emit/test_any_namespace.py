@@ -322,9 +322,9 @@ def test_boxed_functions_and_backend_selection() -> None:
 
 def test_vmap() -> None:
     """The plumbing of a batching rule calls the operator of the library where nothing is batched."""
-    assert "    return acme::_ops::scale::call(self, by);\n" in vmap.plumbing(
-        _job().catalog["scale"], vmap.Plumbing.WRAPS
-    )
+    text = vmap.plumbing(_job().catalog["scale"], vmap.Plumbing.WRAPS)
+    assert "    return acme::_ops::scale::call(self, by);\n" in text
+    assert '  opwright::functorch::vmap_check_escaped(maybe_layer, "gen_vmap_plumbing");\n' in text
 
 
 _SPECIAL = """

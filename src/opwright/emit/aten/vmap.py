@@ -91,7 +91,12 @@ def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
 
 
 def wrapped_results(returns: Sequence[Return]) -> str:
-    """The expression that is returned. The rule's results have the batch dimension of each tensor after the tensor."""
+    """The expression that is returned. The rule's results have the batch dimension of each tensor after the tensor.
+
+    >>> from opwright.schema import parse_schema
+    >>> wrapped_results(parse_schema("scale(Tensor self) -> Tensor").returns)
+    'makeBatched(std::get<0>(results), std::get<1>(results), cur_level)'
+    """
     wrapped = []
     index = 0
     for result in returns:
@@ -110,6 +115,8 @@ def plumbing(function: NativeFunction, kind: Plumbing) -> str:
     arguments = function.arguments.all
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
+    # PyTorch does not export this function. A qualified name is not looked for in the namespace of the layer's class.
+    support = "" if function.library is PYTORCH else "opwright::functorch::"
     no_batch = " && ".join(
         [f"!isBatchedAtLevel({argument.name}, cur_level)" for argument in arguments if argument.type.is_tensor_like]
     )
@@ -126,7 +133,7 @@ template <typename batch_rule_t, batch_rule_t batch_rule>
 {signature.definition(f"{name}_generated_plumbing")} {{
   c10::impl::ExcludeDispatchKeyGuard guard(DispatchKey::FuncTorchBatched);
   auto maybe_layer = maybeCurrentDynamicLayer();
-  vmap_check_escaped(maybe_layer, "{kind.value}");
+  {support}vmap_check_escaped(maybe_layer, "{kind.value}");
   int64_t cur_level = maybe_layer->layerId();
   if ({no_batch}) {{
     return {function.library.operators}::{name}::call({signature.arguments});
