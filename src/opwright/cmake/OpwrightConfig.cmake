@@ -12,6 +12,18 @@
 #
 # The target `my_generated` makes the files; make what compiles or includes them depend on it. It runs when an input
 # changes, and touches only files whose bytes change.
+#
+#   find_package(Torch REQUIRED)
+#   opwright_add_operator_library(acme_operators
+#     YAML operators.yaml                              # library files
+#     SOURCES csrc/kernels.cpp                         # the author's sources
+#     DESTINATION acme_ops                             # where the shared object and the Python modules are installed
+#     OUTPUT_NAME _C                                   # the name of the shared object (default: _C)
+#     OPTIONS --strict                                 # other arguments of `opwright generate`
+#     PYTHON_FILES my_modules)                         # gets the list of generated Python modules
+#
+# The target `acme_operators` is a shared library with the generated code and the sources. It has the include folders that
+# callers in C++ need.
 
 if(NOT DEFINED OPWRIGHT_COMMAND)
   find_program(OPWRIGHT_PROGRAM opwright HINTS ENV VIRTUAL_ENV PATH_SUFFIXES bin Scripts)
@@ -81,5 +93,55 @@ function(opwright_generate target)
   endforeach()
   if(arg_OUTPUTS)
     set(${arg_OUTPUTS} ${opwright_outputs} PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(opwright_add_operator_library target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION;OUTPUT_NAME;PYTHON_FILES" "YAML;SOURCES;OPTIONS")
+  if(NOT arg_YAML)
+    message(FATAL_ERROR "opwright_add_operator_library: YAML names the library files")
+  endif()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "opwright_add_operator_library: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT TARGET torch)
+    message(FATAL_ERROR "opwright_add_operator_library: call find_package(Torch REQUIRED) first")
+  endif()
+  if(NOT arg_OUTPUT_NAME)
+    set(arg_OUTPUT_NAME _C)
+  endif()
+
+  set(out "${CMAKE_CURRENT_BINARY_DIR}/${target}.generated")
+  set(libraries "")
+  foreach(file IN LISTS arg_YAML)
+    list(APPEND libraries --library "${file}")
+  endforeach()
+  # The number of generated sources depends on the number of operators.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${arg_YAML})
+  opwright_generate(${target}_code OUT "${out}" TORCH auto OPTIONS ${libraries} ${arg_OPTIONS} OUTPUTS outputs)
+  set(sources ${outputs})
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set(modules ${outputs})
+  list(FILTER modules INCLUDE REGEX "/python/")
+
+  add_library(${target} SHARED ${sources} ${arg_SOURCES})
+  add_dependencies(${target} ${target}_code)
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${arg_OUTPUT_NAME}")
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_definitions(${target} PUBLIC AT_PER_OPERATOR_HEADERS)
+  target_include_directories(${target} PUBLIC "${out}/include" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include")
+  target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
+  separate_arguments(flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
+  target_compile_options(${target} PUBLIC ${flags})
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    # Otherwise a missing kernel would be an error when the library is loaded, not when it is linked.
+    target_link_options(${target} PRIVATE "LINKER:--no-undefined")
+  endif()
+  if(arg_DESTINATION)
+    install(TARGETS ${target} LIBRARY DESTINATION "${arg_DESTINATION}" RUNTIME DESTINATION "${arg_DESTINATION}")
+    install(FILES ${modules} DESTINATION "${arg_DESTINATION}")
+  endif()
+  if(arg_PYTHON_FILES)
+    set(${arg_PYTHON_FILES} ${modules} PARENT_SCOPE)
   endif()
 endfunction()
