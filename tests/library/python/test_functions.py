@@ -75,3 +75,23 @@ def test_functions_call_their_operators(package: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split("\n") == ["", ""]
+
+
+def test_docstrings_say_what_the_file_says(package: Path) -> None:
+    """The module has the text of the head, and a function those of its entries and the schemas, whatever they are."""
+    tree = ast.parse((package / "_ops.py").read_text(encoding="utf-8"))
+    head = (ast.get_docstring(tree) or "").splitlines()[0]
+    assert head == 'Operators of every kind, for tests of "\\\\"...'
+    shown = {
+        node.name: (ast.get_docstring(node) or "").split("\n\n")
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert shown["scale"][:2] == ["Multiplies a tensor by a factor.", 'The path "C:\\new" and a quote: """.']
+    assert shown["scale"][2:] == [
+        "Operators::",
+        "    acme::scale(Tensor self, float factor=1.0) -> Tensor\n"
+        "    acme::scale.out(Tensor self, float factor=1.0, *, Tensor(a!) out) -> Tensor(a!)",
+    ]
+    assert shown["pick"][:2] == ["Picks rows.", "Picks one row."]
+    assert shown["scale_"][0] == "In-place form of `scale`."

@@ -259,6 +259,19 @@ structured kernels say it too.
 """,
     "W",
 )
+PYTHON_PACKAGE: Final = _code(
+    20,
+    "a Python package that no program can import",
+    """
+`python_package` is the package that gets the Python functions, as programs import it: names with dots between them. A
+project may be called `acme-ops`; its package cannot.
+
+    namespace: acme
+    python_package: acme-ops
+                    ^^^^^^^^ write `acme_ops`
+    operators: []
+""",
+)
 DERIVATIVES_FILE: Final = _code(
     80,
     "the file with the derivatives of a library cannot be read",

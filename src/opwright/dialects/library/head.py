@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import Final, NamedTuple
@@ -124,6 +125,8 @@ def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: D
         del values["namespace"]
     if "cpp_namespace" in texts and not _check_cpp_namespace(texts["cpp_namespace"], sink):
         del values["cpp_namespace"]
+    if "python_package" in texts and not _check_python_package(texts["python_package"], sink):
+        del values["python_package"]
     if values.get("abi", "native") not in ABIS:
         _report_abi(texts["abi"], sink)
     return Head(
@@ -168,6 +171,15 @@ def _check_cpp_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
         sink.error(codes.NAMESPACE_NAME, message, scalar.span, help=f"write for instance `mine::{name}`")
         return False
     return True
+
+
+def _check_python_package(scalar: Scalar, sink: Diagnostics) -> bool:
+    name = scalar.value
+    if all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
+        return True
+    help = f"write `{name.replace('-', '_')}`" if name.replace("-", "_").isidentifier() else ""
+    sink.error(codes.PYTHON_PACKAGE, f"`{name}` is not the name of a Python package", scalar.span, help=help)
+    return False
 
 
 def _report_abi(scalar: Scalar, sink: Diagnostics) -> None:

@@ -8,7 +8,7 @@ from textwrap import dedent
 from opwright.emit.library.python.calls import OperatorCall
 from opwright.model.native_function import NativeFunction
 
-__all__ = ["docstring"]
+__all__ = ["docstring", "escape"]
 
 
 def docstring(calls: Sequence[OperatorCall]) -> list[str]:
@@ -18,8 +18,16 @@ def docstring(calls: Sequence[OperatorCall]) -> list[str]:
     paragraphs = list(texts) or [_default_text(overloads[0])]
     schemas = "\n".join([f"{overload.namespace}::{overload.schema}" for overload in overloads])
     text = "\n\n".join([*paragraphs, f"Operators::\n\n{_indent(schemas)}"])
-    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    return [*_indent(f'"""{escaped}').splitlines(), '    """']
+    return [*_indent(f'"""{escape(text)}').splitlines(), '    """']
+
+
+def escape(text: str) -> str:
+    r"""The text as a docstring has it.
+
+    >>> print(escape("C:\\new"))
+    C:\\new
+    """
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
 def _indent(text: str) -> str:
