@@ -35,7 +35,7 @@ def check_emittable(job: Job, sink: Diagnostics) -> None:
     _check_views(job.catalog, sink)
     check_header_names(job, sink)
     if job.selection.everything:
-        _check_functionalization(job.catalog, sink)
+        _check_functionalization(job, sink)
 
 
 def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
@@ -134,8 +134,12 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
             sink.error(codes.VIEW_RETURNS, message, view.entry)
 
 
-def _check_functionalization(catalog: Catalog, sink: Diagnostics) -> None:
-    """What aliases or writes can be functionalized."""
+def _check_functionalization(job: Job, sink: Diagnostics) -> None:
+    """What aliases or writes can be functionalized. Libraries with the stable interface leave that to PyTorch."""
+    catalog = job.catalog
+    stable = {
+        function for library in job.libraries if library.abi == "stable" for function in library.catalog.functions
+    }
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.composite:
             continue
@@ -147,7 +151,8 @@ def _check_functionalization(catalog: Catalog, sink: Diagnostics) -> None:
             message = f"view `{group.view.name}` has no copying form, with the same signature"
             sink.error(codes.VIEW_WITHOUT_COPY, message, group.view.entry)
     for function in catalog.functions:
-        if function.group is None and function.view_group is None and _is_left_alone(function, catalog):
+        grouped = function.group is not None or function.view_group is not None
+        if not grouped and function not in stable and _is_left_alone(function, catalog):
             _report_not_functional(function, catalog, sink)
 
 

@@ -34,10 +34,21 @@ class OperatorLibrary(Frozen):
     that declare the author's kernels, as `#include` directives name them; if there are none, the kernels are declared
     by generated code. `derivatives` are those of the operators. `python_package` is the Python package with their
     functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library uses, `native`
-    or `stable`. `c_shims` are the devices for which AOTInductor gets C shims.
+    or `stable`, and `oldest_release` the first one that a library with the stable interface serves, such as `(2, 10)`.
+    `c_shims` are the devices for which AOTInductor gets C shims.
     """
 
-    __slots__ = ("abi", "c_shims", "catalog", "derivatives", "doc", "includes", "library", "python_package")
+    __slots__ = (
+        "abi",
+        "c_shims",
+        "catalog",
+        "derivatives",
+        "doc",
+        "includes",
+        "library",
+        "oldest_release",
+        "python_package",
+    )
 
     def __init__(
         self,
@@ -50,6 +61,7 @@ class OperatorLibrary(Frozen):
         doc: str = "",
         abi: str = "native",
         c_shims: tuple[str, ...] = (),
+        oldest_release: tuple[int, int] = (2, 10),
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
@@ -59,6 +71,7 @@ class OperatorLibrary(Frozen):
         self.doc: Final = doc
         self.abi: Final = abi
         self.c_shims: Final = c_shims
+        self.oldest_release: Final = oldest_release
 
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
         """The same library with these derivatives."""
@@ -71,6 +84,7 @@ class OperatorLibrary(Frozen):
             doc=self.doc,
             abi=self.abi,
             c_shims=self.c_shims,
+            oldest_release=self.oldest_release,
         )
 
     def __repr__(self) -> str:

@@ -139,10 +139,13 @@ def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     """The job of a request for operator libraries, whose catalog has the operators of all of them."""
     libraries = _load_libraries(request, rules, sink)
     catalogs = [library.catalog for library in libraries]
-    functions = [function for catalog in catalogs for function in catalog.functions]
-    tags = catalogs[0].tags if catalogs else {}
     catalog = Catalog(
-        tuple(functions), (), (), tuple(dispatch_keys()), tags, is_sound=all(part.is_sound for part in catalogs)
+        tuple([function for part in catalogs for function in part.functions]),
+        tuple([group for part in catalogs for group in part.groups]),
+        tuple([group for part in catalogs for group in part.view_groups]),
+        tuple(dispatch_keys()),
+        catalogs[0].tags if catalogs else {},
+        is_sound=all(part.is_sound for part in catalogs),
     )
     return Job(catalog, rules, request.options, request.selection, libraries=libraries)
 

@@ -117,4 +117,5 @@ def _load_namespace(
         doc=facts.doc,
         abi=facts.abi,
         c_shims=facts.c_shims,
+        oldest_release=facts.oldest_release,
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from opwright.dialects.library import codes
 from opwright.dialects.library.head import Head, check_namespace
 from opwright.model.library import Library
+from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
@@ -15,6 +16,10 @@ from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
 __all__ = ["NamespaceEntries", "NamespaceFacts", "entries_by_namespace", "library_names", "namespace_facts"]
+
+
+#: The first release whose stable C++ API generated code uses.
+_STABLE_SINCE: Final = (2, 10)
 
 
 class NamespaceEntries(NamedTuple):
@@ -33,6 +38,7 @@ class NamespaceFacts(NamedTuple):
     python_package: str
     doc: str
     abi: str
+    oldest_release: tuple[int, int]
     includes: tuple[str, ...]
     c_shims: tuple[str, ...]
 
@@ -103,9 +109,18 @@ def namespace_facts(namespace: str, parts: Iterable[NamespaceEntries], sink: Dia
         _common_value("python_package", own, sink)[0],
         "\n\n".join([head.doc for head in own if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
+        _oldest_release(heads),
         tuple(dict.fromkeys([header for head in heads for header in head.includes])),
         tuple(dict.fromkeys([device for head in own for device in head.c_shims])),
     )
+
+
+def _oldest_release(heads: Iterable[Head]) -> tuple[int, int]:
+    """The oldest release with the stable C++ API in the ranges of the heads; the newest one if there is none."""
+    versions = [release.version for release in RELEASES]
+    stable = [version for version in versions if tuple(version[:2]) >= _STABLE_SINCE]
+    served = [version for version in stable if all(head.torch.includes(version) for head in heads)]
+    return (served or versions[-1:])[0][:2]
 
 
 def _common_value(field: str, heads: Iterable[Head], sink: Diagnostics) -> tuple[str, Span | None]:

@@ -85,14 +85,18 @@ def has_own_kernel(function: NativeFunction, functionality: str) -> bool:
 
 @per_job
 def whole_libraries(job: Job) -> Sequence[LibraryPart]:
-    """Each library of the run as a whole."""
-    return [_part(library, None, library.catalog.groups) for library in job.libraries]
+    """Each library of the run with the native C++ interface, as a whole."""
+    return [_part(library, None, library.catalog.groups) for library in _native_libraries(job)]
 
 
 @per_job
 def library_parts(job: Job) -> Sequence[LibraryPart]:
-    """The parts of all libraries. An operation stays in its part unless the number of parts changes."""
-    return [part for library in job.libraries for part in _parts_of(library)]
+    """The parts of these libraries. An operation stays in its part unless the number of parts changes."""
+    return [part for library in _native_libraries(job) for part in _parts_of(library)]
+
+
+def _native_libraries(job: Job) -> list[OperatorLibrary]:
+    return [library for library in job.libraries if library.abi != "stable"]
 
 
 def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:

@@ -1,0 +1,108 @@
+"""The convention of kernels in PyTorch's stable C++ API (`torch/csrc/stable`), which `TORCH_BOX` registers.
+
+Schema order; symbolic integers are `int64_t`; no defaults. A result is a value, also one that aliases an argument.
+Source of the types: what `TORCH_BOX` of PyTorch 2.13 compiles, and which calls then succeed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from opwright.convention.caching import per_function
+from opwright.convention.native import name
+from opwright.cpp import c_types
+from opwright.cpp.binding import Binding
+from opwright.cpp.c_types import CType
+from opwright.cpp.signature import Signature
+from opwright.model.native_function import NativeFunction
+from opwright.schema.types import BaseType, ListType, OptionalType, Type
+
+__all__ = ["GENERATOR", "TENSOR", "argument_type", "return_type", "signature"]
+
+TENSOR: Final = c_types.base("torch::stable::Tensor")
+GENERATOR: Final = c_types.base("torch::stable::Generator")
+
+#: The C++ type of each base type of the schema language that the stable API has. It lacks `Scalar`, for one.
+_BASE_TYPES: Final = {
+    "Tensor": TENSOR,
+    "Generator": GENERATOR,
+    "int": c_types.LONG,
+    "SymInt": c_types.LONG,
+    "float": c_types.DOUBLE,
+    "bool": c_types.BOOL,
+    "ScalarType": c_types.base("torch::headeronly::ScalarType"),
+    "Layout": c_types.base("torch::headeronly::Layout"),
+    "MemoryFormat": c_types.base("torch::headeronly::MemoryFormat"),
+    "Device": c_types.base("torch::stable::Device"),
+}
+_STRING_VIEW: Final = c_types.base("::std::string_view")
+_STRING: Final = c_types.base("::std::string")
+
+
+def _array_ref(item: CType) -> CType:
+    return c_types.base(f"torch::headeronly::HeaderOnlyArrayRef<{item.text}>")
+
+
+@cache
+def _value_type(type: Type) -> CType | None:
+    """The type of a parameter before it becomes a reference; None if the stable API has none."""
+    if isinstance(type, BaseType):
+        return _STRING_VIEW if type.name == "str" else _BASE_TYPES.get(type.name)
+    if isinstance(type, OptionalType):
+        inner = _value_type(type.elem)
+        return None if inner is None else c_types.optional(inner)
+    if isinstance(type, ListType) and isinstance(type.elem, BaseType):
+        item = _BASE_TYPES.get(type.elem.name)
+        return None if item is None else _array_ref(item)
+    return None
+
+
+@cache
+def argument_type(type: Type, *, mutable: bool = False) -> CType | None:
+    """The C++ type of an argument; None if the stable API has none.
+
+    >>> from opwright.schema import parse_schema
+    >>> schema = parse_schema("f(Tensor self, Tensor? weight, int[] size, Scalar value) -> Tensor")
+    >>> [str(argument_type(argument.type)) for argument in schema.arguments.all][:2]
+    ['const torch::stable::Tensor &', 'const ::std::optional<torch::stable::Tensor> &']
+    >>> argument_type(schema.arguments.all[3].type) is None
+    True
+    """
+    value = _value_type(type)
+    if value is None or not type.is_tensor_like or isinstance(type, ListType):
+        return value
+    return c_types.mut_ref(value) if mutable and value is TENSOR else c_types.const_ref(value)
+
+
+@cache
+def return_type(type: Type) -> CType | None:
+    """The C++ type of a result; None if the stable API has none."""
+    if isinstance(type, BaseType):
+        return _STRING if type.name == "str" else _BASE_TYPES.get(type.name)
+    if isinstance(type, OptionalType):
+        inner = return_type(type.elem)
+        return None if inner is None else c_types.optional(inner)
+    if isinstance(type, ListType):
+        item = return_type(type.elem)
+        return None if item is None else c_types.vector(item)
+    return None
+
+
+@per_function
+def signature(function: NativeFunction) -> Signature:
+    """The signature of a kernel. Raises ValueError for a type that the stable API lacks; checks report these first."""
+    bindings = []
+    for argument in function.arguments.all:
+        type = argument_type(argument.type, mutable=argument.is_write)
+        if type is None:
+            raise ValueError(f"the stable API has no `{argument.type}`")
+        bindings.append(Binding(argument.name, argument.name, type, argument))
+    results = []
+    for result in function.schema.returns:
+        type = return_type(result.type)
+        if type is None:
+            raise ValueError(f"the stable API has no `{result.type}`")
+        results.append(type)
+    returns = c_types.VOID if not results else results[0] if len(results) == 1 else c_types.tuple_of(tuple(results))
+    return Signature(name(function.schema), returns, tuple(bindings))

@@ -1,0 +1,143 @@
+"""The files of libraries with the stable C++ interface: one binary serves a release of PyTorch and all later ones.
+
+PyTorch's stable API registers schemas and kernels. `stable_checks` reports what it cannot express.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opwright.convention import stable
+from opwright.cpp.namespaces import blocks
+from opwright.cpp.text import string_literal
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.library import Library
+from opwright.model.native_function import Kernel, NativeFunction
+
+__all__ = ["TAGS_SINCE", "emitters"]
+
+#: The first release whose stable API registers tags.
+TAGS_SINCE = (2, 12)
+
+
+class StableLibrary(NamedTuple):
+    """A library with the stable interface. `oldest_release` is the first release that its binary serves."""
+
+    library: Library
+    oldest_release: tuple[int, int]
+    includes: tuple[str, ...]
+    functions: tuple[NativeFunction, ...]
+
+    @property
+    def path(self) -> str:
+        """The folder of the library's files."""
+        return self.library.headers
+
+    def kernels(self) -> list[tuple[NativeFunction, Kernel]]:
+        """The kernels that the author writes, each with its overload."""
+        return [
+            (function, kernel)
+            for function in self.functions
+            if not function.manual_kernel_registration
+            for kernel in function.kernels.values()
+        ]
+
+
+def _libraries(job: Job) -> Sequence[StableLibrary]:
+    return [
+        StableLibrary(library.library, library.oldest_release, library.includes, library.catalog.functions)
+        for library in job.libraries
+        if library.abi == "stable"
+    ]
+
+
+def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
+    namespaces: dict[str, dict[str, None]] = {}
+    for function, kernel in () if unit.includes else unit.kernels():
+        declared = f"{stable.signature(function).declaration(kernel.name)};"
+        namespaces.setdefault(kernel.namespace, {})[declared] = None
+    major, minor = unit.oldest_release
+    return {
+        "namespace": unit.library.namespace,
+        "release": f"{major}.{minor}",
+        "major": str(major),
+        "minor": str(minor),
+        "kernels": blocks(namespaces),
+    }
+
+
+def _schemas(unit: StableLibrary) -> str:
+    """The registration of the schemas, with their tags if the oldest release can have any."""
+    statements = []
+    for function in unit.functions:
+        tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in sorted(function.tags)])
+        with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= TAGS_SINCE else ""
+        statements.append(f"  m.def({string_literal(str(function.schema))}{with_tags});\n")
+    return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{''.join(statements)}}}"
+
+
+def _registrations(unit: StableLibrary) -> list[str]:
+    """The registration of the kernels of each dispatch key."""
+    texts = []
+    for key in LIBRARY_KEYS.values():
+        statements = [
+            f'  m.impl("{function.name.text}", TORCH_BOX(&::{kernel.namespace}::{kernel.name}));\n'
+            for function, kernel in unit.kernels()
+            if kernel.key is key
+        ]
+        if statements:
+            texts.append(
+                f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {key.name}, m) {{\n{''.join(statements)}}}"
+            )
+    return texts
+
+
+def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
+    return {
+        "namespace": unit.library.namespace,
+        "kernels_header": f"{unit.path}/kernels.h",
+        "includes": [f"#include <{header}>" for header in unit.includes],
+        "checks": _checks(unit),
+        "schemas": _schemas(unit),
+        "registrations": _registrations(unit),
+    }
+
+
+def _checks(unit: StableLibrary) -> list[str]:
+    """The comparison of the author's kernels with their schemas, where a header of the author's declares them."""
+    return [_check(function, kernel) for function, kernel in (unit.kernels() if unit.includes else ())]
+
+
+def _check(function: NativeFunction, kernel: Kernel) -> str:
+    name, type = f"{kernel.namespace}::{kernel.name}", stable.signature(function).type
+    operator = f"{function.namespace}::{function.name}"
+    return (
+        f"static_assert(std::is_same_v<decltype(::{name}), {type}>,\n"
+        f'    "the kernel `{name}` of `{operator}` must be `{type}`");'
+    )
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the header with the kernels' declarations, and of the source."""
+    return [
+        Emitter(
+            name="stable_library_kernels_headers",
+            family="library",
+            template="library/stable_kernels.h",
+            folder="include",
+            units=_libraries,
+            fragment=_kernels_header,
+            layout=FilePerUnit(lambda unit: f"{unit.path}/kernels.h"),
+        ),
+        Emitter(
+            name="stable_library_sources",
+            family="library",
+            template="library/stable_register.cpp",
+            folder="source",
+            units=_libraries,
+            fragment=_source,
+            layout=FilePerUnit(lambda unit: f"{unit.path}/register_0.cpp"),
+        ),
+    ]

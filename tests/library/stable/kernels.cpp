@@ -1,0 +1,71 @@
+// The kernels of steady.yaml: no header of PyTorch but those of the stable API.
+#include <steady/kernels.h>
+#include <torch/csrc/stable/ops.h>
+
+using torch::stable::Tensor;
+
+Tensor steady::native::doubled_cpu(const Tensor& self, int64_t times) {
+  Tensor result = torch::stable::clone(self);
+  auto* data = static_cast<float*>(result.mutable_data_ptr());
+  for (int64_t i = 0; i < result.numel(); ++i) {
+    for (int64_t time = 0; time < times; ++time) {
+      data[i] *= 2;
+    }
+  }
+  return result;
+}
+
+Tensor steady::native::clear_cpu(
+    Tensor& self,
+    torch::headeronly::HeaderOnlyArrayRef<Tensor> others,
+    std::optional<torch::headeronly::HeaderOnlyArrayRef<int64_t>> kept) {
+  auto* data = static_cast<float*>(self.mutable_data_ptr());
+  for (int64_t i = 0; i < self.numel(); ++i) {
+    bool keep = false;
+    if (kept.has_value()) {
+      for (int64_t index : *kept) {
+        keep |= index == i;
+      }
+    }
+    if (!keep) {
+      data[i] = static_cast<float>(others.size());
+    }
+  }
+  return self;
+}
+
+void steady::native::record_cpu(Tensor& self, const Tensor& value) {
+  torch::stable::copy_(self, value);
+}
+
+std::tuple<Tensor, int64_t> steady::native::choose_cpu(
+    const Tensor& self,
+    const std::optional<Tensor>& other,
+    std::string_view mode,
+    int64_t index) {
+  return {torch::stable::clone(mode == "other" && other.has_value() ? *other : self), index};
+}
+
+std::vector<Tensor> steady::native::parts(
+    const Tensor& self,
+    torch::headeronly::HeaderOnlyArrayRef<int64_t> starts,
+    bool flag,
+    double unused) {
+  std::vector<Tensor> results;
+  Tensor source = self;
+  for (int64_t start : starts) {
+    results.push_back(torch::stable::narrow(source, 0, start, flag ? 2 : 1));
+  }
+  return results;
+}
+
+std::string steady::native::described(
+    torch::headeronly::ScalarType dtype,
+    std::optional<torch::headeronly::Layout> layout,
+    std::optional<torch::stable::Device> device,
+    std::optional<torch::headeronly::MemoryFormat> memory_format) {
+  std::string text = dtype == torch::headeronly::ScalarType::Float ? "float" : "other";
+  text += layout.has_value() ? " layout" : "";
+  text += device.has_value() ? " device" : "";
+  return text + (memory_format.has_value() ? " format" : "");
+}

@@ -1,0 +1,114 @@
+"""Libraries with `abi: stable`: what they can have, and a binary that needs nothing but PyTorch's stable symbols."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from opwright.cli.main import main
+from tests.compile.compiler import Compiler
+from tests.library.conftest import INCLUDE, GenerateLibrary
+
+HERE = Path(__file__).parent
+
+#: The symbols of PyTorch that stay the same from release to release.
+STABLE_SYMBOL = re.compile(r"(aoti_)?torch_\w+")
+
+
+@pytest.fixture(scope="module")
+def binary(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shared object of the library."""
+    out = tmp_path_factory.mktemp("steady")
+    assert main(["generate", "--library", str(HERE / "steady.yaml"), "--torch", "auto", "--out", str(out)]) == 0
+    compiler = Compiler(program, tmp_path_factory.mktemp("steady_build"), [out / "include", INCLUDE])
+    return compiler.library("steady", [out / "src/steady/register_0.cpp", HERE / "kernels.cpp"])
+
+
+@pytest.fixture(scope="module")
+def steady(torch: ModuleType, binary: Path) -> ModuleType:
+    """`torch.ops.steady`, compiled and loaded."""
+    torch.ops.load_library(binary)
+    operators: ModuleType = torch.ops.steady
+    return operators
+
+
+@pytest.mark.thorough
+def test_operators_of_every_type_run(steady: ModuleType, torch: ModuleType) -> None:
+    """Arguments and results of each type that the stable API has arrive as they are."""
+    row = torch.tensor([1.0, 2.0, 3.0])
+    assert steady.doubled(row).tolist() == [2, 4, 6]
+    assert steady.doubled(row, 2).tolist() == [4, 8, 12]
+    changed = row.clone()
+    assert steady.clear_(changed, others=[row, row], kept=[1]).tolist() == [2, 2, 2]
+    assert changed.tolist() == [2, 2, 2]
+    steady.record(changed, row)
+    assert changed.tolist() == [1, 2, 3]
+    chosen, index = steady.choose(row, row + 1, mode="other", index=7)
+    assert (chosen.tolist(), index) == ([2, 3, 4], 7)
+    assert [part.tolist() for part in steady.parts(row, [0, 2])] == [[1], [3]]
+    described = steady.described(torch.float32, layout=torch.strided, memory_format=torch.contiguous_format)
+    assert described == "float layout format"
+
+
+@pytest.mark.thorough
+def test_the_binary_needs_stable_symbols_alone(binary: Path) -> None:
+    """No undefined symbol of PyTorch is a C++ one: those change from release to release."""
+    listed = subprocess.run(["nm", "-D", "--undefined-only", binary], capture_output=True, text=True, check=True)
+    symbols = [line.split()[-1].partition("@")[0] for line in listed.stdout.splitlines()]
+    of_pytorch = [symbol for symbol in symbols if re.search(r"torch|c10|2at", symbol)]
+    assert "torch_library_impl" in of_pytorch
+    assert [symbol for symbol in of_pytorch if not STABLE_SYMBOL.fullmatch(symbol)] == []
+
+
+def test_kernels_that_a_header_declares_are_compared(generate_library: GenerateLibrary) -> None:
+    """With `includes`, the source states the type of each kernel."""
+    text = (HERE / "steady.yaml").read_text().replace("abi: stable", "abi: stable\nincludes: [mine.h]")
+    source = (generate_library(text) / "src/steady/register_0.cpp").read_text()
+    assert "#include <mine.h>" in source
+    assert (
+        "static_assert(std::is_same_v<decltype(::steady::native::record_cpu), "
+        "void (torch::stable::Tensor &, const torch::stable::Tensor &)>"
+    ) in source
+
+
+def test_tags_are_registered_where_the_oldest_release_can(generate_library: GenerateLibrary) -> None:
+    """The tags of schemas came to the stable API with 2.12."""
+    text = 'namespace: s\nabi: stable\ntorch: ">=2.12"\noperators: [{func: f(Tensor a) -> Tensor, tags: core}]\n'
+    out = generate_library(text)
+    assert (
+        'm.def("f(Tensor a) -> Tensor", {torch::headeronly::Tag::core});' in (out / "src/s/register_0.cpp").read_text()
+    )
+    assert "((0ULL + 12) << 48)" in (out / "include/s/kernels.h").read_text()
+
+
+#: An entry, and the message with which it is refused.
+REFUSED = {
+    "func: f(Tensor self, Scalar value) -> Tensor": ("E1160", "the stable C++ API has no type for `Scalar`"),
+    "func: f(Tensor self, Dimname? name) -> Tensor": ("E1160", "the stable C++ API has no type for `Dimname?`"),
+    "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
+    "func: f(Tensor(a) self) -> Tensor(a)": ("E1161", "the view `f` needs `abi: native`"),
+    "{func: f(Tensor self) -> Tensor, autocast: fp32}": ("E1161", "the autocast policy of `f` needs `abi: native`"),
+    "{func: f(Tensor self) -> Tensor, autogen: f.out, dispatch: {CPU: f}}": ("E1161", "`f.out` is synthesized"),
+    "{func: f(Tensor self) -> Tensor, tags: core}": ("E1162", "PyTorch 2.10 cannot register tags"),
+    "{func: 'f(Tensor self, Generator? g) -> Tensor', tags: nondeterministic_seeded}": (
+        "E1162",
+        "PyTorch 2.10 has no generators",
+    ),
+}
+
+
+@pytest.mark.parametrize("entry", REFUSED)
+def test_what_the_stable_api_lacks_is_refused(entry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each thing that needs the native interface is an error at its place, and nothing is written."""
+    code, message = REFUSED[entry]
+    file, out = tmp_path / "s.yaml", tmp_path / "out"
+    file.write_text(f"namespace: s\nabi: stable\noperators:\n- {entry}\n", encoding="utf-8")
+    assert main(["generate", "--library", str(file), "--torch", "auto", "--out", str(out)]) == 1
+    report = capsys.readouterr().err
+    assert f"error[{code}]: {message}" in report
+    assert f"{file}:4:" in report
+    assert not out.exists()
