@@ -6,12 +6,16 @@ import errno
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from opwright.build import workers
+from opwright.build.writer import Writer
 from opwright.run import generation as generations
-from opwright.source.diagnostic import FaultsFound
+from opwright.source.diagnostic import Fault, FaultsFound
 from tests.engine.project import Project, files_of, generation
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
@@ -90,6 +94,30 @@ def test_an_output_path_that_is_a_folder(project: Project, path: str) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(f"error[E0607]: cannot write `{folder}`"), done.stderr
     assert files_of(project.out) == {}
+
+
+@needs_fork
+def test_the_cleanup_of_a_process_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that removes its files after a fault of its own removes all, though another fault ends the run."""
+    first, remove, cleaning = os.getpid(), os.unlink, tmp_path / "cleaning"
+
+    def remove_slowly(path: str) -> None:
+        cleaning.touch()
+        time.sleep(0.1)
+        remove(path)
+
+    def work(writer: Writer, tasks: Iterator[int]) -> list[int]:
+        if os.getpid() != first:
+            monkeypatch.setattr(os, "unlink", remove_slowly)
+            for number in range(5):
+                writer.write(f"{tmp_path}/out/{number}", b"new")
+        while os.getpid() == first and not cleaning.exists():
+            time.sleep(0.01)
+        raise Fault.at("E0608", "a fault")
+
+    with pytest.raises(Fault):
+        workers.share_work(2, [0], work, lambda _: None)
+    assert files_of(tmp_path / "out") == {}
 
 
 @needs_fork

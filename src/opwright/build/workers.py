@@ -82,7 +82,9 @@ def _work_apart(
 
     message: tuple[str, object]
     try:
-        with Writer(journal) as writer:
+        # The work ends before the writer discards or commits, which must not be interrupted: a fault, or a pipe that the
+        # parent has closed, may end the work just before the parent's interrupt comes.
+        with Writer(journal) as writer, parent.work:
             share = work(writer, _take_tasks(tasks))
             writer.arrive()
             pickle.dump(("share", share), parent.results)

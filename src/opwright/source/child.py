@@ -37,12 +37,17 @@ _parent_ends: set[int] = set()
 
 
 class Parent:
-    """A child's connection to its parent. `results` is the stream that the parent reads."""
+    """A child's connection to its parent. `results` is the stream that the parent reads.
 
-    def __init__(self, results: IO[bytes], lifeline: int) -> None:
+    `work` is a context for work that may be interrupted. When it ends, so that the cleanup begins, nothing interrupts
+    the child any more, whatever ended the work.
+    """
+
+    def __init__(self, results: IO[bytes], lifeline: int, work: _Interruptible) -> None:
         import queue
 
         self.results = results
+        self.work = work
         self._lifeline = lifeline
         self._process = os.getppid()
         self._told: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -157,11 +162,11 @@ def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int 
             _parent_ends.clear()
             # An interrupt that comes while a generator is being closed cannot be raised; Python would print it.
             sys.unraisablehook = lambda _: None
-            interrupt = _interrupter()
+            interruptible = _Interruptible()
             for number in (*_stops(), signal.SIGUSR1):
-                signal.signal(number, interrupt)
+                signal.signal(number, interruptible.interrupt)
             with os.fdopen(send, "wb") as results:
-                parent = Parent(results, listen)
+                parent = Parent(results, listen, interruptible)
                 parent.watch()
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
                 work(parent)
@@ -172,14 +177,29 @@ def _live(work: Callable[[Parent], None], send: int, listen: int, mask: set[int 
         os._exit(1)
 
 
-def _interrupter() -> Callable[[int, object], None]:
-    """A signal handler that interrupts the current work once; the cleanup afterwards is not interrupted."""
-    came: list[int] = []
+class _Interruptible:
+    """Work that signals interrupt once. An interrupt ends the work, and the cleanup afterwards is not interrupted.
 
-    def interrupt(number: int, frame: object) -> None:
-        del frame
-        came.append(number)
-        if len(came) == 1:
+    >>> work = _Interruptible()
+    >>> with work:
+    ...     pass
+    >>> work.interrupt(signal.SIGUSR1, None)
+    """
+
+    __slots__ = ("_has_ended",)
+
+    def __init__(self) -> None:
+        self._has_ended = False
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        self._has_ended = True
+
+    def interrupt(self, number: int, frame: object) -> None:
+        """The signal handler."""
+        del number, frame
+        if not self._has_ended:
+            self._has_ended = True
             raise KeyboardInterrupt
-
-    return interrupt
