@@ -8,6 +8,7 @@ from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library import (
+    autocast,
     autograd,
     functionalization,
     generated_kernels,
@@ -28,6 +29,7 @@ _SECTIONS: Final[tuple[MakeSection, ...]] = (
     meta_kernels.section,
     functionalization.section,
     autograd.section,
+    autocast.section,
 )
 
 

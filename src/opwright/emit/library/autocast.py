@@ -1,0 +1,97 @@
+"""The kernels of operators with a policy under autocast, and their registration for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from opwright.convention import dispatcher
+from opwright.emit.aten.backend import members
+from opwright.emit.emitter import FragmentContext
+from opwright.emit.library.parts import LibraryPart
+from opwright.emit.library.section import Section
+from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.native_function import NativeFunction
+
+__all__ = ["autocast_policies", "section"]
+
+_HEADER: Final = "opwright/autocast.h"
+_AUTOCAST: Final = "Autocast"
+_APPEND_DTYPE: Final = "fp32_append_dtype"
+#: The devices of operators that have no kernels for devices, because they call other operators.
+_USUAL_DEVICES: Final = ("CPU", "CUDA")
+
+
+class DevicePolicy(NamedTuple):
+    """The policy of an operator on a device."""
+
+    device: str
+    policy: str
+
+
+def autocast_policies(function: NativeFunction) -> tuple[DevicePolicy, ...]:
+    """The policies of an operator on each device, in the order of the dispatch keys.
+
+    A policy without devices holds on those that the operator has kernels for, or on CPU and CUDA if it has none. A
+    kernel that the author writes for an Autocast key takes the place of the policy.
+    """
+    everywhere, by_device = function.library_fields.autocast
+    if by_device:
+        return tuple([DevicePolicy(*row) for row in by_device])
+    return tuple([DevicePolicy(device, everywhere) for device in _devices(function)]) if everywhere else ()
+
+
+def _devices(function: NativeFunction) -> tuple[str, ...]:
+    functions = [function] if function.group is None else function.group.functions()
+    devices = [key.device.name for member in functions for key in member.kernels if key.device is not None]
+    return tuple([name for name in dict.fromkeys(devices) if f"{_AUTOCAST}{name}" in LIBRARY_KEYS]) or _USUAL_DEVICES
+
+
+def section(part: LibraryPart, context: FragmentContext) -> Section:
+    """The registrations of every device."""
+    lines: dict[str, list[str]] = {}
+    for function in part.functions:
+        if function.is_synthesized:
+            continue
+        for device, policy in autocast_policies(function):
+            key = LIBRARY_KEYS[f"{_AUTOCAST}{device}"]
+            if key not in function.kernels:
+                lines.setdefault(device, []).append(_registration(function, device, policy, part))
+    texts = [_block(part.library.namespace, device, registrations) for device, registrations in lines.items()]
+    return Section((_HEADER,), "\n".join(texts))
+
+
+def _block(namespace: str, device: str, registrations: Iterable[str]) -> str:
+    """The registrations for a device.
+
+    >>> print(_block("acme", "CPU", ['  m.impl("scale", &scale);']), end="")
+    TORCH_LIBRARY_IMPL(acme, AutocastCPU, m) {
+      m.impl("scale", &scale);
+    }
+    """
+    body = "\n".join(registrations)
+    return f"TORCH_LIBRARY_IMPL({namespace}, {_AUTOCAST}{device}, m) {{\n{body}\n}}\n"
+
+
+def _registration(function: NativeFunction, device: str, policy: str, part: LibraryPart) -> str:
+    called = function if policy != _APPEND_DTYPE else next(_overloads_with_dtype(function, part))
+    arguments = ", ".join(
+        (
+            f"::opwright::autocast::Policy::{policy}",
+            f"c10::DeviceType::{device}",
+            f"c10::DispatchKey::{_AUTOCAST}{device}",
+            f"&::{part.library.operators}::{called.name.unambiguous}::call",
+            dispatcher.signature(function).type,
+        )
+    )
+    return f'  m.impl("{function.name.text}", &::opwright::autocast::Kernel<{arguments}>::call);'
+
+
+def _overloads_with_dtype(function: NativeFunction, part: LibraryPart) -> Iterator[NativeFunction]:
+    """The overloads that take the arguments of a function and a dtype after them. Loading has checked for one."""
+    own = [argument.type.text for argument in function.arguments.all]
+    for unit in part.units:
+        for overload in members(unit):
+            types = [argument.type.text for argument in overload.arguments.all]
+            if overload.name.base == function.name.base and types in ([*own, "ScalarType"], [*own, "ScalarType?"]):
+                yield overload

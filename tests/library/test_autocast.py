@@ -1,0 +1,88 @@
+"""Operators with a policy under autocast: kernels receive the dtypes that the policy says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from opwright.cli.main import main
+from tests.compile.compiler import Compiler
+from tests.library.conftest import INCLUDE
+
+pytestmark = pytest.mark.thorough
+
+CAST = Path(__file__).parent / "cast"
+#: The numbers of dtypes in C++.
+CODES = {"bool": 11, "float16": 5, "float32": 6, "float64": 7, "int64": 4, "bfloat16": 15}
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated code of the library."""
+    out = tmp_path_factory.mktemp("cast")
+    assert main(["generate", "--library", str(CAST / "cast.yaml"), "--torch", "auto", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def cast(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """`torch.ops.cast`, compiled and loaded."""
+    compiler = Compiler(program, tmp_path_factory.mktemp("cast_build"), [generated / "include", INCLUDE])
+    sources = [*sorted((generated / "src" / "cast").glob("*.cpp")), CAST / "kernels.cpp"]
+    torch.ops.load_library(compiler.library("cast", sources))
+    operators: ModuleType = torch.ops.cast
+    return operators
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtypes", "expected"),
+    [
+        ("lower", ("float32", "float32", "float32"), ("bfloat16", "bfloat16", "bfloat16")),
+        ("lower", ("float64", None, "int64"), ("float64", "bool", "int64")),
+        ("full", ("bfloat16", "float16", "float32"), ("float32", "float32", "float32")),
+        ("widest", ("bfloat16", "bfloat16", "float32"), ("float32", "float32", "float32")),
+        ("widest", ("bfloat16", None, "bfloat16"), ("bfloat16", "bool", "bfloat16")),
+    ],
+)
+def test_tensors_are_cast(
+    cast: ModuleType,
+    torch: ModuleType,
+    operator: str,
+    dtypes: tuple[str | None, ...],
+    expected: tuple[str, ...],
+) -> None:
+    """Tensors, optional ones and those in lists get the dtype of the policy; float64 and integers stay."""
+    first, second, third = [None if dtype is None else torch.ones(2, dtype=getattr(torch, dtype)) for dtype in dtypes]
+    function = getattr(cast, operator)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert function(first, second, [third]).tolist() == [CODES[dtype] for dtype in expected]
+    given = [CODES["bool" if dtype is None else dtype] for dtype in dtypes]
+    assert function(first, second, [third]).tolist() == given
+
+
+def test_dtypes_of_results_are_set(cast: ModuleType, torch: ModuleType) -> None:
+    """The dtype of the result becomes float32 unless the caller chooses it, or the tensor is not cast."""
+    tensor, double = torch.ones(2, dtype=torch.bfloat16), torch.ones(2, dtype=torch.float64)
+    with torch.autocast("cpu"):
+        assert cast.chosen(tensor).tolist() == [CODES["float32"]]
+        assert cast.chosen(tensor, dtype=torch.float64).tolist() == [CODES["float64"]]
+        assert cast.chosen(double).tolist() == [CODES["bool"]]
+        assert cast.appended(tensor, 3).tolist() == [CODES["float32"]]
+        assert cast.appended(double, 3).tolist() == [CODES["float64"]]
+    assert cast.appended(tensor, 3).tolist() == [CODES["bool"]]
+
+
+def test_composite_operators_are_cast(cast: ModuleType, torch: ModuleType) -> None:
+    """A policy of a composite operator holds on the CPU too."""
+    with torch.autocast("cpu"):
+        assert cast.composite(torch.ones(2)).tolist() == [CODES["bfloat16"]]
+
+
+def test_each_device_has_its_policy(generated: Path) -> None:
+    """A policy without devices holds on the devices of the kernels, or on CPU and CUDA for composite operators."""
+    text = (generated / "src" / "cast" / "register_0.cpp").read_text(encoding="utf-8")
+    cuda = text.partition("TORCH_LIBRARY_IMPL(cast, AutocastCUDA, m) {")[2].partition("}")[0]
+    assert [line.partition('"')[2].partition('"')[0] for line in cuda.strip().splitlines()] == ["full", "composite"]
+    assert "Policy::promote, c10::DeviceType::CUDA, c10::DispatchKey::AutocastCUDA" in cuda
