@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from opwright.convention import public_api
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
-from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
-from opwright.dialects.native_functions.loader import link_entries
+from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.emit.emitter import AnyEmitter, EmitterSource, Job, Options
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.model.library import Library
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Mapping, Sequence
+from opwright.source.nodes import Sequence
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 from tests.dialects.loading import NAMES
@@ -101,9 +100,7 @@ def library_catalog(entries: str, library: Library = ACME) -> Catalog:
     context = EntryContext(frozenset((*NAMES, "out", "inplace")), frozenset(), sink, library=library)
     items = read_tree(SourceFile("operators.yaml", entries))
     assert isinstance(items, Sequence)
-    loaded = [load_entry(item, context) for item in items if isinstance(item, Mapping)]
-    sink.raise_if_errors()
-    linked = link_entries([function for function in loaded if function is not None], report, tag_by_kind=True)
+    linked = link_entries(load_entries(items, context, report), report, tag_by_kind=True)
     sink.raise_if_errors()
     return Catalog(*linked, dispatch_keys(), {})
 

@@ -9,13 +9,13 @@ from typing import Final
 from opwright.dialects.library import codes, output_codes
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
 from opwright.release.inputs import Inputs
 from opwright.schema.function import FunctionSchema
 
 __all__ = ["check_entries", "check_operators_are_new"]
 
-_META: Final = "Meta"
 _APPEND_DTYPE: Final = "fp32_append_dtype"
 
 #: The name of an operator at the beginning of an entry of PyTorch's. Entries are found in the text, because loading
@@ -57,12 +57,12 @@ def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
     group = function.group
     members = [function] if group is None else group.functions()
     at = report.key(function, "outputs")
-    with_meta = [member for member in members if any(key.name == _META for key in member.kernels)]
+    with_meta = [member for member in members if META in member.kernels]
     if function.has_composite_implicit:
         message = f"`{function.name}` is composite: its outputs are those of the operators that it calls"
         report.error(output_codes.OUTPUT_TWICE, message, at, help="remove `outputs`, or name kernels in `dispatch`")
     elif with_meta:
-        message = f"`{with_meta[0].name}` has a kernel for `{_META}`, which would give the same outputs"
+        message = f"`{with_meta[0].name}` has a kernel for `{META.name}`, which would give the same outputs"
         also = report.other(with_meta[0], "this operator")
         report.error(output_codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
     elif group is not None and function is group.out and group.functional.library_fields.outputs:

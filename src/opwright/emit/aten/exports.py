@@ -16,6 +16,8 @@ def key_macro(key: DispatchKey, rules: Rules, library: Library = PYTORCH) -> str
     >>> from opwright.release.version import Version
     >>> key_macro(CUDA, Rules(Version(2, 14))), key_macro(CUDA, Rules(Version(2, 15)))
     ('TORCH_API', 'TORCH_CUDA_CPP_API')
+    >>> key_macro(CUDA, Rules(Version(2, 15)), Library("acme", "acme", "acme", "ACME_API"))
+    'ACME_API'
     """
     if library is PYTORCH and rules.device_export_macros:
         return key.export_macro or library.export
