@@ -1,0 +1,58 @@
+"""Builds with the machine's compiler: the project of `opwright new library`, and operators in a script."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.compile.compiler import compiler_program
+
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(compiler_program() is None, reason="there is no C++ compiler"),
+]
+
+SCRIPT = """\
+import opwright, torch
+acme = opwright.inline(
+    yaml="- {func: 'acme::cube(Tensor self) -> Tensor', dispatch: {CPU: cube}, outputs: like(self)}",
+    cpp="at::Tensor acme::native::cube(const at::Tensor& self) { return self * self * self; }",
+    derivatives="- {name: cube(Tensor self) -> Tensor, self: 3 * grad * self * self, result: auto_element_wise}",
+)
+x = torch.rand(3, dtype=torch.double, requires_grad=True)
+assert torch.autograd.gradcheck(acme.cube, x, check_forward_ad=True)
+assert torch.compile(acme.cube, fullgraph=True, dynamic=True, backend="aot_eager")(x).equal(x**3)
+"""
+
+
+def run(folder: Path, *words: str, **variables: str) -> str:
+    """What Python prints in a folder; it must succeed."""
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_new_project_is_green(tmp_path: Path) -> None:
+    """A new project builds, and its own tests and the generated ones pass."""
+    run(tmp_path, "-m", "opwright", "new", "library", "acme-ops", ".")
+    run(tmp_path, "setup.py", "build_ext", "--inplace")
+    path = os.pathsep.join([str(tmp_path / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    report = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", PYTHONPATH=path)
+    assert " passed" in report
+    assert "skipped" not in report
+    assert (tmp_path / "tests" / "test_acme_ops.py").exists()
+
+
+def test_ten_lines_of_a_script(tmp_path: Path) -> None:
+    """A script of ten lines has an operator with gradients in both modes, which compiles for dynamic shapes."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    assert len(SCRIPT.splitlines()) <= 10
+    for _ in range(2):
+        run(tmp_path, "script.py", OPWRIGHT_CACHE_DIR=str(tmp_path / "cache"))
