@@ -235,7 +235,6 @@ class Session:
         from opwright.build.processes import usable_processes
         from opwright.build.staging import remove_old_staging
         from opwright.emit.registry import serves_libraries
-        from opwright.run.known_entries import keep_entries
 
         run = self.run
         with self.turn() as journal:
@@ -260,6 +259,8 @@ class Session:
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
                     if manifest is not None and not serves_libraries(run.families):
+                        from opwright.run.known_entries import keep_entries
+
                         keep_entries(run, self._tool(), generation, self._known)
                     state = write_state(run, BuildState(self._tool(), outcome.emitters))
                     all_facts = {**(facts or {}), "state": state, **run_facts(generation, outcome)}
