@@ -277,6 +277,7 @@ _ROWS: Final = (
             ".library.operator_tests",
             ".library.c_shims",
             ".library.stable",
+            ".library.python.fakes",
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),

@@ -2,6 +2,8 @@
 #include <steady/kernels.h>
 #include <torch/csrc/stable/ops.h>
 
+#include <algorithm>
+
 using torch::stable::Tensor;
 
 Tensor steady::native::doubled_cpu(const Tensor& self, int64_t times) {
@@ -44,6 +46,36 @@ std::tuple<Tensor, int64_t> steady::native::choose_cpu(
     std::string_view mode,
     int64_t index) {
   return {torch::stable::clone(mode == "other" && other.has_value() ? *other : self), index};
+}
+
+Tensor steady::native::joined_cpu(torch::headeronly::HeaderOnlyArrayRef<Tensor> tensors, int64_t dim) {
+  std::vector<int64_t> sizes(tensors[0].sizes().begin(), tensors[0].sizes().end());
+  sizes[dim] = 0;
+  for (const Tensor& tensor : tensors) {
+    sizes[dim] += tensor.size(dim);
+  }
+  return torch::stable::new_zeros(tensors[0], sizes, torch::headeronly::ScalarType::Float);
+}
+
+std::tuple<Tensor, Tensor> steady::native::framed_cpu(
+    const Tensor& self,
+    const Tensor& other,
+    int64_t width,
+    std::optional<torch::headeronly::HeaderOnlyArrayRef<int64_t>> dims,
+    bool wide) {
+  std::vector<int64_t> frame(other.sizes().begin(), other.sizes().end());
+  frame[0] = wide && width > self.size(0) ? width : self.size(0);
+  std::vector<int64_t> sums;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    bool reduced = !dims.has_value();
+    for (int64_t dim : dims.value_or(torch::headeronly::HeaderOnlyArrayRef<int64_t>())) {
+      reduced |= dim == i;
+    }
+    sums.push_back(reduced ? 1 : std::max(self.size(i), other.size(i)));
+  }
+  return {
+      torch::stable::new_zeros(self, frame),
+      torch::stable::new_zeros(self, sums, torch::headeronly::ScalarType::Double)};
 }
 
 std::vector<Tensor> steady::native::parts(

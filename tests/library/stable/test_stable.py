@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from opwright.cli.main import main
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, GenerateLibrary
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 HERE = Path(__file__).parent
 
@@ -20,18 +26,26 @@ STABLE_SYMBOL = re.compile(r"(aoti_)?torch_\w+")
 
 
 @pytest.fixture(scope="module")
-def binary(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shared object of the library."""
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated code of the library."""
     out = tmp_path_factory.mktemp("steady")
     assert main(["generate", "--library", str(HERE / "steady.yaml"), "--torch", "auto", "--out", str(out)]) == 0
-    compiler = Compiler(program, tmp_path_factory.mktemp("steady_build"), [out / "include", INCLUDE])
-    return compiler.library("steady", [out / "src/steady/register_0.cpp", HERE / "kernels.cpp"])
+    return out
 
 
 @pytest.fixture(scope="module")
-def steady(torch: ModuleType, binary: Path) -> ModuleType:
-    """`torch.ops.steady`, compiled and loaded."""
+def binary(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shared object of the library."""
+    compiler = Compiler(program, tmp_path_factory.mktemp("steady_build"), [generated / "include", INCLUDE])
+    return compiler.library("steady", [generated / "src/steady/register_0.cpp", HERE / "kernels.cpp"])
+
+
+@pytest.fixture(scope="module")
+def steady(torch: ModuleType, binary: Path, generated: Path) -> ModuleType:
+    """`torch.ops.steady`, compiled and loaded, with its fakes."""
     torch.ops.load_library(binary)
+    sys.path.insert(0, str(generated / "python"))
+    importlib.import_module("steady._ops")
     operators: ModuleType = torch.ops.steady
     return operators
 
@@ -64,6 +78,28 @@ def test_the_binary_needs_stable_symbols_alone(binary: Path) -> None:
     assert [symbol for symbol in of_pytorch if not STABLE_SYMBOL.fullmatch(symbol)] == []
 
 
+@pytest.mark.thorough
+def test_declared_outputs_are_fakes_in_python(steady: ModuleType, torch: ModuleType) -> None:
+    """PyTorch's own check of fakes passes, also with symbolic sizes, and a traced function runs."""
+    square, narrow = torch.ones(3, 4), torch.ones(1, 4)
+    checks = [f"test_{name}" for name in ("schema", "faketensor", "aot_dispatch_dynamic")]
+    for operator, arguments, keywords in (
+        (steady.doubled, (square, 2), {}),
+        (steady.joined, ([square, narrow], 0), {}),
+        (steady.framed, (square, narrow, 5), {}),
+        (steady.framed, (square, narrow, 5), {"dims": [1], "wide": True}),
+        (steady.record, (square.clone(), square), {}),
+    ):
+        torch.library.opcheck(operator.default, arguments, keywords, test_utils=checks)
+
+    def call(tensor: Tensor) -> Tensor:
+        return steady.framed(steady.doubled(tensor), tensor, tensor.shape[0] + 2, wide=True)[0]
+
+    traced = torch.compile(call, backend="aot_eager", fullgraph=True, dynamic=True)
+    assert traced(square).shape == (5, 4)
+    assert traced(torch.ones(6, 2)).shape == (8, 2)
+
+
 def test_kernels_that_a_header_declares_are_compared(generate_library: GenerateLibrary) -> None:
     """With `includes`, the source states the type of each kernel."""
     text = (HERE / "steady.yaml").read_text().replace("abi: stable", "abi: stable\nincludes: [mine.h]")
@@ -90,6 +126,7 @@ REFUSED = {
     "func: f(Tensor self, Scalar value) -> Tensor": ("E1160", "the stable C++ API has no type for `Scalar`"),
     "func: f(Tensor self, Dimname? name) -> Tensor": ("E1160", "the stable C++ API has no type for `Dimname?`"),
     "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
+    "{func: f(Tensor self) -> Tensor, batch_rule: 'm::g'}": ("E1161", "the batching rule of `f` needs `abi: native`"),
     "func: f(Tensor(a) self) -> Tensor(a)": ("E1161", "the view `f` needs `abi: native`"),
     "{func: f(Tensor self) -> Tensor, autocast: fp32}": ("E1161", "the autocast policy of `f` needs `abi: native`"),
     "{func: f(Tensor self) -> Tensor, autogen: f.out, dispatch: {CPU: f}}": ("E1161", "`f.out` is synthesized"),

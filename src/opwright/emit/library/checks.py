@@ -6,6 +6,7 @@ from opwright.dialects.library.codes import NO_SHAPES
 from opwright.dialects.nearest import schema_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.meta_kernels import has_meta_kernel
+from opwright.emit.library.python.fakes import has_fake
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
@@ -17,12 +18,16 @@ __all__ = ["check_shapes"]
 def check_shapes(job: Job, sink: Diagnostics) -> None:
     """Warn about operators whose results have no shapes while PyTorch traces."""
     for library in job.libraries:
-        # Authors of libraries with the stable interface register shapes from Python.
-        for function in library.catalog.functions if library.abi != "stable" else ():
-            if _lacks_shapes(function):
+        lacks_shapes = _lacks_fake if library.abi == "stable" else _lacks_shapes
+        for function in library.catalog.functions:
+            if lacks_shapes(function):
                 message = f"tracing fails at `{function.name}`: nothing says which sizes and dtypes its results have"
                 help = "declare `outputs`, or name a kernel for `Meta`"
                 sink.warning(NO_SHAPES, message, schema_span(function), help=help)
+
+
+def _lacks_fake(function: NativeFunction) -> bool:
+    return not (has_fake(function) or function.has_composite_kernel or META in function.kernels)
 
 
 def _lacks_shapes(function: NativeFunction) -> bool:

@@ -74,8 +74,6 @@ def _features(function: NativeFunction, library: OperatorLibrary) -> Iterator[_F
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule:
         yield _Feature("batch_rule", "the batching rule of")
-    if fields.outputs:
-        yield _Feature("outputs", "the shape function that declared outputs give")
     if function.is_view:
         yield _Feature("func", "the view")
     if any(derived.function is function and derived.infos for derived in library.derivatives.matched.functions):

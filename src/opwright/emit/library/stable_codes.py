@@ -43,8 +43,7 @@ batching rules, views and synthesized overloads need all of PyTorch's C++ API.
         dispatch:
           CPU: scale_cpu
 
-Remove the field, or use `abi: native`. From Python, `torch.library.register_autograd` registers derivatives, and
-`torch.library.register_fake` shapes.
+Remove the field, or use `abi: native`. From Python, `torch.library.register_autograd` registers derivatives.
 """,
 )
 STABLE_RELEASE: Final = _code(

@@ -18,13 +18,14 @@ __all__ = ["LibraryPackage", "emitters", "is_function", "packages"]
 class LibraryPackage(NamedTuple):
     """The Python package of a library: its name, the namespace of the operators, and their overloads by operator.
 
-    `doc` says what the library is for.
+    `doc` says what the library is for. With `has_fakes`, another module of the package registers the operators' fakes.
     """
 
     package: str
     namespace: str
     doc: str
     operators: tuple[tuple[str, tuple[NativeFunction, ...]], ...]
+    has_fakes: bool
 
     @property
     def folder(self) -> str:
@@ -41,7 +42,11 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
         for function in library.catalog.functions:
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
-        units.append(LibraryPackage(library.python_package, library.library.namespace, library.doc, listed))
+        units.append(
+            LibraryPackage(
+                library.python_package, library.library.namespace, library.doc, listed, library.abi == "stable"
+            )
+        )
     return units
 
 
@@ -73,6 +78,9 @@ from __future__ import annotations
 '''
 
 
+_IMPORT_OF_FAKES: Final = "from . import _fakes as _fakes"
+
+
 def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     """The text of the module."""
     operators = {name: overloads for name, overloads in package.operators if is_function(name)}
@@ -91,7 +99,7 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     public = sorted([name for name in (*functions, *results) if not name.startswith("_")])
     listed = "".join([f'    "{name}",\n' for name in public])
     namespace = f"{names.namespace} = {names.module.torch}.ops.{package.namespace}"
-    imports = "\n".join(names.module.opening())
+    imports = "\n".join([*names.module.opening(), *(["", _IMPORT_OF_FAKES] if package.has_fakes else [])])
     doc = escape(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
     opening = _OPENING.format(namespace=package.namespace, doc=doc)
     head = f"{opening}{imports}\n\n__all__ = [\n{listed}]\n\n{namespace}\n"
