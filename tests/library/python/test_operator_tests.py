@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from tests.stubs.installed import mypy_errors, pyright_errors, site
 
 HERE = Path(__file__).resolve().parent
 
@@ -66,3 +67,12 @@ def test_mistakes_fail(folder: Path) -> None:
     failed = {test for test, result in results.items() if result == "FAILED"}
     wrong = ("test_gradients[scale", "test_out[scale", "test_inplace[scale")
     assert failed == {f"{name}-{number}]" for name in wrong for number in (0, 1)} | {"test_opcheck[total-0]"}
+
+
+def test_type_checkers_find_nothing_in_the_tests(folder: Path, tmp_path: Path) -> None:
+    """The generated file passes `mypy --strict` and pyright."""
+    shutil.copy(folder / "test_acme.py", tmp_path)
+    (tmp_path / "tested.py").touch()
+    environment = site(tmp_path / "environment", None)
+    assert mypy_errors(environment, tmp_path / "test_acme.py") == {"test_acme.py": {}}
+    assert pyright_errors(environment, tmp_path / "test_acme.py", mode="standard") == {"test_acme.py": {}}
