@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-full compile example-library lint docs conformance conformance-full conformance-releases bench fuzz kills clean venv
+.PHONY: demo test test-thorough test-full compile example-library lint docs conformance conformance-full conformance-releases bench bench-library fuzz kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -93,6 +93,10 @@ conformance-releases: $(TOOL)
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')
+
+# What operator libraries cost: seconds to generate their code and to compile it, beside code written by hand.
+bench-library: $(REFERENCE)
+	$(VENV)/bin/python -m bench.library $(if $(ONLY),--only '$(ONLY)')
 
 fuzz: $(REFERENCE)
 	$(VENV)/bin/python -m tests.fuzz
