@@ -142,3 +142,12 @@ def test_derivatives_are_checked(builds: FakeCompiler, head: str) -> None:
     with pytest.raises(opwright.BuildFailed, match=r"--> <inline derivatives>:2:\d+\n"):
         opwright.inline(head + YAML, "", derivatives=derivatives.replace("self:", "slef:"))
     assert opwright.inline(head + YAML, "int x;", derivatives=derivatives) != opwright.inline(head + YAML, "int x;")
+
+
+def test_module_can_be_imported_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`torch.compile` imports the module of a function that it traces; a module that is there keeps its name."""
+    (tmp_path / "_ops.py").write_text("answer = 42\n")
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    built = module._module(str(tmp_path), "acme_inline")
+    assert sys.modules["acme_inline"] is built
+    assert module._module(str(tmp_path), "json") is not sys.modules["json"]

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from types import ModuleType
@@ -209,5 +210,7 @@ def _module(folder: str, name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
+    # `torch.compile` imports the modules of the functions that it traces. An installed package keeps its name.
+    sys.modules.setdefault(name, module)
     spec.loader.exec_module(module)
     return module
