@@ -50,10 +50,10 @@ def test_each_operator_is_registered_for_autograd_once(tmp_path: Path) -> None:
     registered = block(generated(tmp_path), "TORCH_LIBRARY_IMPL(acme, Autograd, m) {")
     assert registered == (
         "TORCH_LIBRARY_IMPL(acme, Autograd, m) {\n"
-        'm.impl("scale",\n       VariableType::scale_kernel\n);\n\n'
-        'm.impl("scale_",\n       VariableType::scale__kernel\n);\n\n'
+        'm.impl("scale",\n       TORCH_FN(VariableType::scale_kernel)\n);\n\n'
+        'm.impl("scale_",\n       TORCH_FN(VariableType::scale__kernel)\n);\n\n'
         'm.impl("measure", torch::autograd::autogradNotImplementedFallback());\n\n'
-        'm.impl("count",\n       VariableType::count_kernel\n);\n}\n'
+        'm.impl("count",\n       TORCH_FN(VariableType::count_kernel)\n);\n}\n'
     )
 
 
@@ -125,6 +125,7 @@ def test_functionalization_calls_the_functional_operator(tmp_path: Path) -> None
         ("acme::scale(grad, factor)", []),
         ("grad * factor", ["ATen/TensorOperators.h"]),
         ("at::where(self.isnan(), zeros_like(grad), grad)", ["ATen/ops/where.h", "ATen/ops/zeros_like.h"]),
+        ("slice_backward_symint(grad, self.sym_sizes(), 0, 0, 1, 1)", ["ATen/ops/slice_backward.h"]),
     ],
 )
 def test_headers_follow_from_formulas(tmp_path: Path, formula: str, headers: list[str]) -> None:

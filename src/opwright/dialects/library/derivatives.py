@@ -135,7 +135,8 @@ def _load_entries(
         matched = match_derivatives(derivatives, catalog.functions, own)
     context.sink.extend(own)
     called = {name for formula, _ in _formulas(derivatives) for name in called_functions(formula)}
-    return LibraryDerivatives(matched, includes, tuple(sorted(called & callable_names)))
+    operators = [name for name in called if name.removesuffix("_symint") in callable_names]
+    return LibraryDerivatives(matched, includes, tuple(sorted(operators)))
 
 
 def called_functions(formula: str) -> list[str]:

@@ -52,7 +52,7 @@ def _includes(derivatives: PartDerivatives) -> tuple[str, ...]:
     formulas = [derivative.formula for info in derivatives.infos for derivative in info.derivatives]
     formulas += [derivative.formula for info in derivatives.infos for derivative in info.forward_derivatives]
     operators = ("ATen/TensorOperators.h",) if any(map(_uses_operators, formulas)) else ()
-    called = [f"ATen/ops/{name}.h" for name in derivatives.called]
+    called = dict.fromkeys([f"ATen/ops/{name.removesuffix('_symint')}.h" for name in derivatives.called])
     return (_SUPPORT, *operators, *called, *derivatives.includes)
 
 
