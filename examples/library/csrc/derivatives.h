@@ -3,6 +3,8 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/slice_scatter.h>
+#include <ATen/ops/zeros.h>
 
 namespace acme {
 
@@ -11,12 +13,37 @@ inline at::Tensor patches_backward(const at::Tensor& grad, c10::SymIntArrayRef s
   return grad.reshape_symint({sizes[0] / size, across, size, size}).transpose(1, 2).reshape_symint(sizes);
 }
 
-inline std::vector<at::Tensor> weave_backward(const at::Tensor& grad, at::ArrayRef<double> weights) {
+inline std::vector<at::Tensor> weave_backward(const at::Tensor& grad, at::ArrayRef<at::Scalar> weights) {
   std::vector<at::Tensor> grads;
-  for (const auto weight : weights) {
-    grads.push_back(grad * weight);
+  for (const auto& weight : weights) {
+    grads.push_back(grad.defined() ? grad * weight : grad);
   }
   return grads;
+}
+
+// Images may lack a tangent.
+inline at::Tensor weave_tangent(at::TensorList images, at::ArrayRef<at::Scalar> weights) {
+  at::Tensor sum;
+  for (size_t index = 0; index < images.size(); ++index) {
+    const auto tangent = images[index]._fw_grad(/*level=*/0);
+    if (tangent.defined()) {
+      sum = sum.defined() ? sum + tangent * weights[index] : tangent * weights[index];
+    }
+  }
+  return sum;
+}
+
+// Bands that the program does not use have no gradient.
+inline at::Tensor tiles_backward(
+    at::TensorList grads, c10::SymIntArrayRef sizes, const at::TensorOptions& options, int64_t size) {
+  auto grad = at::zeros_symint(sizes, options);
+  for (size_t index = 0; index < grads.size(); ++index) {
+    if (grads[index].defined()) {
+      const auto start = static_cast<int64_t>(index) * size;
+      grad = at::slice_scatter_symint(grad, grads[index], 0, start, start + grads[index].sym_size(0));
+    }
+  }
+  return grad;
 }
 
 // What `dim` has lost, if `keepdim` is false.

@@ -2,7 +2,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
-#include <ATen/ExpandUtils.h>
 #include <acme/kernels.h>
 
 #include <cmath>
@@ -44,7 +43,7 @@ void track(at::Tensor& mean, const at::Tensor& value, double momentum) {
 
 // weave and tiles: lists.
 
-at::Tensor weave(at::TensorList images, at::ArrayRef<double> weights) {
+at::Tensor weave(at::TensorList images, at::ArrayRef<at::Scalar> weights) {
   TORCH_CHECK(!images.empty(), "weave: expected at least one image");
   TORCH_CHECK(
       images.size() == weights.size(), "weave: got ", images.size(), " images and ", weights.size(), " weights");
@@ -105,7 +104,3 @@ at::Tensor soft_clip_backward(const at::Tensor& grad_output, const at::Tensor& o
 }
 
 }  // namespace acme::native
-
-void acme::meta::structured_mix::meta(const at::Tensor& self, const at::Tensor& other, const at::Scalar&) {
-  set_output_raw_strided(0, at::infer_size_dimvector(self.sizes(), other.sizes()), {}, self.options());
-}
