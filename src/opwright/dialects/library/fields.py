@@ -113,8 +113,29 @@ def _read_batch_rule(node: Node, builder: EntryBuilder) -> None:
         message = f"`{node.value}` is not the name of a C++ function"
         builder.fault(codes.BATCH_RULE, message, node.span, help="write it like `mine::scale_batch_rule`")
         return
+    reason = "" if builder.schema is None else _batch_misfit(builder.schema)
+    if reason:
+        assert builder.schema is not None
+        message = f"`{builder.schema.name}` cannot have a batch rule: {reason}"
+        builder.fault(codes.BATCH_RULE, message, node.span)
+        return
     name = "::".join(split_kernel(node.value, builder.context.library))
     builder.library_fields = builder.library_fields._replace(batch_rule=name)
+
+
+def _batch_misfit(schema: FunctionSchema) -> str:
+    """Why an operator cannot have a batch rule; empty if it can."""
+    arguments = schema.arguments.all
+    writes = [argument.is_write for argument in arguments]
+    if schema.is_out:
+        return "vmap refuses out arguments"
+    if any(writes[1:]):
+        return "it writes to other arguments than the first"
+    if not any(argument.type.is_tensor_like for argument in arguments):
+        return "it takes no tensor"
+    if not all(result.type.is_tensor_like for result in schema.returns):
+        return "it returns a value that is not a tensor"
+    return ""
 
 
 def _read_samples(node: Node, builder: EntryBuilder) -> None:
