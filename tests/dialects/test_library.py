@@ -133,3 +133,14 @@ def test_the_forms_of_outputs_on_the_page_have_no_fault(form: str) -> None:
     schema = f"f(Tensor self, Tensor other, Tensor weight) -> {results}"
     text = f"namespace: acme\noperators:\n- func: {schema}\n  dispatch: {{CPU: f}}\n  {form}\n"
     assert function_of(text, "f").declared_outputs
+
+
+def test_out_overloads_have_no_tag() -> None:
+    """Out overloads, written or synthesized, lack the tag with which Inductor would find them."""
+    text = (
+        "- func: acme::scale(Tensor self) -> Tensor\n  autogen: scale.out\n  dispatch: {CPU: scale}\n"
+        "- func: acme::fill(Tensor self) -> Tensor\n  dispatch: {CPU: fill}\n"
+        "- func: acme::fill.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n  dispatch: {CPU: fill_out}\n"
+    )
+    assert function_of(text, "scale.out").tags == {"generated"}
+    assert function_of(text, "fill.out").tags == set()

@@ -103,7 +103,7 @@ def _load_namespace(
     report = CrossReport(own, [item for item in entries if isinstance(item, Mapping)])
     entry_context = EntryContext(frozenset(tags), frozenset(), own, library=library, readers=READERS, keys=LIBRARY_KEYS)
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
-    linked = link_entries(functions, report, tag_by_kind=context.rules.generated_operators_tagged_by_kind)
+    linked = link_entries(functions, report, tag_by_kind=False)
     check_entries(linked.functions, report)
     if library.namespace == PYTORCH.namespace:
         check_operators_are_new(functions, context.inputs, report)

@@ -11,6 +11,7 @@ from opwright.dialects.native_functions.entry_builder import EntryBuilder, Entry
 from opwright.dialects.native_functions.precomputed import read_precomputed
 from opwright.dialects.native_functions.rules import check_entry
 from opwright.dialects.native_functions.ufunc import add_ufunc_kernels, read_ufunc
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, UnlinkedFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import OperatorName
@@ -92,13 +93,17 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
 
 
 def _build_tags(builder: EntryBuilder, is_out: bool, inplace: bool) -> frozenset[str]:
-    """The tags of the entry, and those that follow from its name and kind if the release defines them."""
+    """The tags of the entry, and those that follow from its name and kind if the release defines them.
+
+    Out overloads of libraries have no tag `out`: Inductor would call them in place of the functional overload, which
+    fails in PyTorch 2.13 if sizes are symbols.
+    """
     context = builder.context
     key = (builder.tags, builder.namespace == "aten", is_out, inplace)
     tags = context.tag_sets.get(key)
     if tags is None:
         more = ["pt2_compliant_tag"] if builder.namespace == "aten" else []
-        more += ["out"] if is_out else []
+        more += ["out"] if is_out and context.library is PYTORCH else []
         more += ["inplace"] if inplace else []
         tags = frozenset(builder.tags).union(tag for tag in more if tag in context.tags)
         context.tag_sets[key] = tags
