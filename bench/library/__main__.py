@@ -25,7 +25,9 @@ EXAMPLE = HERE.parents[1] / "examples" / "library"
 def user_seconds(command: Sequence[str]) -> tuple[float, float]:
     """The processor and the wall seconds of a program, which must succeed."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"exit status {done.returncode} of: {' '.join(command)}\n{done.stderr[-3000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, time.perf_counter() - started
 
@@ -34,7 +36,7 @@ def compile_seconds(toolchain: Toolchain, sources: Sequence[str], includes: Sequ
     """The processor seconds in which the compiler makes the objects of sources."""
     options = [*toolchain.compile, *[f"-I{include}" for include in includes]]
     target = str(folder / "object.o")
-    return sum(user_seconds([toolchain.compiler, *options, "-c", source, "-o", target])[0] for source in sources)
+    return sum(user_seconds([*toolchain.compiler, *options, "-c", source, "-o", target])[0] for source in sources)
 
 
 def compare_glue(rounds: int, folder: Path) -> None:

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from setuptools import Extension
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
@@ -26,7 +27,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
 
-__all__ = ["BuildOperators", "OperatorExtension", "operator_library"]
+__all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "operator_library"]
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
@@ -77,12 +78,23 @@ def operator_library(
     option. PyTorch is imported when something is compiled.
 
     >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
-    >>> [extension.name for extension in arguments["ext_modules"]], arguments["cmdclass"]
-    (['acme_ops._C'], {'build_ext': <class 'opwright.setuptools.BuildOperators'>})
+    >>> [extension.name for extension in arguments["ext_modules"]], sorted(arguments["cmdclass"])
+    (['acme_ops._C'], ['bdist_wheel', 'build_ext'])
     """
     files = [yaml] if isinstance(yaml, str) else yaml
     extension = OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options)
-    return {"ext_modules": [extension], "cmdclass": {"build_ext": BuildOperators}}
+    return {"ext_modules": [extension], "cmdclass": {"bdist_wheel": BuildWheel, "build_ext": BuildOperators}}
+
+
+class BuildWheel(bdist_wheel):
+    """The command that builds wheels: those with nothing compiled but operators are for every version of Python."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """The tags of the wheel for Python, its binary interface and the platform."""
+        python, interface, platform = super().get_tag()
+        extensions = self.distribution.ext_modules or ()
+        is_independent = all(isinstance(extension, OperatorExtension) for extension in extensions)
+        return ("py3", "none", platform) if is_independent else (python, interface, platform)
 
 
 class BuildOperators(build_ext):

@@ -111,6 +111,13 @@ def test_missing_compiler(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch)
         opwright.inline(YAML, "int x;")
 
 
+def test_compiler_with_a_wrapper(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CXX may name a program that calls the compiler, and arguments."""
+    monkeypatch.setenv("CXX", f"env {builds.path} -DWRAPPED")
+    opwright.inline(YAML, "int x;")
+    assert builds.calls() == [".gch", ".o", ".o", ".so"]
+
+
 def test_processes_that_build_the_same_share_the_work(builds: FakeCompiler, tmp_path: Path) -> None:
     """Of several processes at once, one compiles, and all get the result."""
     script = tmp_path / "script.py"

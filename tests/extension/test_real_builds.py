@@ -54,5 +54,20 @@ def test_ten_lines_of_a_script(tmp_path: Path) -> None:
     """A script of ten lines has an operator with gradients in both modes, which compiles for dynamic shapes."""
     (tmp_path / "script.py").write_text(SCRIPT)
     assert len(SCRIPT.splitlines()) <= 10
+    cache = str(tmp_path / "cache")
     for _ in range(2):
-        run(tmp_path, "script.py", OPWRIGHT_CACHE_DIR=str(tmp_path / "cache"))
+        run(tmp_path, "script.py", OPWRIGHT_CACHE_DIR=cache)
+    # A kernel with a wrong type is a mistake that names what is expected.
+    kernel = "at::Tensor acme::native::cube(const at::Tensor& self) { return self * self * self; }"
+    assert kernel in SCRIPT
+    wrong = "namespace acme::native { at::Tensor cube(at::Tensor& self) { return self * self * self; } }"
+    (tmp_path / "wrong.py").write_text(SCRIPT.replace(kernel, wrong))
+    done = subprocess.run(
+        [sys.executable, "wrong.py"],
+        cwd=tmp_path,
+        env={**os.environ, "OPWRIGHT_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "error[E1204]: `acme::native::cube(at::Tensor const&)` is declared and not defined" in done.stderr

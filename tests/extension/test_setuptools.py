@@ -114,8 +114,10 @@ def test_edits_compile_what_they_touch(project: Project) -> None:
 
 
 def test_wheel_has_library_and_modules(project: Project) -> None:
-    """A wheel has the shared object, whose name has no Python version, and the generated modules."""
-    names = ZipFile(project.package("wheel")).namelist()
+    """A wheel has the shared object and the generated modules, and is for every version of Python."""
+    wheel = project.package("wheel")
+    assert wheel.name.startswith("acme_ops-1.0-py3-none-")
+    names = ZipFile(wheel).namelist()
     assert {name for name in names if name.startswith("acme_ops/")} == {
         "acme_ops/_C.so",
         "acme_ops/__init__.py",

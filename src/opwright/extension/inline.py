@@ -129,7 +129,7 @@ def _build(texts: _Texts, toolchain: Toolchain, folder: str, *, verbose: bool) -
         try:
             objects = compile_objects([*code.sources, kernels], code, toolchain, work, verbose=verbose)
             shared = os.path.join(result, f"{namespace}.so")
-            link = (toolchain.compiler, *objects, "-o", shared, *toolchain.link)
+            link = (*toolchain.compiler, *objects, "-o", shared, *toolchain.link)
             run_steps([BuildStep(shared, objects, link)], work, verbose=verbose)
         except StepFailed as error:
             raise BuildFailed(_diagnostics(str(error), SourceFile(CPP_NAME, texts.cpp)), str(error)) from None

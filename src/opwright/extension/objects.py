@@ -52,7 +52,7 @@ def compile_objects(
         if not os.path.exists(target):
             fresh = os.path.join(work, f"{name}.o")
             options = (*toolchain.compile, f"-I{code.include}", "-include", prefix)
-            steps.append(BuildStep(fresh, (), (toolchain.compiler, *options, "-c", source, "-o", fresh)))
+            steps.append(BuildStep(fresh, (), (*toolchain.compiler, *options, "-c", source, "-o", fresh)))
     run_steps(steps, work, verbose=verbose)
     for step in steps:
         os.replace(step.output, os.path.join(folder, os.path.basename(step.output)))
@@ -72,7 +72,7 @@ def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> str:
             stream.write(_PREFIX)
         with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work, contextlib.suppress(FileExistsError):
             fresh = os.path.join(work, "prefix.gch")
-            command = (toolchain.compiler, *toolchain.compile, "-x", "c++-header", header, "-o", fresh)
+            command = (*toolchain.compiler, *toolchain.compile, "-x", "c++-header", header, "-o", fresh)
             run_steps([BuildStep(fresh, (), command)], work, verbose=verbose)
             os.rename(fresh, precompiled)
     return header

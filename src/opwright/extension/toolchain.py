@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from importlib import import_module
@@ -27,10 +28,10 @@ _OPTIMIZATION: Final = ("-O2", "-g0", "-fPIC")
 class Toolchain(NamedTuple):
     """A compiler, with the arguments that compile a source and link a shared object, and a text that identifies both.
 
-    The arguments for linking make symbols that nobody defines an error.
+    `compiler` are the words that call it. The arguments for linking make symbols that nobody defines an error.
     """
 
-    compiler: str
+    compiler: tuple[str, ...]
     compile: tuple[str, ...]
     link: tuple[str, ...]
     identity: str
@@ -73,20 +74,20 @@ def find_toolchain() -> Toolchain:
     libraries = os.path.join(root, "lib")
     link = ("-shared", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-ltorch", "-ltorch_cpu", "-lc10")
     strict = () if sys.platform == "darwin" else ("-Wl,--no-undefined",)
-    status = os.stat(compiler)
-    identity = (
-        f"{compiler} {status.st_size} {status.st_mtime_ns}, PyTorch {torch.__version__} {torch.version.git_version}"
-    )
+    statuses = [os.stat(word) for word in compiler if os.path.isabs(word)]
+    programs = [f"{status.st_size} {status.st_mtime_ns}" for status in statuses]
+    identity = f"{compiler} {programs}, PyTorch {torch.__version__} {torch.version.git_version}"
     return Toolchain(compiler, arguments, (*link, *strict), identity)
 
 
-def _compiler() -> str:
-    """The path of the compiler. Raises Fault if there is none (E1202)."""
-    named = os.environ.get("CXX")
-    for program in (named,) if named else _COMPILERS:
-        path = shutil.which(program)
+def _compiler() -> tuple[str, ...]:
+    """The words that call the compiler, programs by their paths. Raises Fault if there is none (E1202)."""
+    named = os.environ.get("CXX", "")
+    # A program may call another one: `ccache g++`.
+    for words in [shlex.split(named)] if named else [[program] for program in _COMPILERS]:
+        path = shutil.which(words[0])
         if path is not None and sys.platform != "win32":
-            return os.path.realpath(path)
+            return (path, *[shutil.which(word) or word for word in words[1:]])
     raise Fault.at(
         codes.NO_COMPILER,
         f"the C++ compiler `{named}`, which CXX names, does not exist" if named else "there is no C++ compiler",
