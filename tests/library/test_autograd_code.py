@@ -100,9 +100,9 @@ def test_functionalization_calls_the_functional_operator(tmp_path: Path) -> None
     source = generated(tmp_path)
     assert block(source, "at::Tensor & scale_(c10::DispatchKeySet") == (
         "at::Tensor & scale_(c10::DispatchKeySet dispatchKeySet, at::Tensor & self, double factor) {\n"
-        "  auto self_ = synced_value(self);\n"
-        "  if (!(isFunctionalTensor(self))) {\n"
-        "    check_only_functional_tensors_are_written(false);\n"
+        "  auto self_ = ::opwright::functionalization::synced_value(self);\n"
+        "  if (!(::opwright::functionalization::isFunctionalTensor(self))) {\n"
+        "    ::opwright::functionalization::check_only_functional_tensors_are_written(false);\n"
         "    at::AutoDispatchSkipFunctionalize guard;\n"
         "    acme::_ops::scale_::call(self_, factor);\n"
         "    return self;\n"
@@ -111,7 +111,7 @@ def test_functionalization_calls_the_functional_operator(tmp_path: Path) -> None
         "    at::AutoDispatchSkipFunctionalize guard;\n"
         "    return acme::_ops::scale::call(self_, factor);\n"
         "  }();\n"
-        "  update(self, tmp_output);\n"
+        "  ::opwright::functionalization::update(self, tmp_output);\n"
         "  return self;\n"
         "}\n"
     )

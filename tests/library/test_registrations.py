@@ -53,6 +53,13 @@ def test_a_library_with_kernels_for_cuda_alone(generate_library: GenerateLibrary
         assert f"\n{line}\n" in source, line
 
 
+def test_factories_choose_their_backend(generate_library: GenerateLibrary) -> None:
+    """A factory with a kernel for a device finds it by the tensor options, for it has no tensor."""
+    source = (generate_library(ON_CUDA) / "src" / "acme" / "register_0.cpp").read_text()
+    assert "DispatchKeySet _dk = c10::DispatchKeySet(c10::computeDispatchKey(dtype, layout, device));" in source
+    assert 'TORCH_LIBRARY_IMPL(acme, BackendSelect, m) {\n  m.impl("ramp", &ramp);\n}' in source
+
+
 def test_keys_that_only_libraries_name(generate_library: GenerateLibrary) -> None:
     """Kernels of all keys are registered; only those of a device that is not known better have a wrapper for it."""
     source = (generate_library(OTHER_KEYS) / "src" / "acme" / "register_0.cpp").read_text()

@@ -7,6 +7,7 @@ do for its own operators and devices: an in-place operator of a library may have
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from opwright.convention import dispatcher, native
 from opwright.emit.aten.functionalized_views import ViewKernel, view_kernel
@@ -15,21 +16,24 @@ from opwright.emit.aten.unwrap_plan import KEY_SET, OUTPUT, UnwrapPlan
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 
-__all__ = ["view_definition", "write_definition"]
+__all__ = ["SUPPORT", "view_definition", "write_definition"]
+
+#: The namespace of the functions of the support header. An operator may have the name of one of them.
+SUPPORT: Final = "::opwright::functionalization"
 
 
 def write_definition(function: NativeFunction, functional: NativeFunction, rules: Rules) -> str:
     """The kernel of an operator that writes: it calls the functional form, and updates the arguments."""
     kernel = write_kernel(function, functional, rules)
     tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]
-    written = [f"isFunctionalTensor({tensor.name})" for tensor in tensors if tensor.is_write]
-    read = [f"isFunctionalTensor({tensor.name})" for tensor in tensors if not tensor.is_write]
-    unwrapped = "\n".join(_unwrap_statements(kernel.passed, "synced_value"))
+    written = [f"{SUPPORT}::isFunctionalTensor({tensor.name})" for tensor in tensors if tensor.is_write]
+    read = [f"{SUPPORT}::isFunctionalTensor({tensor.name})" for tensor in tensors if not tensor.is_write]
+    unwrapped = "\n".join(_unwrap_statements(kernel.passed, f"{SUPPORT}::synced_value"))
     return f"""\
 {kernel.signature.definition(native.name(function.schema), first=KEY_SET)} {{
 {unwrapped}
   if (!({" && ".join(written)})) {{
-    check_only_functional_tensors_are_written({" || ".join(read) or "false"});
+    {SUPPORT}::check_only_functional_tensors_are_written({" || ".join(read) or "false"});
 {_plain_call(kernel)}
   }}
   auto {OUTPUT} = [&]() {{
@@ -68,7 +72,7 @@ def _plain_call(kernel: WriteKernel) -> str:
 def _updates(kernel: WriteKernel) -> str:
     """The statements that give arguments their new values, and return."""
     function = kernel.function
-    lines = [f"  update({name}, {result});" for name, result in kernel.written]
+    lines = [f"  {SUPPORT}::update({name}, {result});" for name, result in kernel.written]
     values = [name for name in kernel.returned if name is not None]
     values += [f"at::functionalization::impl::to_functional_tensor({result})" for result in kernel.fresh]
     returned = dispatcher.return_statement(function.schema.returns, values, function.style)
@@ -82,13 +86,13 @@ def view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) ->
     finish = _changed_view if inplace else _new_view
     return f"""\
 {kernel.head} {{
-{chr(10).join(_unwrap_statements(kernel.passed, "value"))}
-  if (!isFunctionalTensor({kernel.tensor})) {{
+{chr(10).join(_unwrap_statements(kernel.passed, f"{SUPPORT}::value"))}
+  if (!{SUPPORT}::isFunctionalTensor({kernel.tensor})) {{
     at::AutoDispatchSkipFunctionalize guard;
     return {kernel.called}::call({kernel.inner_arguments});
   }}
   const bool reapply_views = at::functionalization::impl::getFunctionalizationReapplyViewsTLS();
-  const auto inverse_return_mode = mode_of_inverses(reapply_views);
+  const auto inverse_return_mode = {SUPPORT}::mode_of_inverses(reapply_views);
 {kernel.symbolic}
 {finish(kernel)}
 }}
@@ -103,10 +107,10 @@ def _new_view(kernel: ViewKernel) -> str:
     return reapply_views ? {kernel.called}::call({kernel.inner_arguments})
                          : {kernel.copy}::call({kernel.inner_arguments});
   }}();
-  return create_functional_tensor_with_view_meta({OUTPUT}, {kernel.tensor}, view_meta);"""
+  return {SUPPORT}::create_functional_tensor_with_view_meta({OUTPUT}, {kernel.tensor}, view_meta);"""
 
 
 def _changed_view(kernel: ViewKernel) -> str:
     return f"""\
-  mutate_view_meta({kernel.tensor}, {kernel.recorded});
+  {SUPPORT}::mutate_view_meta({kernel.tensor}, {kernel.recorded});
   return {kernel.tensor};"""

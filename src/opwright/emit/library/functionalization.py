@@ -17,19 +17,18 @@ from opwright.cpp.namespaces import enclose
 from opwright.emit.aten import view_meta
 from opwright.emit.aten.functionalization import functional_form, registration
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.functional_kernels import view_definition, write_definition
+from opwright.emit.library.functional_kernels import SUPPORT, view_definition, write_definition
 from opwright.emit.library.parts import LibraryPart, has_own_kernel
 from opwright.emit.library.section import Section
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
-_SUPPORT: Final = "opwright/functionalization.h"
+_HEADER: Final = "opwright/functionalization.h"
 
 _NAMES: Final = """\
 using namespace at;
-using namespace at::functionalization;
-using namespace opwright::functionalization;"""
+using namespace at::functionalization;"""
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
@@ -52,7 +51,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     body = enclose(part.library.functionalization, "\n".join(filter(None, texts)))
     listed = "\n".join([f"  {registration(function)}" for function, _ in kernels])
     registered = f"TORCH_LIBRARY_IMPL({part.library.namespace}, Functionalize, m) {{\n{listed}\n}}"
-    return Section((_SUPPORT,), f"{body}\n\n{enclose(part.library.api, registered)}\n")
+    return Section((_HEADER,), f"{body}\n\n{enclose(part.library.api, registered)}\n")
 
 
 def _view_groups(part: LibraryPart) -> Iterator[ViewGroup]:
@@ -89,4 +88,6 @@ def _inverse(group: ViewGroup) -> str:
     passed = ", ".join(["base", *[argument.name for argument in arguments[4 if index else 3 :]]])
     declared = inverse_declaration(group).removesuffix(";")
     called = f"{view.library.operators}::{view.name.unambiguous}::call({passed}){index}"
-    return f"  {declared} {{\n    return write_back(base, mutated_view, {called}, inverse_return_mode);\n  }}"
+    return (
+        f"  {declared} {{\n    return {SUPPORT}::write_back(base, mutated_view, {called}, inverse_return_mode);\n  }}"
+    )

@@ -10,6 +10,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.emit.library import (
     autocast,
     autograd,
+    backend_choice,
     functionalization,
     generated_kernels,
     kernel_checks,
@@ -27,6 +28,7 @@ _SECTIONS: Final[tuple[MakeSection, ...]] = (
     kernel_checks.section,
     kernels.section,
     meta_kernels.section,
+    backend_choice.section,
     functionalization.section,
     autograd.section,
     autocast.section,
