@@ -145,3 +145,12 @@ def test_an_edit_of_the_derivatives_is_noticed(tmp_path: Path) -> None:
     assert "acme::scale(grad, -factor)" not in before
     after = generated(tmp_path, derivatives=DERIVATIVES.replace("factor)\n", "-factor)\n").replace("float -", "float "))
     assert "acme::scale(grad, -factor)" in after
+
+
+def test_nodes_save_lists_of_numbers(tmp_path: Path) -> None:
+    """A formula may read a list of floating-point numbers, which the node copies."""
+    operators = OPERATORS + "  - func: weigh(Tensor self, float[] weights) -> Tensor\n    dispatch: {CPU: weigh}\n"
+    derivatives = "- name: weigh(Tensor self, float[] weights) -> Tensor\n  self: acme::weigh(grad, weights)\n"
+    source = generated(tmp_path, operators, derivatives)
+    assert "  std::vector<double> weights;\n" in source
+    assert "    grad_fn->weights = weights.vec();\n" in source

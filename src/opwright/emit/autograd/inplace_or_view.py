@@ -95,11 +95,14 @@ def _viewed_tensor(function: NativeFunction) -> str:
 def _view_preparation(function: NativeFunction, index: str) -> list[str]:
     """The statements before the result is marked as a view; most views need no more than their strides.
 
-    Of views of other libraries than PyTorch it is not known whether they may change the dtype.
+    Of PyTorch's views it is known which may change the dtype.
     """
-    keeps_dtype = function.library is PYTORCH
-    keeps_dtype = keeps_dtype and public_api.name(function.schema) not in DTYPE_CHANGING_VIEWS.in_any_release
-    changes, tensor = "false" if keeps_dtype else "true", _viewed_tensor(function)
+    tensor = _viewed_tensor(function)
+    if function.library is not PYTORCH:
+        result = f"_tmp[{index}]" if index else "_tmp"
+        changes = f"{result}.scalar_type() != {tensor}.scalar_type()"
+    else:
+        changes = "true" if public_api.name(function.schema) in DTYPE_CHANGING_VIEWS.in_any_release else "false"
     return [
         "std::unique_ptr<torch::autograd::ViewFunc> func(nullptr);",
         "std::function<at::Tensor(const at::Tensor&)> rev_func=nullptr;",

@@ -9,6 +9,7 @@ from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
 from opwright.emit.autograd.codes import UNSAVABLE
 from opwright.model.derivatives import DifferentiabilityInfo, SavedAttribute, SavedKind
+from opwright.model.library import PYTORCH
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Fault
@@ -90,6 +91,8 @@ _FIELD_FORMS: Final = {
 _VARIABLES: Final = (c_types.TENSOR, c_types.optional(c_types.TENSOR))
 _LISTS: Final = (c_types.TENSOR_LIST, c_types.ITENSOR_LIST_REF, c_types.vector(c_types.TENSOR))
 _OPTIONAL_LIST: Final = c_types.c10_list(c_types.optional(c_types.TENSOR))
+#: A list of floating-point numbers.
+FLOATS: Final = c_types.array_ref(c_types.DOUBLE)
 _SCALARS: Final = c_types.array_ref(c_types.SCALAR)
 
 
@@ -130,6 +133,9 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
         parameter = "std::vector<at::Scalar>&"
         return SavedField(name, fields, (f"{name}.clear();",), "", "", name, None, parameter, "scalars", "scalars")
     field_form = _FIELD_FORMS.get(type)
+    if type is FLOATS and info.function.library is not PYTORCH:
+        # PyTorch's generator refuses these lists, because it has no Python property for them.
+        field_form = _FieldForm("std::vector<double>")
     if field_form is None:
         spelt = type.text.lower()
         if "ref" in spelt or "view" in spelt or "*" in spelt or "&" in spelt:

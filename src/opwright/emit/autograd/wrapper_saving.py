@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
-from opwright.emit.autograd.saved import saved_type
+from opwright.emit.autograd.saved import FLOATS, saved_type
 from opwright.emit.autograd.wrappers import Wrapper
 from opwright.model.derivatives import SavedAttribute, SavedKind
 from opwright.schema.types import ListType
@@ -24,7 +24,7 @@ _LISTS: Final = (
     c_types.c10_list(c_types.optional(c_types.TENSOR)),
 )
 _OPTIONAL_STRING: Final = c_types.optional(c_types.STRING_VIEW)
-_COPIED: Final = (c_types.INT_ARRAY_REF, c_types.SYMINT_ARRAY_REF, c_types.array_ref(c_types.SCALAR))
+_COPIED: Final = (c_types.INT_ARRAY_REF, c_types.SYMINT_ARRAY_REF, c_types.array_ref(c_types.SCALAR), FLOATS)
 
 
 class Assignment(NamedTuple):
