@@ -192,7 +192,9 @@ def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -
     # What PyTorch would add to an extension of its own.
     own = (torch.CUDAExtension if is_cuda else torch.CppExtension)(extension.name, [])
     extension.sources += [os.path.relpath(source) for source in code.sources]
-    extension.include_dirs += [code.include, include_folder(), *own.include_dirs]
+    # Ninja runs in another folder.
+    folders = [os.path.abspath(folder) for folder in extension.include_dirs]
+    extension.include_dirs = [*folders, code.include, include_folder(), *own.include_dirs]
     extension.library_dirs += own.library_dirs
     extension.libraries += [library for library in own.libraries if library != "torch_python"]
     extension.define_macros += [*[(name, None) for name in DEFINITIONS], ("_GLIBCXX_USE_CXX11_ABI", str(abi))]

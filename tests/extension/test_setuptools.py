@@ -11,6 +11,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from opwright.extension.generated import GeneratedCode
+from opwright.setuptools import OperatorExtension, _add_flags
 from tests.extension.compiler import FakeCompiler
 
 pytestmark = pytest.mark.thorough
@@ -179,3 +181,10 @@ def test_missing_pytorch_is_reported(project: Project) -> None:
     )
     assert "error[E1201]: PyTorch cannot be imported" in built.stderr
     assert "Traceback" not in built.stderr
+
+
+def test_folders_of_headers_are_those_of_the_project() -> None:
+    """Folders that `setup.py` names are found from the folder in which Ninja runs, before all others."""
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/kernels.cpp"], include_dirs=["csrc"])
+    _add_flags(extension, GeneratedCode("include", (), (), (), ()), abi=1)
+    assert extension.include_dirs[0] == str(Path("csrc").resolve())
