@@ -1,4 +1,4 @@
-"""Pages can be followed from the first line to the last one: what follows them notices where they are wrong."""
+"""The pages that show how to write a library are followed from the first line to the last one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.compile.compiler import compiler_program
 from tests.pages.page import Page
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(compiler_program() is None, reason="there is no C++ compiler")
+@pytest.mark.parametrize("name", ["tutorial", "cookbook", "from-torch-library"])
+def test_page_can_be_followed(name: str, tmp_path: Path) -> None:
+    """Every file of a page is written, and every command runs and prints what the page shows."""
+    assert Page(DOCS / f"{name}.md", tmp_path).run() > 0
+
 
 PAGE = """
 ```text title="a.txt"
