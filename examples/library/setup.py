@@ -11,6 +11,7 @@ setup(
         yaml="acme.yaml",
         sources=["csrc/images.cpp", "csrc/patches.cpp", "csrc/attention.cpp"],
         include_dirs=["csrc"],
+        tests="tests",
         depends=["derivatives.yaml", "csrc/derivatives.h", "csrc/elementwise.h"],
     )
 )
