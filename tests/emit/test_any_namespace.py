@@ -324,7 +324,7 @@ def test_vmap() -> None:
     """The plumbing of a batching rule calls the operator of the library where nothing is batched."""
     text = vmap.plumbing(_job().catalog["scale"], vmap.Plumbing.WRAPS)
     assert "    return acme::_ops::scale::call(self, by);\n" in text
-    assert '  opwright::functorch::vmap_check_escaped(maybe_layer, "gen_vmap_plumbing");\n' in text
+    assert "  int64_t cur_level = ::opwright::batch_level(self);\n" in text
 
 
 _SPECIAL = """

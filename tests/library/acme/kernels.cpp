@@ -196,9 +196,50 @@ Tensor pick_symint(const Tensor& self, c10::SymInt at) {
   return self.select_symint(0, at);
 }
 
+std::tuple<Tensor, Tensor> pair_cpu(const Tensor& self, const std::optional<Tensor>& other, double factor) {
+  return {self * factor, other.has_value() ? self + *other : self.clone()};
+}
+
+// How often the rule was called, in place of the operator for each example.
+static int64_t batches = 0;
+
+std::tuple<Tensor, std::optional<int64_t>, Tensor, std::optional<int64_t>> pair_batch_rule(
+    const Tensor& self,
+    std::optional<int64_t> self_bdim,
+    const std::optional<Tensor>& other,
+    std::optional<int64_t> other_bdim,
+    double factor) {
+  ++batches;
+  std::optional<Tensor> second = other;
+  if (other_bdim.has_value()) {
+    second = other->movedim(*other_bdim, 0);
+  }
+  const auto first = self_bdim.has_value() ? self.movedim(*self_bdim, 0) : self.expand_as(*second);
+  const auto results = acme::pair(first, second, factor);
+  return {std::get<0>(results), 0, std::get<1>(results), 0};
+}
+
+Tensor& lift_cpu(Tensor& self, const Tensor& other) {
+  return self.add_(other);
+}
+
 }  // namespace acme::native
 
 namespace mine {
+
+void lift_batch_rule(
+    Tensor& self,
+    std::optional<int64_t> self_bdim,
+    const Tensor& other,
+    std::optional<int64_t> other_bdim) {
+  TORCH_CHECK(self_bdim.has_value(), "vmap: an example cannot change what all examples share");
+  self.movedim(*self_bdim, 0).add_(other_bdim.has_value() ? other.movedim(*other_bdim, 0) : other.unsqueeze(0));
+}
+
+
+int64_t count_batches() {
+  return acme::native::batches;
+}
 
 Tensor negate(const Tensor& self) {
   return self.neg();

@@ -187,8 +187,9 @@ the library's kernels.
       batch_rule: scale batch rule
                   ^^^^^^^^^^^^^^^^ write `scale_batch_rule`
 
-Operators that take and return tensors, and write to no other argument than the first, can have a rule. It takes after
-each tensor the index of its batch dimension, and returns a tuple with such an index after each result.
+Operators that take and return tensors, and write to no other argument than the first, can have a rule, and so can
+operators that return nothing. It takes after each tensor the index of its batch dimension, and returns a tuple with
+such an index after each result.
 """,
 )
 SAMPLE_SYNTAX: Final = _code(

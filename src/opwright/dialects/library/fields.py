@@ -129,8 +129,8 @@ def _batch_misfit(schema: FunctionSchema) -> str:
     writes = [argument.is_write for argument in arguments]
     if schema.is_out:
         return "vmap refuses out arguments"
-    if any(writes[1:]):
-        return "it writes to other arguments than the first"
+    if schema.returns and any(writes[1:]):
+        return "it returns a result and writes to other arguments than the first"
     if not any(argument.type.is_tensor_like for argument in arguments):
         return "it takes no tensor"
     if not all(result.type.is_tensor_like for result in schema.returns):

@@ -115,8 +115,6 @@ def plumbing(function: NativeFunction, kind: Plumbing) -> str:
     arguments = function.arguments.all
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
-    # PyTorch does not export this function. A qualified name is not looked for in the namespace of the layer's class.
-    support = "" if function.library is PYTORCH else "opwright::functorch::"
     no_batch = " && ".join(
         [f"!isBatchedAtLevel({argument.name}, cur_level)" for argument in arguments if argument.type.is_tensor_like]
     )
@@ -132,15 +130,27 @@ def plumbing(function: NativeFunction, kind: Plumbing) -> str:
 template <typename batch_rule_t, batch_rule_t batch_rule>
 {signature.definition(f"{name}_generated_plumbing")} {{
   c10::impl::ExcludeDispatchKeyGuard guard(DispatchKey::FuncTorchBatched);
-  auto maybe_layer = maybeCurrentDynamicLayer();
-  {support}vmap_check_escaped(maybe_layer, "{kind.value}");
-  int64_t cur_level = maybe_layer->layerId();
+{_current_level(function, kind)}
   if ({no_batch}) {{
     return {function.library.operators}::{name}::call({signature.arguments});
   }}
 {unwrapped}
 {ending}
 }}"""
+
+
+def _current_level(function: NativeFunction, kind: Plumbing) -> str:
+    """The statements that find the level of the vmap whose batches are unwrapped.
+
+    PyTorch has it in a type whose header is not usable outside, so libraries take the innermost level of the arguments.
+    """
+    if function.library is PYTORCH:
+        return f"""\
+  auto maybe_layer = maybeCurrentDynamicLayer();
+  vmap_check_escaped(maybe_layer, "{kind.value}");
+  int64_t cur_level = maybe_layer->layerId();"""
+    tensors = ", ".join([argument.name for argument in function.arguments.all if argument.type.is_tensor_like])
+    return f"  int64_t cur_level = ::opwright::batch_level({tensors});"
 
 
 _OPENING: Final = """

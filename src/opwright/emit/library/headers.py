@@ -8,6 +8,7 @@ from opwright.cpp.namespaces import blocks, enclose
 from opwright.emit.aten import functions, meta_headers, native_headers, operators
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.library.batching import rule_declarations
 from opwright.emit.library.kernel_checks import author_kernels
 from opwright.emit.library.parts import LibraryPart, structured_groups, whole_libraries
 
@@ -52,6 +53,8 @@ def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping
     for function, kernel in () if part.includes else author_kernels(part):
         declared = kernel_signature(function, kernel).declaration(kernel.name)
         namespaces.setdefault(kernel.namespace, {})[f"{part.library.export} {declared};"] = None
+    for namespace, text in () if part.includes else rule_declarations(part):
+        namespaces.setdefault(namespace, {})[text] = None
     return namespaces
 
 
