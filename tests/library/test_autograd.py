@@ -26,6 +26,10 @@ CALLS: dict[str, Callable[[ModuleType, Tensor], object]] = {
     "row": lambda graded, matrix: graded.row(matrix, 1),
     "row_copy": lambda graded, matrix: graded.row_copy(matrix, 1),
     "window": lambda graded, matrix: graded.window(matrix, 1, 2),
+    "bands": lambda graded, matrix: graded.bands(matrix, 3),
+    "turned": lambda graded, matrix: graded.turned(matrix),
+    "turned_": lambda graded, matrix: graded.turned_(matrix.clone()),
+    "shaped": lambda graded, matrix: graded.shaped(matrix, (2, 6)),
 }
 
 
@@ -98,6 +102,8 @@ def test_leaves_and_out_arguments_are_refused(graded: ModuleType, torch: ModuleT
         graded.scale_(matrix, 2.0)
     with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
         graded.scale_(graded.row(matrix, 0), 2.0)
+    with pytest.raises(RuntimeError, match="the output of a function that returns multiple views"):
+        graded.scale_(graded.bands(matrix.clone(), 3)[0], 2.0)
     with pytest.raises(RuntimeError, match=r"scale\(\): functions with out=.* don't support automatic differentiation"):
         graded.scale(matrix, 2.0, out=torch.empty(3, 4))
 

@@ -50,10 +50,10 @@ def test_each_operator_is_registered_for_autograd_once(tmp_path: Path) -> None:
     registered = block(generated(tmp_path), "TORCH_LIBRARY_IMPL(acme, Autograd, m) {")
     assert registered == (
         "TORCH_LIBRARY_IMPL(acme, Autograd, m) {\n"
-        'm.impl("scale",\n       TORCH_FN(VariableType::scale_kernel)\n);\n\n'
-        'm.impl("scale_",\n       TORCH_FN(VariableType::scale__kernel)\n);\n\n'
+        'm.impl("scale",\n       VariableType::scale_kernel\n);\n\n'
+        'm.impl("scale_",\n       VariableType::scale__kernel\n);\n\n'
         'm.impl("measure", torch::autograd::autogradNotImplementedFallback());\n\n'
-        'm.impl("count",\n       TORCH_FN(VariableType::count_kernel)\n);\n}\n'
+        'm.impl("count",\n       VariableType::count_kernel\n);\n}\n'
     )
 
 

@@ -53,4 +53,19 @@ inline at::Tensor window_backward(const at::Tensor& grad, c10::SymIntArrayRef si
   return result;
 }
 
+inline at::Tensor bands_backward(const std::vector<at::Tensor>& grads, c10::SymIntArrayRef sizes) {
+  at::Tensor result;
+  for (size_t index = 0; index < grads.size(); ++index) {
+    if (!grads[index].defined()) {
+      continue;
+    }
+    if (!result.defined()) {
+      result = at::zeros_symint(sizes, grads[index].options());
+    }
+    const c10::SymInt height = grads[index].sym_size(0);
+    result.narrow_symint(0, height * static_cast<int64_t>(index), height).copy_(grads[index]);
+  }
+  return result;
+}
+
 }  // namespace graded

@@ -43,6 +43,14 @@ std::tuple<at::Tensor, at::Tensor> polar(const at::Tensor& x, const at::Tensor& 
   return {(x * x + y * y).sqrt(), y.atan2(x)};
 }
 
+std::tuple<at::Tensor&, at::Tensor&> polar_out(
+    const at::Tensor& x, const at::Tensor& y, at::Tensor& radius, at::Tensor& angle) {
+  const auto [new_radius, new_angle] = polar(x, y);
+  radius.copy_(new_radius);
+  angle.copy_(new_angle);
+  return {radius, angle};
+}
+
 std::tuple<at::Tensor, at::Tensor> largest(const at::Tensor& self) {
   return {self.max(), self.argmax()};
 }
@@ -69,12 +77,39 @@ at::Tensor window_symint(const at::Tensor& self, c10::SymInt start, c10::SymInt 
   return self.narrow_symint(0, start, length);
 }
 
+std::vector<at::Tensor> bands(const at::Tensor& self, int64_t count) {
+  const int64_t height = self.size(0) / count;
+  std::vector<at::Tensor> results;
+  for (int64_t index = 0; index < count; ++index) {
+    results.push_back(self.narrow(0, index * height, height));
+  }
+  return results;
+}
+
+at::Tensor turned(const at::Tensor& self) {
+  return self.t();
+}
+
+at::Tensor& turned_(at::Tensor& self) {
+  return self.t_();
+}
+
+at::Tensor shaped_symint(const at::Tensor& self, c10::SymIntArrayRef sizes, std::optional<std::string_view> order) {
+  return self.view_symint(sizes);
+}
+
 at::Tensor steps(const at::Tensor& self) {
   return self.ceil();
 }
 
 at::Tensor& steps_(at::Tensor& self) {
   return self.ceil_();
+}
+
+void scale_all(at::TensorList tensors, double factor) {
+  for (const at::Tensor& tensor : tensors) {
+    tensor.mul_(factor);
+  }
 }
 
 void accumulate(const at::Tensor& self, at::Tensor& sum, at::TensorList counts) {

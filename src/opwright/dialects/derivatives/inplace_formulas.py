@@ -8,6 +8,7 @@ from typing import Final
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formulas import substitute_word, words_of
 from opwright.model.derivatives import DifferentiabilityInfo, ForwardDerivative
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics
 
@@ -42,7 +43,8 @@ def inplace_forward(
     if "self_p" in words_of(formula):
         primals += ("self",)
     if not is_own:
-        formula = f"self_t_raw.defined() ? {_written_in_place(formula, info.name)} : {formula}"
+        written = _turned_in_place(formula, function) or _written_in_place(formula, info.name)
+        formula = f"self_t_raw.defined() ? {written} : {formula}"
     words = words_of(formula)
     return (
         first._replace(
@@ -54,6 +56,15 @@ def inplace_forward(
             words=words,
         ),
     )
+
+
+def _turned_in_place(formula: str, function: NativeFunction) -> str:
+    """The call of an in-place view of a library on the tangent, which has its sizes; empty for other formulas."""
+    call = f"{function.library.api}::{function.name.base}"
+    match = re.fullmatch(rf"{call}(_symint)?\(self_t\b(.*)\)", formula)
+    if match is None or function.library is PYTORCH or "inplace_view" not in function.tags:
+        return ""
+    return f"{call}_{match.group(1) or ''}(self_t_raw{match.group(2)})"
 
 
 def _written_in_place(formula: str, name: str) -> str:

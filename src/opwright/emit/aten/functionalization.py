@@ -13,6 +13,7 @@ from typing import TypeAlias
 from opwright.convention import native
 from opwright.emit.aten.functionalized_views import inplace_view_definition, view_definition, view_kernel
 from opwright.emit.aten.functionalized_writes import write_definition, write_kernel
+from opwright.emit.aten.units import kernel_argument
 from opwright.emit.aten.view_meta import operator_includes, view_group_includes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -34,7 +35,7 @@ def registration(function: NativeFunction) -> str:
     """
     composite = function.kernels.get(COMPOSITE_IMPLICIT)
     if composite is None:
-        kernel = f"TORCH_FN(functionalization::{native.name(function.schema)})"
+        kernel = kernel_argument(f"functionalization::{native.name(function.schema)}", function.library)
     else:
         signature = native.symint_signature(function) if composite.symint else native.signature(function)
         pointer = f"{signature.returns.text} (*)({signature.definition_parameters})"

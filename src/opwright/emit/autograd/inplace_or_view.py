@@ -17,6 +17,7 @@ from opwright.emit.autograd.kernels import (
     declared_results,
     generated_comment,
     kernel_head,
+    name_in_messages,
     operator_header,
     redispatch,
     registration,
@@ -58,12 +59,20 @@ _HELD: Final = {
 def _replay(function: NativeFunction, index: str) -> list[str]:
     """The statements that create `func` and `rev_func`, which make the view again and reverse it.
 
-    `index` is the variable with the index of the view if the operator returns several, else empty.
+    `index` is the variable with the index of the view if the operator returns several, else empty. Only PyTorch's views
+    can be reversed.
     """
+    which = [index] if index else []
+    view_func = f"{function.library.graph}::{class_name(function)}"
+    if function.library is not PYTORCH:
+        arguments = [binding.name for binding in dispatcher.signature(function).bindings[1:]]
+        return [
+            f"func = std::make_unique<{view_func}>({', '.join([*arguments, *which])});",
+            f'rev_func = irreversible_view("{name_in_messages(function)}");',
+        ]
     declared, held, captured = [], [], []
-    tensor = _viewed_tensor(function)
     for binding in dispatcher.signature(function).bindings:
-        if binding.name == tensor:
+        if binding.name == "self":
             held.append("input_base")
             continue
         if binding.type not in _HELD:
@@ -73,11 +82,9 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
         declared += [before.format(binding.name)] if before else []
         held.append(stands.format(binding.name))
         captured.append(binding.name)
-    which = [index] if index else []
     inverse = f"{function.library.functionalization}::FunctionalInverses::{inverse_name(function.schema)}"
     mode = "at::functionalization::InverseReturnMode::AlwaysView"
-    undone = ", ".join([tensor, "input_view", mode, *which, *held[1:]])
-    view_func = f"{function.library.graph}::{class_name(function)}"
+    undone = ", ".join(["self", "input_view", mode, *which, *held[1:]])
     return [
         *declared,
         f"func = std::make_unique<{view_func}>({', '.join([*captured, *which])});",

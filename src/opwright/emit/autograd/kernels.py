@@ -10,7 +10,7 @@ from functools import cache
 
 from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
-from opwright.emit.aten.units import include
+from opwright.emit.aten.units import include, kernel_argument
 from opwright.emit.emitter import FragmentContext
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -65,7 +65,8 @@ def kernel_head(function: NativeFunction) -> str:
 
 def registration(function: NativeFunction, namespace: str) -> str:
     """The statement that registers the kernel, which stands in a C++ namespace."""
-    return f'm.impl("{function.name.text}",\n       TORCH_FN({namespace}::{kernel_name(function)})\n);\n'
+    kernel = kernel_argument(f"{namespace}::{kernel_name(function)}", function.library)
+    return f'm.impl("{function.name.text}",\n       {kernel}\n);\n'
 
 
 def redispatch(function: NativeFunction, keys: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.convention import dispatcher, public_api, shared_types
 from opwright.cpp import c_types
-from opwright.emit.aten.units import whole_file
+from opwright.emit.aten.units import kernel_argument, whole_file
 from opwright.emit.autograd.codes import NEEDS_DISPATCH
 from opwright.emit.autograd.kernels import (
     generated_comment,
@@ -251,11 +251,18 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if wrapper.records:
         lines += _saved_outputs(wrapper, context)
         lines += _hook_statements(wrapper, context)
-    if function.library is PYTORCH and function.name.name in RESHAPED_IN_PLACE.in_release(context.rules):
+    if _is_reshaped(function, context):
         lines.append("reset_grad_accumulator(self);")
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
     return lines
+
+
+def _is_reshaped(function: NativeFunction, context: FragmentContext) -> bool:
+    """Whether an in-place function may change the sizes of its argument; PyTorch's are known by name."""
+    if function.library is not PYTORCH:
+        return "inplace_view" in function.tags
+    return function.name.name in RESHAPED_IN_PLACE.in_release(context.rules)
 
 
 def definition(wrapper: Wrapper, context: FragmentContext) -> str:
@@ -323,7 +330,8 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
     for key in differentiable_function.infos or (DEFAULT_KEY,):
         kernel_wrapper = wrapper(differentiable_function, key)
         slots[definitions_slot(key)] = (definition(kernel_wrapper, context),)
-        registered = f'm.impl("{operator}",\n       TORCH_FN(VariableType::{kernel_wrapper.name})\n);\n'
+        kernel = kernel_argument(f"VariableType::{kernel_wrapper.name}", function.library)
+        registered = f'm.impl("{operator}",\n       {kernel}\n);\n'
         slots[registrations_slot(key)] = (registered,)
     return slots
 

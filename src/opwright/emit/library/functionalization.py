@@ -88,6 +88,4 @@ def _inverse(group: ViewGroup) -> str:
     passed = ", ".join(["base", *[argument.name for argument in arguments[4 if index else 3 :]]])
     declared = inverse_declaration(group).removesuffix(";")
     called = f"{view.library.operators}::{view.name.unambiguous}::call({passed}){index}"
-    return (
-        f"  {declared} {{\n    return {SUPPORT}::write_back(base, mutated_view, {called}, inverse_return_mode);\n  }}"
-    )
+    return f"  {declared} {{\n    return {SUPPORT}::write_back(base, mutated_view, {called});\n  }}"

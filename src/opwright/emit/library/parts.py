@@ -115,7 +115,8 @@ def _derivatives_of(derivatives: LibraryDerivatives, units: Sequence[KernelUnit]
     """The derivatives of units, with what their formulas need."""
     matched = {differentiable.function: differentiable for differentiable in derivatives.matched.functions}
     functions = [function for unit in units for function in members(unit)]
-    infos = [info for info in derivatives.matched.infos + derivatives.matched.made if info.function in functions]
+    own = frozenset(functions)
+    infos = [info for info in derivatives.matched.infos + derivatives.matched.made if info.function in own]
     words = {word for info in infos for derivative in info.forward_derivatives for word in derivative.words}
     words.update(*[info.words for info in infos])
     return PartDerivatives(

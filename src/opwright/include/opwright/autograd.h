@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -149,6 +150,20 @@ void record_writes(
   }
 }
 
+// Forgets the node that accumulates gradients of a tensor, because the tensor's sizes changed.
+inline void reset_grad_accumulator(const at::Tensor& tensor) {
+  if (auto* const meta = torch::autograd::impl::get_autograd_meta(tensor)) {
+    meta->grad_accumulator_.reset();
+  }
+}
+
+// What takes the place of the function that gives the base of a view back: a library's views have none.
+inline std::function<at::Tensor(const at::Tensor&)> irreversible_view(const char* name) {
+  return [name](const at::Tensor&) -> at::Tensor {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "the view ", name, " cannot be reversed");
+  };
+}
+
 // Runs a backward function in the graph that compiled autograd traces.
 inline torch::autograd::variable_list compiled_autograd_apply_functional(
     const torch::dynamo::autograd::PackedArgs& arguments,
@@ -172,9 +187,11 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using opwright::autograd::IndexRangeGenerator;                             \
   using opwright::autograd::compiled_autograd_apply_functional;              \
   using opwright::autograd::increment_version;                               \
+  using opwright::autograd::irreversible_view;                               \
   using opwright::autograd::not_implemented;                                 \
   using opwright::autograd::not_implemented_list;                            \
   using opwright::autograd::record_writes;                                   \
+  using opwright::autograd::reset_grad_accumulator;                          \
   using opwright::autograd::unpack;                                          \
   using opwright::autograd::unpack_list;                                     \
   using opwright::autograd::unpack_opt_list;                                 \

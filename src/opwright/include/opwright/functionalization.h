@@ -106,10 +106,7 @@ inline void mutate_view_meta(const at::Tensor& tensor, const View& meta) {
 
 // The base in which the elements that `view` shows have the values of `changed_view`.
 inline at::Tensor write_back(
-    const at::Tensor& base, const at::Tensor& changed_view, const at::Tensor& view,
-    at::functionalization::InverseReturnMode mode) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      mode != at::functionalization::InverseReturnMode::AlwaysView, "this view cannot be undone by a view");
+    const at::Tensor& base, const at::Tensor& changed_view, const at::Tensor& view) {
   return at::_ops::as_strided_scatter::call(
       base, changed_view, view.sym_sizes(), view.sym_strides(), view.sym_storage_offset());
 }

@@ -17,6 +17,7 @@ from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, Wrapper
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.wrapper import KernelWrapper
+from opwright.emit.aten.units import kernel_argument
 from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 
@@ -67,7 +68,8 @@ def _library(unit: KernelUnit, registrations: list[str], backend: Backend, conte
 def registration(wrapper: KernelWrapper) -> str:
     """The call that registers a wrapper for its overload."""
     gap = " " if wrapper.kind is WrapperKind.structured else "\n"
-    return f'm.impl("{wrapper.function.name.text}",{gap}TORCH_FN({wrapper.name}));'
+    kernel = kernel_argument(wrapper.name, wrapper.function.library)
+    return f'm.impl("{wrapper.function.name.text}",{gap}{kernel});'
 
 
 def dispatch_key_definitions(wrapper: KernelWrapper, backend: Backend) -> str:
