@@ -345,7 +345,7 @@ def test_calls_from_cpp(calls: Any) -> None:
 # Types.
 
 
-@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["basedpyright", "--level", "error", "--pythonpath", sys.executable]], ids=lambda c: c[0])
+@pytest.mark.parametrize("checker", [["mypy", "--strict", "--config-file", os.devnull], ["basedpyright", "--level", "error", "--pythonpath", sys.executable]], ids=lambda c: c[0])
 def test_types_of_calls(checker: list[str]) -> None:
     """Checkers of types find the wrong calls in `typed_calls.py`, and nothing else there or in the package."""
     calls = HERE / "typed_calls.py"

@@ -12,7 +12,6 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
 from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
 from opwright.emit.aten.view_meta import creation, view_meta
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 
@@ -45,15 +44,8 @@ def _symbolic_inputs(arguments: Sequence[Binding]) -> str:
     return f"\n      bool {flag} = false;\n      {join_lines(checks, 6)}"
 
 
-#: The namespace of our support header, in which those functions are for other libraries.
-_SUPPORT: Final = "opwright::functionalization::"
-
-
 class ViewKernel(NamedTuple):
-    """The kernel of a view: the operators that it calls, the arguments, and the `ViewMeta` that it records.
-
-    `support` is the namespace of the functions about views that the wheel of PyTorch does not export.
-    """
+    """The kernel of a view: the operators that it calls, the arguments, and the `ViewMeta` that it records."""
 
     passed: Sequence[UnwrapPlan]
     head: str
@@ -67,7 +59,6 @@ class ViewKernel(NamedTuple):
     meta_arguments: str
     symbolic: str
     recorded: str
-    support: str
 
 
 def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewKernel:
@@ -91,7 +82,6 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
         recorded=creation(view_meta(function, group, rules)),
-        support=IMPL if function.library is PYTORCH else _SUPPORT,
     )
 
 
@@ -142,10 +132,10 @@ def view_definition(kernel: ViewKernel) -> str:
       }}
       {kernel.symbolic}
       auto view_meta = {kernel.recorded};
-      auto out = {kernel.support}create_functional_tensor_with_view_meta({OUTPUT}, {tensor}, view_meta);
+      auto out = {IMPL}create_functional_tensor_with_view_meta({OUTPUT}, {tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       if (compute_reference_meta && !disable_meta_reference()) {{
-        {kernel.support}set_sizes_strides_offset(out, reference_tensor_output);
+        {IMPL}set_sizes_strides_offset(out, reference_tensor_output);
       }}
       return out;
     }}
@@ -171,13 +161,13 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
       // mutating the size/stride info of the current FunctionalTensorWrapper.
       // Because of this, we need to make sure to run the reference shape function above,
       // BEFORE doing this (otherwise we'll end up running the reference function using the wrong sizes/strides)
-      {kernel.support}mutate_view_meta({tensor}, view_meta);
+      {IMPL}mutate_view_meta({tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       // XLA/LTC don't implement the logic to propagate strides correctly, so we need to rely
       // on a reference implementation here (instead of relying on the output from the forward lambda
       // having the correct stride info)
       if (compute_reference_meta && !disable_meta_reference()) {{
-        {kernel.support}set_sizes_strides_offset({tensor}, reference_tensor_output);
+        {IMPL}set_sizes_strides_offset({tensor}, reference_tensor_output);
       }}
       return {tensor};
     }}
