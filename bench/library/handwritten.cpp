@@ -24,7 +24,7 @@ void patches_out(const at::Tensor& self, int64_t size, const at::Tensor& out);
 at::Tensor rows_symint(const at::Tensor& self, c10::SymInt start, c10::SymInt length);
 at::Tensor rows_copy_symint(const at::Tensor& self, c10::SymInt start, c10::SymInt length);
 void track(at::Tensor& mean, const at::Tensor& value, double momentum);
-at::Tensor weave(at::TensorList images, at::ArrayRef<double> weights);
+at::Tensor weave(at::TensorList images, at::ArrayRef<at::Scalar> weights);
 std::vector<at::Tensor> tiles(const at::Tensor& self, int64_t size);
 std::tuple<at::Tensor, at::Tensor> moments(const at::Tensor& self, int64_t dim, bool keepdim);
 at::Tensor affine(
@@ -63,7 +63,7 @@ ACME_OPERATOR(rows, "", at::Tensor, (const at::Tensor& self, c10::SymInt start, 
 ACME_OPERATOR(rows_copy, "", at::Tensor, (const at::Tensor& self, c10::SymInt start, c10::SymInt length),
               self, start, length)
 ACME_OPERATOR(track, "", void, (at::Tensor & mean, const at::Tensor& value, double momentum), mean, value, momentum)
-ACME_OPERATOR(weave, "", at::Tensor, (at::TensorList images, at::ArrayRef<double> weights), images, weights)
+ACME_OPERATOR(weave, "", at::Tensor, (at::TensorList images, at::ArrayRef<at::Scalar> weights), images, weights)
 ACME_OPERATOR(tiles, "", std::vector<at::Tensor>, (const at::Tensor& self, int64_t size), self, size)
 ACME_OPERATOR(moments, "", TwoTensors, (const at::Tensor& self, int64_t dim, bool keepdim), self, dim, keepdim)
 ACME_OPERATOR(affine, "", at::Tensor,
@@ -158,7 +158,7 @@ at::Tensor& patches_out_meta(const at::Tensor& self, int64_t size, at::Tensor& o
 
 void track_meta(at::Tensor&, const at::Tensor&, double) {}
 
-at::Tensor weave_meta(at::TensorList images, at::ArrayRef<double>) {
+at::Tensor weave_meta(at::TensorList images, at::ArrayRef<at::Scalar>) {
   return like(images[0]);
 }
 
@@ -332,15 +332,38 @@ struct Rows : Function<Rows> {
 };
 
 struct Weave : Function<Weave> {
-  static at::Tensor forward(AutogradContext* context, variable_list images, std::vector<double> weights) {
+  static at::Tensor forward(AutogradContext* context, variable_list images, std::vector<at::Scalar> weights) {
     at::AutoDispatchBelowADInplaceOrView guard;
-    context->saved_data["weights"] = weights;
+    c10::List<c10::IValue> saved(c10::AnyType::get());
+    for (const auto& weight : weights) {
+      saved.push_back(weight);
+    }
+    context->saved_data["weights"] = saved;
     return weave(images, weights);
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
-    variable_list result = weave_backward(grads[0], context->saved_data["weights"].toDoubleVector());
+    std::vector<at::Scalar> weights;
+    for (const auto& weight : context->saved_data["weights"].toListRef()) {
+      weights.push_back(weight.toScalar());
+    }
+    variable_list result = weave_backward(grads[0], weights);
     result.emplace_back();
     return result;
+  }
+};
+
+struct Tiles : Function<Tiles> {
+  static variable_list forward(AutogradContext* context, const at::Tensor& self, int64_t size) {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    context->saved_data["sizes"] = self.sym_sizes();
+    context->saved_data["size"] = size;
+    context->save_for_backward({self});
+    return tiles(self, size);
+  }
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const auto sizes = context->saved_data["sizes"].toSymIntVector();
+    const auto options = context->get_saved_variables()[0].options();
+    return {tiles_backward(grads, sizes, options, context->saved_data["size"].toInt()), Variable()};
   }
 };
 
@@ -466,8 +489,12 @@ at::Tensor& mix_autograd_(at::Tensor& self, const at::Tensor& other, const at::S
   return self;
 }
 
-at::Tensor weave_autograd(at::TensorList images, at::ArrayRef<double> weights) {
+at::Tensor weave_autograd(at::TensorList images, at::ArrayRef<at::Scalar> weights) {
   return Weave::apply(images.vec(), weights.vec());
+}
+
+std::vector<at::Tensor> tiles_autograd(const at::Tensor& self, int64_t size) {
+  return Tiles::apply(self, size);
 }
 
 std::tuple<at::Tensor, at::Tensor> moments_autograd(const at::Tensor& self, int64_t dim, bool keepdim) {
@@ -508,7 +535,7 @@ TORCH_LIBRARY(acme, m) {
   m.def("rows(Tensor(a) self, SymInt start, SymInt length) -> Tensor(a)");
   m.def("rows_copy(Tensor self, SymInt start, SymInt length) -> Tensor", {at::Tag::view_copy});
   m.def("track(Tensor(a!) mean, Tensor value, *, float momentum=0.1) -> ()");
-  m.def("weave(Tensor[] images, float[] weights) -> Tensor");
+  m.def("weave(Tensor[] images, Scalar[] weights) -> Tensor");
   m.def("tiles(Tensor self, int size) -> Tensor[]");
   m.def("moments(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor mean, Tensor deviation)");
   m.def("affine(Tensor self, Tensor? scale=None, Scalar? offset=None) -> Tensor");
@@ -584,6 +611,7 @@ TORCH_LIBRARY_IMPL(acme, Autograd, m) {
   m.impl("patches", TORCH_FN((differentiable<Patches, const at::Tensor&, int64_t>)));
   m.impl("rows", TORCH_FN((differentiable<Rows, const at::Tensor&, c10::SymInt, c10::SymInt>)));
   m.impl("weave", TORCH_FN(weave_autograd));
+  m.impl("tiles", TORCH_FN(tiles_autograd));
   m.impl("moments", TORCH_FN(moments_autograd));
   m.impl("affine", TORCH_FN((differentiable<
                                 Affine, const at::Tensor&, const std::optional<at::Tensor>&,

@@ -24,6 +24,9 @@ __all__ = ["ChangedItems", "changed_items", "encode_item", "split_items"]
 
 _DASH = "\n- "
 
+_OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
+"""What ends a line in YAML besides a line feed, so that an item could begin after it."""
+
 _WORTH_SPLITTING = 4
 """If more than one in so many items changed, parsing the whole file takes no longer."""
 
@@ -49,9 +52,13 @@ def changed_items(file: SourceText, known_texts: Mapping[str, object]) -> Change
 def split_items(text: str) -> list[ItemText]:
     """The items of a text that is a list; none if anything but comments and empty lines comes before the first one.
 
+    A text with other line breaks than line feeds is not split.
+
     >>> split_items("# Operators.\\n- func: f() -> ()\\n\\n- func: g() -> ()\\n")
     [(15, 'func: f() -> ()\\n'), (34, 'func: g() -> ()\\n')]
     """
+    if any(mark in text for mark in _OTHER_BREAKS):
+        return []
     head, *parts = f"\n{text}".split(_DASH)
     if any(line and not line.startswith("#") for line in head.split("\n")):
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.convention import dispatcher
@@ -10,7 +11,7 @@ from opwright.emit.aten.backend import members
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
-from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
 
 __all__ = ["autocast_policies", "section"]
@@ -18,8 +19,6 @@ __all__ = ["autocast_policies", "section"]
 _HEADER: Final = "opwright/autocast.h"
 _AUTOCAST: Final = "Autocast"
 _APPEND_DTYPE: Final = "fp32_append_dtype"
-#: The devices of operators that have no kernels for devices, because they call other operators.
-_USUAL_DEVICES: Final = ("CPU", "CUDA")
 
 
 class DevicePolicy(NamedTuple):
@@ -43,8 +42,21 @@ def autocast_policies(function: NativeFunction) -> tuple[DevicePolicy, ...]:
 
 def _devices(function: NativeFunction) -> tuple[str, ...]:
     functions = [function] if function.group is None else function.group.functions()
-    devices = [key.device.name for member in functions for key in member.kernels if key.device is not None]
-    return tuple([name for name in dict.fromkeys(devices) if f"{_AUTOCAST}{name}" in LIBRARY_KEYS]) or _USUAL_DEVICES
+    devices = [key.device for member in functions for key in member.kernels if key.device is not None]
+    return _with_autocast(devices) or _usual_devices()
+
+
+@cache
+def _usual_devices() -> tuple[str, ...]:
+    """The devices that every PyTorch has, for operators that have no kernels because they call other operators."""
+    devices = [key.device for key in LIBRARY_KEYS.values() if key.device is not None]
+    return _with_autocast([device for device in devices if device.is_known and not device.flag])
+
+
+def _with_autocast(devices: Iterable[Device]) -> tuple[str, ...]:
+    """The names of those devices that have autocast."""
+    names = dict.fromkeys([device.name for device in devices])
+    return tuple([name for name in names if f"{_AUTOCAST}{name}" in LIBRARY_KEYS])
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
