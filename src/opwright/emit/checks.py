@@ -137,9 +137,7 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
 def _check_functionalization(job: Job, sink: Diagnostics) -> None:
     """What aliases or writes can be functionalized. Libraries with the stable interface leave that to PyTorch."""
     catalog = job.catalog
-    stable = {
-        function for library in job.libraries if library.abi == "stable" for function in library.catalog.functions
-    }
+    stable = {function for library in job.libraries if library.is_stable for function in library.catalog.functions}
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.composite:
             continue

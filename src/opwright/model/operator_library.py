@@ -73,6 +73,11 @@ class OperatorLibrary(Frozen):
         self.c_shims: Final = c_shims
         self.oldest_release: Final = oldest_release
 
+    @property
+    def is_stable(self) -> bool:
+        """Whether the library uses the stable C++ interface alone."""
+        return self.abi == "stable"
+
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
         """The same library with these derivatives."""
         return OperatorLibrary(

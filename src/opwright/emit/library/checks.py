@@ -18,7 +18,7 @@ __all__ = ["check_shapes"]
 def check_shapes(job: Job, sink: Diagnostics) -> None:
     """Warn about operators whose results have no shapes while PyTorch traces."""
     for library in job.libraries:
-        lacks_shapes = _lacks_fake if library.abi == "stable" else _lacks_shapes
+        lacks_shapes = _lacks_fake if library.is_stable else _lacks_shapes
         for function in library.catalog.functions:
             if lacks_shapes(function):
                 message = f"tracing fails at `{function.name}`: nothing says which sizes and dtypes its results have"

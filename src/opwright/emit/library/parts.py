@@ -96,7 +96,7 @@ def library_parts(job: Job) -> Sequence[LibraryPart]:
 
 
 def _native_libraries(job: Job) -> list[OperatorLibrary]:
-    return [library for library in job.libraries if library.abi != "stable"]
+    return [library for library in job.libraries if not library.is_stable]
 
 
 def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:

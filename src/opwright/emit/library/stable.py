@@ -50,7 +50,7 @@ def _libraries(job: Job) -> Sequence[StableLibrary]:
     return [
         StableLibrary(library.library, library.oldest_release, library.includes, library.catalog.functions)
         for library in job.libraries
-        if library.abi == "stable"
+        if library.is_stable
     ]
 
 

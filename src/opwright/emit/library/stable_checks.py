@@ -11,7 +11,6 @@ from opwright.emit.library.stable import TAGS_SINCE
 from opwright.emit.library.stable_codes import STABLE_FIELD, STABLE_RELEASE, STABLE_TYPE
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
 
@@ -34,21 +33,23 @@ class _Feature(NamedTuple):
 def check_stable(job: Job, sink: Diagnostics) -> None:
     """Report what the operators of libraries with the stable interface cannot have."""
     for library in job.libraries:
-        if library.abi == "stable":
+        if library.is_stable:
+            derived = {entry.function for entry in library.derivatives.matched.functions if entry.infos}
             for function in library.catalog.functions:
-                _check_function(function, library, sink)
+                _check_function(function, library.oldest_release, sink)
+                if function in derived:
+                    _report_field(function, _Feature("func", "the derivative of"), sink)
 
 
-def _check_function(function: NativeFunction, library: OperatorLibrary, sink: Diagnostics) -> None:
+def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
     if function.is_synthesized:
         message = f"`{function.name}` is synthesized from another overload, which needs `abi: native`"
         sink.error(
             STABLE_FIELD, message, _span(function, "autogen"), help="remove it from `autogen`, or write a kernel"
         )
         return
-    for feature in _features(function, library):
-        message = f"{feature.what} `{function.name}` needs `abi: native`"
-        sink.error(STABLE_FIELD, message, _span(function, feature.word))
+    for feature in _features(function):
+        _report_field(function, feature, sink)
     for argument in function.arguments.all:
         if stable.argument_type(argument.type) is None:
             message = f"the stable C++ API has no type for `{argument.type}`"
@@ -59,13 +60,13 @@ def _check_function(function: NativeFunction, library: OperatorLibrary, sink: Di
         if stable.return_type(result.type) is None:
             message = f"the stable C++ API has no type for a result `{result.type}`"
             sink.error(STABLE_TYPE, message, _span(function, "func"))
-    _check_release(function, library.oldest_release, sink)
+    _check_release(function, oldest, sink)
 
 
 _TYPE_HELP: Final = {"Scalar": "write `float` or `int`", "Scalar?": "write `float?` or `int?`"}
 
 
-def _features(function: NativeFunction, library: OperatorLibrary) -> Iterator[_Feature]:
+def _features(function: NativeFunction) -> Iterator[_Feature]:
     fields = function.library_fields
     if function.structured or function.structured_delegate is not None:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
@@ -76,8 +77,11 @@ def _features(function: NativeFunction, library: OperatorLibrary) -> Iterator[_F
         yield _Feature("batch_rule", "the batching rule of")
     if function.is_view:
         yield _Feature("func", "the view")
-    if any(derived.function is function and derived.infos for derived in library.derivatives.matched.functions):
-        yield _Feature("func", "the derivative of")
+
+
+def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> None:
+    message = f"{feature.what} `{function.name}` needs `abi: native`"
+    sink.error(STABLE_FIELD, message, _span(function, feature.word))
 
 
 def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:

@@ -41,7 +41,7 @@ def _packages(job: Job) -> Sequence[_Fakes]:
             tuple([function for function in library.catalog.functions if has_fake(function)]),
         )
         for library in job.libraries
-        if library.abi == "stable"
+        if library.is_stable
     ]
 
 

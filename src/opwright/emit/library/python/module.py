@@ -43,9 +43,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
         units.append(
-            LibraryPackage(
-                library.python_package, library.library.namespace, library.doc, listed, library.abi == "stable"
-            )
+            LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, library.is_stable)
         )
     return units
 
