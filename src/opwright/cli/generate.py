@@ -49,6 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="generate for the operators of this library file instead of PyTorch's (may be repeated)",
     )
+    parser.add_argument(
+        "--backend",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="generate the code around the kernels of the external backend in this file (may be repeated)",
+    )
     output = parser.add_argument_group("outputs")
     output.add_argument("--out", metavar="DIR", type=not_empty, required=True, help="the folder to write below")
     output.add_argument(
@@ -129,11 +136,18 @@ def _count(text: str) -> int:
 
 
 def _files_besides(arguments: argparse.Namespace) -> list[str]:
-    return [*files_besides(arguments, _folders(arguments)), *arguments.library]
+    return [*files_besides(arguments, _folders(arguments)), *arguments.library, *arguments.backend]
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
-    return chosen_families(arguments.only or (["library"] if arguments.library else None))
+    return chosen_families(arguments.only or _families_of_files(arguments))
+
+
+def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
+    """The family of the files that are named; None if PyTorch's own operators are meant."""
+    if arguments.backend:
+        return ["backend"]
+    return ["library"] if arguments.library else None
 
 
 def _folders(arguments: argparse.Namespace) -> dict[str, str]:
@@ -206,6 +220,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         strict=arguments.strict,
         shard=shard,
         libraries=tuple(map(SourceFile.read, arguments.library)),
+        backends=tuple(map(SourceFile.read, arguments.backend)),
     )
 
 

@@ -34,7 +34,8 @@ class LoadContext(NamedTuple):
 
     `sink` takes every fault. `inputs` has the other inputs of the release. `catalog` holds the operators, None while
     they are being loaded, and `functions` are those that entries may name. `ignored_keys` are the dispatch keys that
-    the run leaves out. `strict` makes errors of mistakes that the reference accepts. `read_file` reads files that the
+    the run leaves out. `strict` makes errors of mistakes that the reference accepts; `tolerant` makes warnings of those
+    that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the
     files of the dialect name by their paths. `known_entries` has the operators that an earlier run kept, None if there
     are none.
     """
@@ -46,6 +47,7 @@ class LoadContext(NamedTuple):
     functions: Iterable[NativeFunction] = ()
     ignored_keys: frozenset[DispatchKey] = frozenset()
     strict: bool = False
+    tolerant: bool = False
     read_file: Callable[[str], SourceFile] = SourceFile.read
     known_entries: KnownEntries | None = None
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from opwright.model.catalog import Catalog
     from opwright.model.deprecated import DeprecatedSignature
     from opwright.model.derivatives import Derivatives
+    from opwright.model.external_backend import ExternalBackend
     from opwright.model.native_aot import NativeAotKernel
     from opwright.model.operator_library import OperatorLibrary
     from opwright.model.selection import Selection
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from opwright.source.text import SourceFile
 
 __all__ = [
+    "BACKEND",
     "DEPRECATED",
     "DERIVATIVES",
     "DIALECTS",
@@ -83,6 +85,8 @@ LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
     "library", fields=("namespace", "cpp_namespace", "operators"), loads_into=tuple
 )
 
+BACKEND: Final[Dialect[tuple[ExternalBackend, ...]]] = Dialect("backend", fields=("backend",), loads_into=tuple)
+
 _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     TAGS,
     NATIVE_FUNCTIONS,
@@ -92,6 +96,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     NATIVE_AOT,
     SHIM_TABLES,
     LIBRARY,
+    BACKEND,
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.

@@ -13,6 +13,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import UNDEFINED, DispatchKey
+from opwright.model.external_backend import ExternalBackend
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -38,7 +39,8 @@ class Options(NamedTuple):
     reference's package; the default is its path in a source tree. `autograd_program` is the program that these comments
     name; the default is the one that PyTorch's build runs. `disable_autograd` leaves out all kernels of autograd, of
     views and of tracing. `stub_project` is the name of the project that installs the stubs of `torch.ops`, None if pip
-    does not install them.
+    does not install them. `backend_folder` is the folder of an external backend's header in include directives, with a
+    slash at its end; it may be empty, because the header is beside the sources.
     """
 
     per_operator_headers: bool = True
@@ -53,6 +55,7 @@ class Options(NamedTuple):
     autograd_program: str = "tools/setup_helpers/generate_code.py"
     disable_autograd: bool = False
     stub_project: str | None = None
+    backend_folder: str = ""
 
     def texts(self) -> dict[str, str]:
         """Each option by its name, as a text that is the same in every process: the order of a set is not.
@@ -165,13 +168,14 @@ class Job(FragmentContext):
     place of each key without kernels. `registration_text` makes the text of a unit in `Register{Key}.cpp`. `own_stubs`
     are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
     that are not built in loaded, by the name of the dialect. `libraries` are the operator libraries of the run, each
-    with a catalog of its own. `cache` has what `per_job` functions computed.
+    with a catalog of its own, and `backends` its external backends. `cache` has what `per_job` functions computed.
     """
 
     __slots__ = (
         "_deprecated",
         "_derivatives",
         "_shim_tables",
+        "backends",
         "by_root",
         "cache",
         "catalog",
@@ -197,6 +201,7 @@ class Job(FragmentContext):
         own_stubs: Mapping[str, str] | None = None,
         more_inputs: Mapping[str, object] | None = None,
         libraries: Sequence[OperatorLibrary] = (),
+        backends: Sequence[ExternalBackend] = (),
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -208,6 +213,7 @@ class Job(FragmentContext):
         self.own_stubs: Final[Mapping[str, str]] = own_stubs or {}
         self.more_inputs: Final[Mapping[str, object]] = more_inputs or {}
         self.libraries: Final = tuple(libraries)
+        self.backends: Final = tuple(backends)
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

@@ -285,6 +285,16 @@ _ROWS: Final = (
         by_default=False,
         serves_libraries=True,
     ),
+    Family(
+        "backend",
+        "the code around the kernels of external backends",
+        emitters=(".backend.headers", ".backend.registrations"),
+        folders={"backend": ""},
+        inputs=(REGISTRATIONS,),
+        imports=("opwright.dialects.backend.loader",),
+        by_default=False,
+        programs={"gen_backend_stubs": None},
+    ),
 )
 
 #: Name -> family. Rows may be added.
@@ -379,6 +389,7 @@ def checks_of(families: Iterable[str], *, late: bool, tolerant: bool = False) ->
 #: Templates that are made by filling another: name -> that one, and the module whose `template_slots` fill it.
 _MADE_TEMPLATES: Final = {
     "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", ".autograd.variable_type"),
+    "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", ".backend.registrations"),
 }
 
 

@@ -11,7 +11,7 @@ from opwright.build.engine import Engine, Report, Summary, Task
 from opwright.build.plan import Plan
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
-from opwright.build.templates import LAUNCHER, Templates, generated_comment
+from opwright.build.templates import BACKEND_LAUNCHER, LAUNCHER, Templates, generated_comment
 from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
@@ -118,9 +118,10 @@ class Generation:
         self._engine: Final = Engine(request.folders, *([] if shard is None else [shard.has]))
 
     def _comment(self, template: str) -> str:
-        """The comment of files with the program that made them; autograd's files name a program of their own."""
+        """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
         folder, _, name = template.rpartition("/")
-        return generated_comment(name, self.request.options.autograd_program if folder else LAUNCHER)
+        launchers = {"": LAUNCHER, "backend": BACKEND_LAUNCHER}
+        return generated_comment(name, launchers.get(folder, self.request.options.autograd_program))
 
     def _tasks(self, build: Build | None = None) -> Iterator[Task]:
         """The tasks that make the files of each emitter, without a previous build unless `build` has one."""

@@ -12,6 +12,7 @@ from opwright.convention import public_api
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.selection.loader import check_selection, check_static_backends
 from opwright.dialects.table import (
+    BACKEND,
     DEPRECATED,
     DERIVATIVES,
     LIBRARY,
@@ -112,13 +113,21 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: K
     shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
     ignored = ignored_keys(rules, request.devices.union(shim_devices))
     context = LoadContext(
-        sink, rules, request.inputs, ignored_keys=ignored, strict=request.strict, known_entries=known_entries
+        sink,
+        rules,
+        request.inputs,
+        ignored_keys=ignored,
+        strict=request.strict,
+        tolerant=request.tolerant,
+        read_file=request.read_file,
+        known_entries=known_entries,
     )
     catalog = _load_catalog(context)
     context = context._replace(catalog=catalog, functions=catalog.functions)
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
     check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
     dialects = dialects_of(request.families)
+    backends = BACKEND.load(request.backends, context) if request.backends else ()
     has_shims = SHIM_TABLES.name in dialects
     return Job(
         catalog,
@@ -132,6 +141,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: K
         registration_text=_load_registration_text(request, sink),
         own_stubs=_load_own_stubs(request, sink),
         more_inputs={dialect.name: dialect.load_inputs(context) for dialect in more_dialects(dialects)},
+        backends=backends,
     )
 
 
@@ -161,7 +171,8 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
 
     Raises FaultsFound.
     """
-    if serves_libraries(request.families) or (not request.files and request.namespaces is None):
+    has_operators = request.libraries or request.operator_files
+    if serves_libraries(request.families) or (not has_operators and request.namespaces is None):
         return job
     from opwright.dialects.native_functions.libraries import add_operators, load_libraries
 
@@ -183,6 +194,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
         shim_tables=job.shim_tables,
         registration_text=job.registration_text,
         own_stubs=job.own_stubs,
+        backends=job.backends,
     )
 
 

@@ -35,8 +35,8 @@ class Request(NamedTuple):
     operators that do not exist) are warnings. With `strict`, mistakes in derivatives that it accepts (names and
     functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
     libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs
-    adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `read_file`
-    reads the files that those of libraries name.
+    adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `backends` are
+    the files of external backends. `read_file` reads the files that others name.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -57,9 +57,10 @@ class Request(NamedTuple):
     libraries: tuple[SourceFile, ...] = ()
     operator_files: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None
+    backends: tuple[SourceFile, ...] = ()
     read_file: Callable[[str], SourceFile] = SourceFile.read
 
     @property
     def files(self) -> tuple[SourceFile, ...]:
-        """All files with operators besides PyTorch's."""
-        return self.libraries + self.operator_files
+        """All files besides PyTorch's inputs that have operators or name them."""
+        return self.libraries + self.operator_files + self.backends

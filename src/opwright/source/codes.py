@@ -28,6 +28,9 @@ RANGES = {
     "10": "Python bindings and deprecated signatures",
     "11": "operator libraries",
     "12": "building operator libraries",
+    "13": "backend files",
+    "14": "generated code of backends",
+    "15": "coverage of backends",
 }
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")

@@ -60,7 +60,8 @@ class Backend:
     given. `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
     `generates_kernels`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
     `callees`: expressions that wrappers call instead of the names of kernels. `allocation`: how wrappers of structured
-    kernels get outputs if the key itself does not say, under a device guard.
+    kernels get outputs if the key itself does not say, under a device guard. `display_name` stands in C++ names instead
+    of the key's name.
     """
 
     __slots__ = (
@@ -68,6 +69,7 @@ class Backend:
         "callees",
         "class_name",
         "device_guard",
+        "display_name",
         "external",
         "generates_kernels",
         "kernels",
@@ -89,8 +91,10 @@ class Backend:
         generates_kernels: bool | None = None,
         allocation: Allocation | None = None,
         callees: Mapping[NativeFunction, str] = NO_CALLEES,
+        display_name: str = "",
     ) -> None:
         self.key: Final = key
+        self.display_name: Final = display_name or key.name
         self.kernels: Final = kernels
         self.out_is_primary: Final = out_is_primary
         self.external: Final = external

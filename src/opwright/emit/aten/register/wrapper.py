@@ -33,7 +33,7 @@ def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend)
 
 def wrapper_name(function: NativeFunction, backend: Backend) -> str:
     """The wrapper's name. It contains the overload's name, so it is unique."""
-    return f"wrapper_{backend.key.name}_{function.name.overload}_{dispatcher.name(function.schema)}"
+    return f"wrapper_{backend.display_name}_{function.name.overload}_{dispatcher.name(function.schema)}"
 
 
 def wrapper_signature(function: NativeFunction, backend: Backend) -> Signature:

@@ -1,0 +1,77 @@
+"""The sections of a run's external backends, as the wrappers of kernels see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from opwright.emit.aten.backend import Backend, WrappedUnit, units_of
+from opwright.emit.emitter import Job, per_job
+from opwright.model.external_backend import BackendSection, ExternalBackend
+
+__all__ = ["RegisteredUnit", "SectionFile", "registered_units", "section_files"]
+
+
+class SectionFile:
+    """A section of an external backend, with its source file.
+
+    `wrapping` has the kernels of the section, and the choices that decide how they are wrapped.
+    """
+
+    __slots__ = ("backend", "section", "wrapping")
+
+    def __init__(self, backend: ExternalBackend, section: BackendSection) -> None:
+        self.backend: Final = backend
+        self.section: Final = section
+        self.wrapping: Final = Backend(
+            section.key,
+            section.kernels,
+            out_is_primary=backend.out_is_primary,
+            external=True,
+            device_guard=backend.device_guard,
+            class_name=backend.class_name,
+            generates_kernels=False,
+            display_name=backend.display_key(section.key),
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the dispatch key in C++ names and file names."""
+        return self.wrapping.display_name
+
+
+@per_job
+def section_files(job: Job) -> Sequence[SectionFile]:
+    """The sections of the run's backends; none of a backend whose section `supported` is empty."""
+    return list(_section_files(job))
+
+
+def _section_files(job: Job) -> Iterator[SectionFile]:
+    for backend in job.backends:
+        supported = backend.section("supported")
+        if supported is not None and supported.entries:
+            for section in backend.sections:
+                if section.entries:
+                    yield SectionFile(backend, section)
+
+
+class RegisteredUnit(NamedTuple):
+    """A unit with wrappers, and what the file says of its overloads besides their names.
+
+    `facts` are the texts that decide its wrappers, because the functions of a unit do not know the backend's kernels.
+    """
+
+    wrapped: WrappedUnit
+    facts: tuple[str, ...]
+
+
+def registered_units(file: SectionFile, job: Job) -> list[RegisteredUnit]:
+    """The units of a section, in the catalog's order."""
+    entries = {entry.function: entry for entry in file.section.entries}
+    backend = file.backend
+    shared = repr((file.name, backend.cpp_namespace, backend.class_name, backend.out_is_primary, backend.device_guard))
+    units = []
+    for wrapped in units_of(file.wrapping, job):
+        own = [entries[function] for function, _ in wrapped[1] if function in entries]
+        units.append(RegisteredUnit(wrapped, (shared, *[repr((entry.kernel, entry.options)) for entry in own])))
+    return units

@@ -1,0 +1,227 @@
+"""Backends outside PyTorch: which operators a backend file implements, under which dispatch keys, and how."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+from opwright.model.dispatch_key import ANY_DEVICE_GUARD, Allocation, DispatchKey
+from opwright.model.frozen import Frozen
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.source.span import Span
+
+__all__ = [
+    "NO_ENTRY_OPTIONS",
+    "NO_HEAD_OPTIONS",
+    "BackendEntry",
+    "BackendSection",
+    "EntryOptions",
+    "ExternalBackend",
+    "Fallback",
+    "Guard",
+    "HeadOptions",
+    "Hook",
+    "HookPosition",
+    "Implementation",
+]
+
+
+class Implementation(enum.Enum):
+    """How a backend implements an operator."""
+
+    kernel = "a kernel of the backend"
+    structured = "a structured kernel of the backend: its `impl`, after PyTorch's shape function"
+    stub = "PyTorch's structured kernel, whose loop the backend registers"
+    inherited = "a kernel of PyTorch"
+    fallback = "the CPU's kernel, on copies of the tensors"
+
+    __hash__ = object.__hash__
+
+
+class Fallback(enum.Enum):
+    """What runs for operators without a kernel of the backend."""
+
+    none = "nothing: calling the operator is an error"
+    cpu = "the CPU's kernel, on copies of the tensors"
+
+    __hash__ = object.__hash__
+
+
+class Guard(NamedTuple):
+    """The C++ type that makes a device the current one, and the header that declares it."""
+
+    type: str = ANY_DEVICE_GUARD
+    header: str = "c10/core/DeviceGuard.h"
+
+
+class HookPosition(enum.Enum):
+    """Where the code of a hook is, relative to the call of the kernel."""
+
+    before = "before the call, after device check and guard"
+    after = "after the call, with its result"
+    around = "in place of the call, which its text contains"
+
+    __hash__ = object.__hash__
+
+
+class Hook(NamedTuple):
+    """Code that wrappers contain besides the call of the kernel.
+
+    Either `text` is that code, with placeholders such as `{name}`, or `call` is a C++ function that is called with the
+    values that `passes` names. `kinds`, `keys` and `names` choose wrappers: implementations, dispatch keys, and
+    patterns of operator names; without any, all wrappers have the hook.
+    """
+
+    position: HookPosition
+    text: str = ""
+    call: str = ""
+    passes: tuple[str, ...] = ()
+    kinds: tuple[Implementation, ...] = ()
+    keys: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class EntryOptions(NamedTuple):
+    """How one operator is implemented, as far as the file says more than its name.
+
+    `device_check` and `device_guard` are those of the operator's wrapper, None as the head of the file says. `callee`
+    is the C++ function that the wrapper calls in place of a member of the backend's class. With `define_meta` the
+    backend's structured kernel has a shape function of its own, which with `register_meta` also replaces PyTorch's for
+    the Meta key. `register_if` is a C++ condition for the registration. With `cpu_on_error`, the wrapper runs the CPU's
+    kernel if that of the backend throws. `policy` is the policy of an operator under autocast.
+    """
+
+    implementation: Implementation = Implementation.kernel
+    callee: str = ""
+    define_meta: bool = False
+    register_meta: bool = False
+    device_check: bool | None = None
+    device_guard: bool | None = None
+    register_if: str = ""
+    cpu_on_error: bool = False
+    override_composite: bool = False
+    policy: str = ""
+
+
+#: The options of an entry that is only a name.
+NO_ENTRY_OPTIONS: Final = EntryOptions()
+
+
+class BackendEntry(NamedTuple):
+    """An operator that a backend implements under one dispatch key.
+
+    `kernel` has the name of the kernel, as a member of the backend's class unless the options name another callee.
+    `span` is the name of the operator in the file.
+    """
+
+    function: NativeFunction
+    kernel: Kernel
+    span: Span
+    options: EntryOptions = NO_ENTRY_OPTIONS
+
+
+class BackendSection(NamedTuple):
+    """The operators that a backend implements under one dispatch key.
+
+    `name` is the key of the section in the file, such as `supported`, and `span` is where it stands.
+    """
+
+    name: str
+    key: DispatchKey
+    entries: tuple[BackendEntry, ...]
+    span: Span
+
+    @property
+    def kernels(self) -> dict[NativeFunction, Kernel]:
+        """The kernels of the section by function."""
+        return {entry.function: entry.kernel for entry in self.entries}
+
+
+class HeadOptions(NamedTuple):
+    """What a backend file says besides what PyTorch's own generator reads.
+
+    `guard` is what structured kernels hold and wrappers open, None for PyTorch's own. `allocation` allocates the
+    outputs of structured kernels. `lazy_init` is a C++ statement that initializes the device, in wrappers of functions
+    that make tensors. With `device_check`, wrappers check that tensors are on one device, None if wrappers with a guard
+    do. `register_macro` registers kernels in place of `m.impl`. `manual` are the operators that the author registers
+    without the generator.
+    """
+
+    includes: tuple[str, ...] = ()
+    export_macro: str = ""
+    default_args: bool = False
+    guard: Guard | None = None
+    allocation: Allocation | None = None
+    lazy_init: str = ""
+    device_check: bool | None = None
+    register_macro: str = ""
+    fallback: Fallback = Fallback.none
+    fallback_copies_views: bool = False
+    manual: frozenset[NativeFunction] = frozenset()
+    hooks: tuple[Hook, ...] = ()
+
+
+#: The options of a file that PyTorch's own generator reads.
+NO_HEAD_OPTIONS: Final = HeadOptions()
+
+
+class ExternalBackend(Frozen):
+    """A backend outside PyTorch.
+
+    `key` is its dispatch key, and `display_name` stands in C++ names in place of the key's. `cpp_namespace` and
+    `class_name` are those of the class whose static members are the kernels. With `out_is_primary`, kernels of out
+    overloads implement their groups; otherwise the out and in-place overloads without a kernel copy the result of the
+    functional one. With `device_guard`, wrappers check devices and set the current one.
+    """
+
+    __slots__ = (
+        "class_name",
+        "cpp_namespace",
+        "device_guard",
+        "display_name",
+        "key",
+        "options",
+        "out_is_primary",
+        "path",
+        "sections",
+    )
+
+    def __init__(
+        self,
+        key: DispatchKey,
+        sections: tuple[BackendSection, ...],
+        *,
+        cpp_namespace: str,
+        class_name: str = "",
+        display_name: str = "",
+        out_is_primary: bool = False,
+        device_guard: bool = False,
+        path: str = "",
+        options: HeadOptions = NO_HEAD_OPTIONS,
+    ) -> None:
+        self.key: Final = key
+        self.sections: Final = sections
+        self.cpp_namespace: Final = cpp_namespace
+        self.display_name: Final = display_name or key.name
+        self.class_name: Final = class_name or f"{self.display_name}NativeFunctions"
+        self.out_is_primary: Final = out_is_primary
+        self.device_guard: Final = device_guard
+        self.path: Final = path
+        self.options: Final = options
+
+    def section(self, name: str) -> BackendSection | None:
+        """The section of that name, None if the file has none."""
+        return next((section for section in self.sections if section.name == name), None)
+
+    def display_key(self, key: DispatchKey) -> str:
+        """The name of one of the backend's dispatch keys, with the display name in place of the device's.
+
+        >>> from opwright.model.dispatch_key import key_named
+        >>> backend = ExternalBackend(key_named("PrivateUse1"), (), cpp_namespace="acme", display_name="Acme")
+        >>> backend.display_key(key_named("AutogradPrivateUse1"))
+        'AutogradAcme'
+        """
+        return key.name.removesuffix(self.key.name) + self.display_name
+
+    def __repr__(self) -> str:
+        return f"<external backend {self.display_name}>"
