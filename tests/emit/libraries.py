@@ -20,10 +20,11 @@ from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 from tests.dialects.loading import NAMES
 from tests.emit.emitting import REGISTRATIONS, RULES
+from tests.emit.entries import COUNT, PARTS, TURN
 
 ACME = Library("acme", "acme", "acme/ops", "ACME_API")
 
-ENTRIES = """
+ENTRIES = f"""
 - func: scale(Tensor self, Scalar by) -> Tensor
   variants: function
   dispatch:
@@ -41,31 +42,9 @@ ENTRIES = """
   dispatch:
     CPU: blend_out
     CUDA: gpu::blend_out_cuda
-- func: turn(Tensor(a) self, SymInt[] by, SymInt? n=None) -> Tensor(a)
-  dispatch:
-    CompositeExplicitAutograd: turn
-- func: turn_(Tensor(a!) self, SymInt[] by, SymInt? n=None) -> Tensor(a!)
-  device_check: NoCheck
-  tags: inplace_view
-  dispatch:
-    CompositeExplicitAutograd: turn_
-- func: turn_copy(Tensor self, SymInt[] by, SymInt? n=None) -> Tensor
-  dispatch:
-    CompositeExplicitAutogradNonFunctional: turn_copy_symint
-  tags: view_copy
-  autogen: turn_copy.out
-- func: parts(Tensor(a -> *) self, int n) -> Tensor(a)[]
-  dispatch:
-    CompositeExplicitAutograd: parts
-- func: parts_copy(Tensor self, int n) -> Tensor[]
-  dispatch:
-    CompositeExplicitAutogradNonFunctional: parts_copy
-  tags: view_copy
-  autogen: parts_copy.out
-- func: count(Tensor self, Tensor(a!) seen) -> Tensor
-  dispatch:
-    CPU: count
-  autogen: count_functional, count.out
+{TURN}
+{PARTS}
+{COUNT}
 - func: join(Tensor[] parts, Tensor? weight, SymInt size) -> (Tensor, Tensor)
   dispatch:
     CPU: deep::inside::join

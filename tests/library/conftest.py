@@ -22,6 +22,7 @@ __all__ = [
     "acme_objects",
     "generate_library",
     "generated_acme",
+    "generated_code",
     "graded",
     "program",
     "torch",
@@ -34,6 +35,13 @@ ACME = Path(__file__).parent / "acme"
 INCLUDE = Path(opwright.__file__).parent / "include"
 
 GenerateLibrary = Callable[[str], Path]
+
+
+def generated_code(file: Path, folders: pytest.TempPathFactory) -> Path:
+    """The folder with the generated code of a library file, which has no faults."""
+    out = folders.mktemp(file.stem)
+    assert main(["generate", "--library", str(file), "--torch", "auto", "--out", str(out)]) == 0
+    return out
 
 
 @pytest.fixture
@@ -52,9 +60,7 @@ def generate_library(tmp_path: Path) -> GenerateLibrary:
 @pytest.fixture(scope="session")
 def generated_acme(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
-    out = tmp_path_factory.mktemp("acme")
-    assert main(["generate", "--library", str(ACME / "acme.yaml"), "--torch", "auto", "--out", str(out)]) == 0
-    return out
+    return generated_code(ACME / "acme.yaml", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
@@ -81,8 +87,8 @@ def acme(torch: ModuleType, acme_compiler: Compiler, acme_objects: list[Path]) -
 @pytest.fixture(scope="session")
 def graded(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """`torch.ops.graded`, whose operators have derivatives, are views, or write to their arguments."""
-    own, out = Path(__file__).parent / "graded", tmp_path_factory.mktemp("graded")
-    assert main(["generate", "--library", str(own / "graded.yaml"), "--torch", "auto", "--out", str(out)]) == 0
+    own = Path(__file__).parent / "graded"
+    out = generated_code(own / "graded.yaml", tmp_path_factory)
     compiler = Compiler(program, tmp_path_factory.mktemp("graded_build"), [out / "include", INCLUDE, own])
     sources = sorted((out / "src" / "graded").glob("*.cpp"))
     torch.ops.load_library(compiler.library("graded", [*sources, own / "kernels.cpp"]))

@@ -7,9 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from opwright.cli.main import main
 from tests.compile.compiler import Compiler
-from tests.library.conftest import INCLUDE
+from tests.library.conftest import INCLUDE, generated_code
 
 pytestmark = pytest.mark.thorough
 
@@ -21,9 +20,7 @@ CODES = {"bool": 11, "float16": 5, "float32": 6, "float64": 7, "int64": 4, "bflo
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
-    out = tmp_path_factory.mktemp("cast")
-    assert main(["generate", "--library", str(CAST / "cast.yaml"), "--torch", "auto", "--out", str(out)]) == 0
-    return out
+    return generated_code(CAST / "cast.yaml", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

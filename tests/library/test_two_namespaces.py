@@ -7,9 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from opwright.cli.main import main
 from tests.compile.compiler import Compiler
-from tests.library.conftest import INCLUDE
+from tests.library.conftest import INCLUDE, generated_code
 
 TWO = Path(__file__).parent / "two"
 
@@ -17,9 +16,7 @@ TWO = Path(__file__).parent / "two"
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of both libraries."""
-    out = tmp_path_factory.mktemp("two")
-    assert main(["generate", "--library", str(TWO / "operators.yaml"), "--torch", "auto", "--out", str(out)]) == 0
-    return out
+    return generated_code(TWO / "operators.yaml", tmp_path_factory)
 
 
 def test_each_namespace_has_files_of_its_own(generated: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from opwright.cli.main import main
 from tests.compile.compiler import Compiler
-from tests.library.conftest import INCLUDE, GenerateLibrary
+from tests.library.conftest import INCLUDE, GenerateLibrary, generated_code
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,9 +28,7 @@ STABLE_SYMBOL = re.compile(r"(aoti_)?torch_\w+")
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
-    out = tmp_path_factory.mktemp("steady")
-    assert main(["generate", "--library", str(HERE / "steady.yaml"), "--torch", "auto", "--out", str(out)]) == 0
-    return out
+    return generated_code(HERE / "steady.yaml", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

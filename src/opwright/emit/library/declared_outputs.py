@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from opwright.emit.library.output_operators import SHARED_OPERATORS
 from opwright.model.declared_outputs import (
     DeclaredOutput,
     DeclaredOutputs,
@@ -86,19 +87,10 @@ def _check_arguments(output: DeclaredOutput, written: str, *, symbolic: bool, me
 #: Operations whose text only has the texts of the operands. `{shapes}` are the functions for integers of the result's
 #: kind: with symbols or with numbers.
 _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
+    **SHARED_OPERATORS,
     OutputOperation.value: "::opwright::value({0})",
-    OutputOperation.subtract: "({0} - {1})",
-    OutputOperation.multiply: "({0} * {1})",
-    OutputOperation.add: "({0} + {1})",
     OutputOperation.floor_divide: "{shapes}::floor_divide({0}, {1})",
     OutputOperation.modulo: "{shapes}::modulo({0}, {1})",
-    OutputOperation.negate: "(-{0})",
-    OutputOperation.equal: "({0} == {1})",
-    OutputOperation.unequal: "({0} != {1})",
-    OutputOperation.less: "({0} < {1})",
-    OutputOperation.less_equal: "({0} <= {1})",
-    OutputOperation.greater: "({0} > {1})",
-    OutputOperation.greater_equal: "({0} >= {1})",
     OutputOperation.negation: "!{0}",
     OutputOperation.is_given: "::opwright::has({0})",
     OutputOperation.size: "{shapes}::size({0}, {1})",

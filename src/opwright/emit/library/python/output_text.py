@@ -6,6 +6,7 @@ import keyword
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from opwright.emit.library.output_operators import SHARED_OPERATORS
 from opwright.model.declared_outputs import (
     DTYPES,
     DeclaredOutput,
@@ -48,19 +49,10 @@ def _promoted(*values):
 
 #: The text of operations that only has the texts of the operands.
 _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
+    **SHARED_OPERATORS,
     OutputOperation.value: "{0}",
-    OutputOperation.add: "({0} + {1})",
-    OutputOperation.subtract: "({0} - {1})",
-    OutputOperation.multiply: "({0} * {1})",
     OutputOperation.floor_divide: "({0} // {1})",
     OutputOperation.modulo: "({0} % {1})",
-    OutputOperation.negate: "(-{0})",
-    OutputOperation.equal: "({0} == {1})",
-    OutputOperation.unequal: "({0} != {1})",
-    OutputOperation.less: "({0} < {1})",
-    OutputOperation.less_equal: "({0} <= {1})",
-    OutputOperation.greater: "({0} > {1})",
-    OutputOperation.greater_equal: "({0} >= {1})",
     OutputOperation.negation: "(not {0})",
     OutputOperation.is_given: "({0} is not None)",
     OutputOperation.value_or: "({0} if {0} is not None else {1})",
