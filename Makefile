@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-full compile example-library lint docs conformance conformance-full conformance-releases bench bench-library fuzz kills clean venv
+.PHONY: demo test test-thorough test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases bench bench-library fuzz kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -67,6 +67,14 @@ example-library: $(REFERENCE)
 	cp -Rp examples/library/. $(EXAMPLE)
 	cd $(EXAMPLE) && MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet build_ext --inplace
 	cd $(EXAMPLE) && $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) tests
+
+# The example of a backend, likewise.
+BACKEND := build/example-backend
+example-backend: $(REFERENCE)
+	@mkdir -p $(BACKEND)
+	cp -Rp examples/backend/. $(BACKEND)
+	cd $(BACKEND) && MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet egg_info build_ext --inplace
+	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) tests
 
 lint: $(REFERENCE)
 	$(VENV)/bin/ruff check src tests bench docs/reference.py

@@ -1,0 +1,181 @@
+// Tensors of the device: made, resized, copied, and seen in other shapes.
+
+#include <PrivateUse1NativeFunctions.h>
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/copy.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/set_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+
+#include "../runtime/device.h"
+#include "host.h"
+
+namespace acme {
+namespace {
+
+constexpr c10::DispatchKeySet KEYS{c10::DispatchKey::PrivateUse1};
+
+// The device of a new tensor: the current one, unless the options name another.
+c10::DeviceIndex device_index(std::optional<at::Device> device) {
+  return device.has_value() && device->has_index() ? device->index() : current_device();
+}
+
+void check_options(std::optional<at::Layout> layout, std::optional<bool> pin_memory) {
+  TORCH_CHECK(
+      at::layout_or_default(layout) == at::kStrided, "acme has strided tensors, but no tensors of layout ", *layout);
+  TORCH_CHECK(!at::pinned_memory_or_default(pin_memory), "Only dense CPU tensors can be pinned");
+}
+
+// Makes the storage of a tensor large enough for its elements.
+void grow_storage(c10::TensorImpl* impl) {
+  if (impl->numel() == 0) {
+    return;
+  }
+  const size_t size = at::detail::computeStorageNbytes(
+      impl->sizes(), impl->strides(), impl->itemsize(), static_cast<size_t>(impl->storage_offset()));
+  if (size > impl->storage().nbytes()) {
+    resize_storage(impl->unsafe_storage().unsafeGetStorageImpl(), size);
+  }
+}
+
+}  // namespace
+
+at::Tensor host_view(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_cpu()) {
+    return tensor;
+  }
+  at::Tensor view = at::from_blob(
+      const_cast<void*>(tensor.const_data_ptr()), tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
+  view._set_conj(tensor.is_conj());
+  view._set_neg(tensor.is_neg());
+  return view;
+}
+
+std::optional<at::Tensor> host_view(const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() ? std::make_optional(host_view(*tensor)) : std::nullopt;
+}
+
+at::Tensor Kernels::empty(
+    at::IntArrayRef size,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory,
+    std::optional<at::MemoryFormat> memory_format) {
+  check_options(layout, pin_memory);
+  const DeviceScope scope(device_index(device));
+  return at::detail::empty_generic(size, device_allocator(), KEYS, c10::dtype_or_default(dtype), memory_format);
+}
+
+at::Tensor Kernels::empty_strided(
+    at::IntArrayRef size,
+    at::IntArrayRef stride,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory) {
+  check_options(layout, pin_memory);
+  const DeviceScope scope(device_index(device));
+  return at::detail::empty_strided_generic(size, stride, device_allocator(), KEYS, c10::dtype_or_default(dtype));
+}
+
+const at::Tensor& Kernels::resize_(
+    const at::Tensor& self,
+    at::IntArrayRef size,
+    std::optional<at::MemoryFormat> memory_format) {
+  auto* const impl = self.unsafeGetTensorImpl();
+  if (self.sizes() != size) {
+    impl->set_sizes_contiguous(size);
+    grow_storage(impl);
+  }
+  if (memory_format.has_value()) {
+    TORCH_CHECK(*memory_format != at::MemoryFormat::Preserve, "Unsupported memory format", *memory_format);
+    impl->empty_tensor_restride(*memory_format);
+  }
+  return self;
+}
+
+at::Tensor& Kernels::set_(at::Tensor& self) {
+  const DeviceScope scope(self.device().index());
+  return at::native::set_(
+      self, c10::Storage(c10::Storage::use_byte_size_t(), 0, device_allocator(), /*resizable=*/true));
+}
+
+at::Tensor& Kernels::set_(at::Tensor& self, const at::Tensor& source) {
+  return at::native::set_tensor_(self, source);
+}
+
+at::Tensor& Kernels::set_(at::Tensor& self, at::Storage source) {
+  return at::native::set_(self, std::move(source));
+}
+
+at::Tensor& Kernels::set_(
+    at::Tensor& self,
+    at::Storage source,
+    int64_t storage_offset,
+    at::IntArrayRef size,
+    at::IntArrayRef stride) {
+  at::native::checkSetStorage(self, std::move(source), storage_offset, size, stride);
+  auto* const impl = self.unsafeGetTensorImpl();
+  impl->set_storage_offset(storage_offset);
+  if (stride.data() == nullptr) {
+    impl->set_sizes_contiguous(size);
+  } else {
+    impl->set_sizes_and_strides(size, stride);
+  }
+  grow_storage(impl);
+  return self;
+}
+
+at::Tensor Kernels::_copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
+  const MemoryAccess access;
+  host_view(dst).copy_(host_view(self), non_blocking);
+  return dst;
+}
+
+at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
+  at::native::resize_output(dst, self.sizes());
+  return _copy_from(self, dst, false);
+}
+
+at::Scalar Kernels::_local_scalar_dense(const at::Tensor& self) {
+  const MemoryAccess access;
+  return host_view(self).item();
+}
+
+at::Tensor Kernels::as_strided(
+    const at::Tensor& self,
+    at::IntArrayRef size,
+    at::IntArrayRef stride,
+    std::optional<int64_t> storage_offset) {
+  return at::native::as_strided_tensorimpl(self, size, stride, storage_offset);
+}
+
+at::Tensor Kernels::view(const at::Tensor& self, at::IntArrayRef size) {
+  return at::native::view(self, size);
+}
+
+at::Tensor Kernels::_reshape_alias(const at::Tensor& self, at::IntArrayRef size, at::IntArrayRef stride) {
+  return at::native::_reshape_alias(self, size, stride);
+}
+
+at::Tensor Kernels::unfold(const at::Tensor& self, int64_t dimension, int64_t size, int64_t step) {
+  return at::native::unfold(self, dimension, size, step);
+}
+
+at::Tensor Kernels::view_as_real(const at::Tensor& self) {
+  return at::native::view_as_real(self);
+}
+
+at::Tensor Kernels::view_as_complex(const at::Tensor& self) {
+  return at::native::view_as_complex(self);
+}
+
+}  // namespace acme

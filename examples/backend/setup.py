@@ -1,0 +1,27 @@
+"""Builds the device; pyproject.toml has everything else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from glob import glob
+
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+GENERATED = "build/generated"
+
+subprocess.run(
+    [sys.executable, "-m", "opwright.torchgen.gen_backend_stubs", "-s", "acme.yaml", "-o", GENERATED], check=True
+)
+setup(
+    ext_modules=[
+        CppExtension(
+            "torch_acme._C",
+            [*sorted(glob("csrc/*/*.cpp")), f"{GENERATED}/RegisterPrivateUse1.cpp"],
+            include_dirs=[f"{sys.path[0]}/{GENERATED}", f"{sys.path[0]}"],
+            extra_compile_args=["-g0", "-O1", "-Wno-interference-size"],
+        )
+    ],
+    cmdclass={"build_ext": BuildExtension.with_options(no_python_abi_suffix=True)},
+)

@@ -1,0 +1,22 @@
+"""A device for PyTorch whose memory is a part of the host's memory: `torch.device("acme")`.
+
+PyTorch imports this package when it is imported itself, because the package is an entry point of `torch.backends`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+torch.ops.load_library(Path(__file__).with_name("_C.so"))
+torch.utils.rename_privateuse1_backend("acme")
+
+from torch_acme import device  # noqa: E402
+
+torch._register_device_module("acme", device)
+torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+
+
+def autoload() -> None:
+    """What PyTorch calls after it has imported this module, which does everything."""
