@@ -59,9 +59,9 @@ class Backend:
     are defined outside PyTorch: they have the dispatcher's convention, and are static members of `class_name` if it is
     given. `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
     `generates_kernels`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
-    `callees`: expressions that wrappers call instead of the names of kernels. `allocation`: how wrappers of structured
-    kernels get outputs if the key itself does not say, under a device guard. `display_name` stands in C++ names instead
-    of the key's name.
+    `callees`: expressions that wrappers call instead of the names of kernels, or the classes of structured kernels.
+    `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard
+    whose type is `guard`. `display_name` stands in C++ names instead of the key's name.
     """
 
     __slots__ = (
@@ -72,6 +72,7 @@ class Backend:
         "display_name",
         "external",
         "generates_kernels",
+        "guard",
         "kernels",
         "key",
         "out_is_primary",
@@ -92,6 +93,7 @@ class Backend:
         allocation: Allocation | None = None,
         callees: Mapping[NativeFunction, str] = NO_CALLEES,
         display_name: str = "",
+        guard: str = ANY_DEVICE_GUARD,
     ) -> None:
         self.key: Final = key
         self.display_name: Final = display_name or key.name
@@ -103,16 +105,21 @@ class Backend:
         self.class_name: Final = class_name
         self.allocation: Final = key.allocation or allocation
         self.callees: Final = callees
+        self.guard: Final = guard
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
 
     @property
     def structured_guard(self) -> str:
         """The type of the guard that the class of a structured kernel's outputs has; empty if it has none."""
-        return self.key.structured_guard or ("" if self.allocation is self.key.allocation else ANY_DEVICE_GUARD)
+        if self.external:
+            return self.guard if self.device_guard else ""
+        return self.key.structured_guard or ("" if self.allocation is self.key.allocation else self.guard)
 
     @property
     def moves_guard(self) -> bool:
         """Whether outputs of structured kernels move that guard to their device."""
+        if self.external:
+            return self.device_guard
         return self.key.moves_guard or self.allocation is not self.key.allocation
 
     def primary(self, unit: KernelUnit) -> NativeFunction:
@@ -125,6 +132,10 @@ class Backend:
         """The kernel that implements the whole unit, if there is one."""
         return self.kernels.get(self.primary(unit))
 
+    def owner(self, kernel: Kernel) -> str:
+        """The namespace or the class that a kernel is a member of."""
+        return kernel.namespace if self.class_name is None else f"{kernel.namespace}::{self.class_name}"
+
     def wrapped_overloads(self, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
         """The overloads of a unit that get a wrapper, and the kind of each wrapper."""
         if isinstance(unit, NativeFunction):
@@ -135,9 +146,14 @@ class Backend:
             if self.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
                 # These wrappers call the out overload, which has to come from the backend.
                 members.remove(unit.out)
-            return tuple([(member, WrapperKind.structured) for member in members])
+            return tuple([(member, self._structured_kind(member, unit)) for member in members])
         kinds = [(member, self._wrapper_kind(member, unit)) for member in members]
         return tuple([(member, kind) for member, kind in kinds if kind is not None])
+
+    def _structured_kind(self, function: NativeFunction, group: NativeFunctionsGroup) -> WrapperKind:
+        """The kind of the wrapper of a member of a structured group: outside PyTorch it may have its own kernel."""
+        has_own_kernel = self.external and function is not group.out and function in self.kernels
+        return WrapperKind.kernel if has_own_kernel else WrapperKind.structured
 
     def runs_structured(self, group: NativeFunctionsGroup) -> bool:
         """Whether a structured group's wrappers run `meta` and `impl`.

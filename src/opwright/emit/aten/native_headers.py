@@ -66,7 +66,8 @@ def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[Dispatc
         block = blocks.setdefault(native if kernel is None else kernel.namespace, {})
         if kernel is not None and kernel.structured and isinstance(unit, NativeFunctionsGroup):
             macro = exports.class_macro(kernel, rules, library)
-            _add(block, f"struct {macro} ", _class_body(unit, kernel), rules, replaces=macro == library.export)
+            body = structured_class_body(unit, kernel)
+            _add(block, f"struct {macro} ", body, rules, replaces=macro == library.export)
             continue
         for function in functions:
             own = function.kernels.get(key)
@@ -93,14 +94,15 @@ def _add(block: _Block, head: str, body: str, rules: Rules, *, replaces: bool) -
 
 def structured_class(group: NativeFunctionsGroup, kernel: Kernel, context: FragmentContext) -> str:
     """The declaration of a structured kernel: a class with the method `impl`, derived from the class with `meta`."""
-    return f"struct {exports.class_macro(kernel, context.rules, group.library)} {_class_body(group, kernel)}"
+    return f"struct {exports.class_macro(kernel, context.rules, group.library)} {structured_class_body(group, kernel)}"
 
 
-def _class_body(group: NativeFunctionsGroup, kernel: Kernel) -> str:
+def structured_class_body(group: NativeFunctionsGroup, kernel: Kernel, own: str = "") -> str:
+    """The declaration of a structured kernel after `struct`; `own` are members of its class besides `impl`."""
     parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
     return (
         f"structured_{kernel.name} : public {group.library.meta}::structured_{structured.meta_name(group)} {{\n"
-        f"void impl({parameters});\n"
+        f"{own}void impl({parameters});\n"
         "};"
     )
 

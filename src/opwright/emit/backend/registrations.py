@@ -7,9 +7,10 @@ from functools import partial
 from typing import Final
 
 from opwright.emit.aten.backend import Backend
-from opwright.emit.aten.register import wrapper as plain
+from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
-from opwright.emit.aten.register.registration import registration
+from opwright.emit.aten.register.registration import registration, wrapper_definition, wrapper_of
+from opwright.emit.aten.register.wrapper import KernelWrapper
 from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 
@@ -38,16 +39,17 @@ def template_slots(job: Job) -> Slots:
 
 
 def _fragment(wrapping: Backend, unit: RegisteredUnit, context: FragmentContext) -> Slots:
+    group, kinds = unit.wrapped
     definitions = [
-        plain.definition(plain.plain_wrapper(function, kind, wrapping), wrapping) for function, kind in unit.wrapped[1]
+        wrapper_definition(wrapper_of(function, kind, wrapping), group, wrapping, context) for function, kind in kinds
     ]
     return {"dispatch_anonymous_definitions": definitions}
 
 
-def _wrappers(file: SectionFile, job: Job) -> Iterator[plain.KernelWrapper]:
+def _wrappers(file: SectionFile, job: Job) -> Iterator[KernelWrapper]:
     for unit in registered_units(file, job):
         for function, kind in unit.wrapped[1]:
-            yield plain.plain_wrapper(function, kind, file.wrapping)
+            yield wrapper_of(function, kind, file.wrapping)
 
 
 def _file_slots(file: SectionFile, job: Job) -> Slots:
@@ -78,6 +80,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             folder="backend",
             units=partial(registered_units, file),
             fragment=partial(_fragment, file.wrapping),
+            reads=(NATIVE_AOT_KERNELS,),
             file_slots=partial(_file_slots, file),
             layout=OneFile(f"Register{file.name}.cpp"),
         )

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from opwright.emit.aten.backend import Backend, WrappedUnit, units_of
 from opwright.emit.emitter import Job, per_job
-from opwright.model.external_backend import BackendSection, ExternalBackend
+from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
+from opwright.model.external_backend import BackendSection, ExternalBackend, Guard
 
 __all__ = ["RegisteredUnit", "SectionFile", "registered_units", "section_files"]
 
@@ -23,6 +24,8 @@ class SectionFile:
     def __init__(self, backend: ExternalBackend, section: BackendSection) -> None:
         self.backend: Final = backend
         self.section: Final = section
+        options = backend.options
+        allocates = any(entry.kernel.structured for entry in section.entries)
         self.wrapping: Final = Backend(
             section.key,
             section.kernels,
@@ -32,6 +35,9 @@ class SectionFile:
             class_name=backend.class_name,
             generates_kernels=False,
             display_name=backend.display_key(section.key),
+            allocation=(options.allocation or ANY_DEVICE_ALLOCATION) if allocates else None,
+            callees={entry.function: entry.options.callee for entry in section.entries if entry.options.callee},
+            guard=(options.guard or Guard()).type,
         )
 
     @property
@@ -69,7 +75,8 @@ def registered_units(file: SectionFile, job: Job) -> list[RegisteredUnit]:
     """The units of a section, in the catalog's order."""
     entries = {entry.function: entry for entry in file.section.entries}
     backend = file.backend
-    shared = repr((file.name, backend.cpp_namespace, backend.class_name, backend.out_is_primary, backend.device_guard))
+    choices = (backend.cpp_namespace, backend.class_name, backend.out_is_primary, backend.device_guard)
+    shared = repr((file.name, *choices, file.wrapping.guard))
     units = []
     for wrapped in units_of(file.wrapping, job):
         own = [entries[function] for function, _ in wrapped[1] if function in entries]

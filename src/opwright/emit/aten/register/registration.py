@@ -35,12 +35,8 @@ def definitions(wrapped: WrappedUnit, backend: Backend, context: FragmentContext
     registrations: list[str] = []
     functions: list[str] = []
     for function, kind in kinds:
-        if kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
-            wrapper = structured_kernels.structured_wrapper(function, backend)
-            bodies.append(structured_kernels.definition(wrapper, unit, backend, context))
-        else:
-            wrapper = plain.plain_wrapper(function, kind, backend)
-            bodies.append(plain.definition(wrapper, backend))
+        wrapper = wrapper_of(function, kind, backend)
+        bodies.append(wrapper_definition(wrapper, unit, backend, context))
         if context.selection.selects(function):
             registrations.append(registration(wrapper))
         functions.append(dispatch_key_definitions(wrapper, backend))
@@ -54,6 +50,20 @@ def definitions(wrapped: WrappedUnit, backend: Backend, context: FragmentContext
         "ns_epilogue": closing(namespace),
     }
     return context.read(REGISTRATION_TEXT)(slots)
+
+
+def wrapper_of(function: NativeFunction, kind: WrapperKind, backend: Backend) -> KernelWrapper:
+    """The wrapper of an overload."""
+    if kind is WrapperKind.structured:
+        return structured_kernels.structured_wrapper(function, backend)
+    return plain.plain_wrapper(function, kind, backend)
+
+
+def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backend, context: FragmentContext) -> str:
+    """The definition of a wrapper, with the class of its outputs if its kernel is structured."""
+    if wrapper.kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
+        return structured_kernels.definition(wrapper, unit, backend, context)
+    return plain.definition(wrapper, backend)
 
 
 def _library(unit: KernelUnit, registrations: list[str], backend: Backend, context: FragmentContext) -> str:

@@ -51,7 +51,9 @@ class OutputClass(NamedTuple):
 def structured_wrapper(function: NativeFunction, backend: Backend) -> KernelWrapper:
     """The wrapper of an overload with a structured kernel."""
     signature = _signature(function, backend)
-    return KernelWrapper(function, WrapperKind.structured, f"wrapper_{backend.key.name}_{signature.name}", signature)
+    return KernelWrapper(
+        function, WrapperKind.structured, f"wrapper_{backend.display_name}_{signature.name}", signature
+    )
 
 
 def _signature(function: NativeFunction, backend: Backend) -> Signature:
@@ -86,7 +88,7 @@ def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, st
     kernel = backend.kernel(group)
     assert kernel is not None, "a group without a kernel has no structured wrappers"
     name = f"structured_{kernel.name}"
-    return name, f"{kernel.namespace}::{name}"
+    return name, backend.callees.get(group.out) or f"{backend.owner(kernel)}::{name}"
 
 
 _MOVE_GUARD: Final = """\

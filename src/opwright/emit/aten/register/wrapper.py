@@ -53,9 +53,8 @@ def definition(wrapper: KernelWrapper, backend: Backend) -> str:
 def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
     function = wrapper.function
     kernel = backend.kernels[function]
-    owner = kernel.namespace if backend.class_name is None else f"{kernel.namespace}::{backend.class_name}"
     wanted = kernel_signature(function, kernel, external=backend.external).bindings
-    callee = backend.callees.get(function) or f"{owner}::{kernel.name}"
+    callee = backend.callees.get(function) or f"{backend.owner(kernel)}::{kernel.name}"
     call = translated_call(callee, wrapper.signature.bindings, wanted)
     return (
         f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"

@@ -1,0 +1,60 @@
+"""The structured kernels of a backend: the classes that declare them, and the headers that these derive from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from opwright.convention import structured
+from opwright.emit.aten.native_headers import structured_class_body
+from opwright.emit.aten.units import include
+from opwright.model.external_backend import BackendEntry, ExternalBackend, Implementation
+from opwright.model.native_function import NativeFunctionsGroup
+
+__all__ = ["class_declaration", "group_of", "header_lines"]
+
+#: The header with macros for kernel files.
+_MACROS: Final = "#include <opwright/privateuse1.h>"
+
+
+def group_of(entry: BackendEntry) -> NativeFunctionsGroup | None:
+    """The group whose structured kernel an entry names, None if its kernel is a function."""
+    return entry.function.group if entry.kernel.structured else None
+
+
+def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup) -> str:
+    """The declaration of a structured kernel: a class with `impl`, and with `meta` if the backend has its own.
+
+    `base` is then PyTorch's class, whose `meta` the backend's own may call.
+    """
+    own = ""
+    if entry.options.define_meta:
+        parent = f"{group.library.meta}::structured_{structured.meta_name(group)}"
+        returns = "void" if group.out.precomputed is None else "meta_return_ty"
+        parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
+        own = f"using base = {parent};\n{returns} meta({parameters});\n"
+    return f"struct {structured_class_body(group, entry.kernel, own)}"
+
+
+def _own_groups(backend: ExternalBackend) -> Iterator[NativeFunctionsGroup]:
+    """The groups with structured kernels of the backend's own."""
+    for section in backend.sections:
+        for entry in section.entries:
+            group = group_of(entry)
+            if group is not None and entry.options.implementation is Implementation.structured:
+                yield group
+
+
+def header_lines(backend: ExternalBackend) -> Iterable[str]:
+    """The lines before the classes: what declares PyTorch's shape functions, and the macros for kernel files."""
+    headers = sorted({include(group.out, "_meta") for group in _own_groups(backend)})
+    if not headers:
+        return ()
+    return (
+        *headers,
+        _MACROS,
+        "#ifndef TORCH_PRIVATEUSE1_CLASS",
+        f"#define TORCH_PRIVATEUSE1_CLASS {backend.class_name}",
+        "#endif",
+        "",
+    )

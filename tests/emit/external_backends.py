@@ -1,0 +1,73 @@
+"""Backends outside PyTorch in tests: from entries and the options of each to the files of a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from opwright.dialects.names import default_kernel_name
+from opwright.emit.backend import headers, registrations
+from opwright.emit.emitter import EmitterSource, Job, Slots
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import key_named
+from opwright.model.external_backend import (
+    NO_HEAD_OPTIONS,
+    BackendEntry,
+    BackendSection,
+    EntryOptions,
+    ExternalBackend,
+    HeadOptions,
+    Implementation,
+)
+from opwright.model.native_function import Kernel
+from tests.emit.emitting import job_of, slots_of
+
+_OWN: Final = (Implementation.structured, Implementation.stub)
+
+
+class BackendFiles(NamedTuple):
+    """The slots of the header of the kernels and of the source with the registrations."""
+
+    header: Slots
+    source: Slots
+
+
+def external_backend(
+    catalog: Catalog,
+    operators: Mapping[str, EntryOptions],
+    options: HeadOptions = NO_HEAD_OPTIONS,
+    *,
+    device_guard: bool = True,
+) -> ExternalBackend:
+    """The backend Acme with a section of some operators, whose out overloads are primary."""
+    key = key_named("PrivateUse1")
+    entries = []
+    for name, own in operators.items():
+        function = catalog[name]
+        kernel_name = own.callee.rpartition("structured_")[2] or default_kernel_name(function.schema)
+        kernel = Kernel(key, kernel_name, "acme::native", own.implementation in _OWN)
+        entries.append(BackendEntry(function, kernel, function.entry, own))
+    section = BackendSection("supported", key, tuple(entries), catalog.functions[0].entry)
+    return ExternalBackend(
+        key,
+        (section,),
+        cpp_namespace="acme::native",
+        display_name="Acme",
+        out_is_primary=True,
+        device_guard=device_guard,
+        options=options,
+    )
+
+
+def backend_files(entries: str, operators: Mapping[str, EntryOptions], **choices: object) -> BackendFiles:
+    """The files of a backend with some of the operators of a text of entries."""
+    plain = job_of(entries)
+    backend = external_backend(plain.catalog, operators, **choices)  # type: ignore[arg-type]
+    job = Job(plain.catalog, plain.rules, plain.options, backends=(backend,), registration_text=plain.registration_text)
+    return BackendFiles(
+        _file(headers.emitters, "AcmeNativeFunctions.h", job), _file(registrations.emitters, "RegisterAcme.cpp", job)
+    )
+
+
+def _file(source: EmitterSource, path: str, job: Job) -> Slots:
+    return slots_of(source, path, job)
