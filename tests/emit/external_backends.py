@@ -69,5 +69,11 @@ def backend_files(entries: str, operators: Mapping[str, EntryOptions], **choices
     )
 
 
+def slot(slots: Slots, name: str) -> str:
+    """The text of a slot."""
+    value = slots[name]
+    return value if isinstance(value, str) else "\n".join(value)
+
+
 def _file(source: EmitterSource, path: str, job: Job) -> Slots:
     return slots_of(source, path, job)

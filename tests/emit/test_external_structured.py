@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from opwright.emit.emitter import Slots
 from opwright.model.dispatch_key import Allocation
 from opwright.model.external_backend import EntryOptions, Guard, HeadOptions, Implementation
-from tests.emit.external_backends import backend_files
+from tests.emit.external_backends import backend_files, slot
 
 ENTRIES = """
 - func: blend.Tensor(Tensor self, Tensor other) -> Tensor
@@ -34,12 +33,6 @@ ENTRIES = """
 STRUCTURED = EntryOptions(Implementation.structured)
 WITH_META = EntryOptions(Implementation.structured, define_meta=True)
 STUB = EntryOptions(Implementation.stub, callee="at::native::structured_blend_kernel")
-
-
-def slot(slots: Slots, name: str) -> str:
-    """The text of a slot."""
-    value = slots[name]
-    return value if isinstance(value, str) else "\n".join(value)
 
 
 def test_class_of_a_structured_kernel_is_nested() -> None:

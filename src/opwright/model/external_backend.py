@@ -144,7 +144,8 @@ class HeadOptions(NamedTuple):
     outputs of structured kernels. `lazy_init` is a C++ statement that initializes the device, in wrappers of functions
     that make tensors. With `device_check`, wrappers check that tensors are on one device, None if wrappers with a guard
     do. `register_macro` registers kernels in place of `m.impl`. `manual` are the operators that the author registers
-    without the generator.
+    without the generator. With `derives_from_out`, functional and in-place overloads without a kernel call the kernel
+    of their out overload, if the out overload is primary.
     """
 
     includes: tuple[str, ...] = ()
@@ -159,6 +160,7 @@ class HeadOptions(NamedTuple):
     fallback_copies_views: bool = False
     manual: frozenset[NativeFunction] = frozenset()
     hooks: tuple[Hook, ...] = ()
+    derives_from_out: bool = False
 
 
 #: The options of a file that PyTorch's own generator reads.

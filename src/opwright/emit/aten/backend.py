@@ -39,6 +39,7 @@ class WrapperKind(enum.Enum):
     structured = "runs the structured kernel: meta, then impl"
     refusal = "refuses in-place functions on meta tensors without a kernel"
     functional = "copies the result of the functional overload"
+    out = "calls the kernel of the out overload"
 
     # Units hold kinds, and an enumeration's own hash is a Python function.
     __hash__ = object.__hash__
@@ -61,13 +62,15 @@ class Backend:
     `generates_kernels`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
     `callees`: expressions that wrappers call instead of the names of kernels, or the classes of structured kernels.
     `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard
-    whose type is `guard`. `display_name` stands in C++ names instead of the key's name.
+    whose type is `guard`. `display_name` stands in C++ names instead of the key's name. `derived` are the functional
+    and in-place overloads without a kernel whose wrappers call the kernel of the out overload.
     """
 
     __slots__ = (
         "allocation",
         "callees",
         "class_name",
+        "derived",
         "device_guard",
         "display_name",
         "external",
@@ -94,6 +97,7 @@ class Backend:
         callees: Mapping[NativeFunction, str] = NO_CALLEES,
         display_name: str = "",
         guard: str = ANY_DEVICE_GUARD,
+        derived: frozenset[NativeFunction] = frozenset(),
     ) -> None:
         self.key: Final = key
         self.display_name: Final = display_name or key.name
@@ -106,6 +110,7 @@ class Backend:
         self.allocation: Final = key.allocation or allocation
         self.callees: Final = callees
         self.guard: Final = guard
+        self.derived: Final = derived
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
 
     @property
@@ -183,6 +188,8 @@ class Backend:
             return None
         if function in self.kernels:
             return WrapperKind.kernel
+        if function in self.derived:
+            return WrapperKind.out
         if self.key is META and self.generates_kernels and is_refused(function):
             return WrapperKind.refusal
         if self.out_is_primary or group is None or function.kind is SchemaKind.functional:

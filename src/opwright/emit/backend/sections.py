@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from opwright.emit.aten.backend import Backend, WrappedUnit, units_of
+from opwright.emit.aten.backend import Backend, WrappedUnit, members, units_of
+from opwright.emit.aten.register.out_kernels import can_call_out_kernel
 from opwright.emit.emitter import Job, per_job
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
-from opwright.model.external_backend import BackendSection, ExternalBackend, Guard
+from opwright.model.external_backend import BackendSection, ExternalBackend, Guard, Implementation
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import SchemaKind
 
 __all__ = ["RegisteredUnit", "SectionFile", "registered_units", "section_files"]
 
@@ -25,7 +28,8 @@ class SectionFile:
         self.backend: Final = backend
         self.section: Final = section
         options = backend.options
-        allocates = any(entry.kernel.structured for entry in section.entries)
+        derived = derived_overloads(backend, section)
+        allocates = bool(derived) or any(entry.kernel.structured for entry in section.entries)
         self.wrapping: Final = Backend(
             section.key,
             section.kernels,
@@ -37,6 +41,7 @@ class SectionFile:
             display_name=backend.display_key(section.key),
             allocation=(options.allocation or ANY_DEVICE_ALLOCATION) if allocates else None,
             callees={entry.function: entry.options.callee for entry in section.entries if entry.options.callee},
+            derived=derived,
             guard=(options.guard or Guard()).type,
         )
 
@@ -44,6 +49,32 @@ class SectionFile:
     def name(self) -> str:
         """The name of the dispatch key in C++ names and file names."""
         return self.wrapping.display_name
+
+
+#: The implementations that are functions which other wrappers can call.
+_FUNCTIONS: Final = (Implementation.kernel, Implementation.inherited)
+
+
+def derived_overloads(backend: ExternalBackend, section: BackendSection) -> frozenset[NativeFunction]:
+    """The functional and in-place overloads whose wrappers call the kernel of the out overload.
+
+    Those with a kernel of their own do not, nor those that PyTorch implements with other operators.
+    """
+    if not (backend.out_is_primary and backend.options.derives_from_out):
+        return frozenset()
+    kernels = section.kernels
+    groups = [
+        entry.function.group
+        for entry in section.entries
+        if entry.function.kind is SchemaKind.out and entry.options.implementation in _FUNCTIONS
+    ]
+    return frozenset(
+        member
+        for group in groups
+        if group is not None
+        for member in group.functions()
+        if member not in kernels and not member.has_composite_kernel and can_call_out_kernel(member, group)
+    )
 
 
 @per_job
@@ -79,6 +110,6 @@ def registered_units(file: SectionFile, job: Job) -> list[RegisteredUnit]:
     shared = repr((file.name, *choices, file.wrapping.guard))
     units = []
     for wrapped in units_of(file.wrapping, job):
-        own = [entries[function] for function, _ in wrapped[1] if function in entries]
+        own = [entries[function] for function in members(wrapped[0]) if function in entries]
         units.append(RegisteredUnit(wrapped, (shared, *[repr((entry.kernel, entry.options)) for entry in own])))
     return units

@@ -16,6 +16,7 @@ from opwright.emit.aten import dispatch_key_functions
 from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind, public_namespace
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
+from opwright.emit.aten.register.out_kernels import out_wrapper_definition
 from opwright.emit.aten.register.wrapper import KernelWrapper
 from opwright.emit.aten.units import kernel_argument
 from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
@@ -63,6 +64,8 @@ def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backen
     """The definition of a wrapper, with the class of its outputs if its kernel is structured."""
     if wrapper.kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
         return structured_kernels.definition(wrapper, unit, backend, context)
+    if wrapper.kind is WrapperKind.out:
+        return out_wrapper_definition(wrapper, backend)
     return plain.definition(wrapper, backend)
 
 
