@@ -53,14 +53,16 @@ class Device:
 class Allocation:
     """How wrappers of structured kernels allocate outputs.
 
-    `function` is a C++ function, with `{}` where `_strided` may stand. `header` declares it; without one it is one of
-    the functions that the dispatcher knows. `options` is the expression of the tensor options that it is given.
+    `function` is a C++ function, with `{}` where `_strided` may stand; `strided` is the function that takes strides if
+    its name is another one. `header` declares them; without one they are functions that the dispatcher knows. `options`
+    is the expression of the tensor options that they are given.
     """
 
-    __slots__ = ("function", "header", "options")
+    __slots__ = ("function", "header", "options", "strided")
 
-    def __init__(self, function: str, header: str = "", *, options: str = "options") -> None:
+    def __init__(self, function: str, header: str = "", *, options: str = "options", strided: str = "") -> None:
         self.function: Final = function
+        self.strided: Final = strided or function.format("_strided")
         self.header: Final = header
         self.options: Final = options
 

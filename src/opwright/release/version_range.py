@@ -1,13 +1,13 @@
-"""Ranges of versions, as library files state them: `>=2.10,<2.15`."""
+"""Ranges of versions, as input files state them: `>=2.10,<2.15`, or a first and a last release."""
 
 from __future__ import annotations
 
 import re
 from typing import Final, NamedTuple
 
-from opwright.release.version import Version, parse_version
+from opwright.release.version import RELEASES, Version, parse_version
 
-__all__ = ["RangeFault", "VersionRange", "parse_version_range"]
+__all__ = ["RangeFault", "ReleaseSpan", "VersionRange", "parse_version_range"]
 
 _BOUND: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\d+\.\d+(?:\.\d+)?)\s*", re.ASCII)
 _LONGEST: Final = 200
@@ -80,3 +80,45 @@ def parse_version_range(text: str) -> VersionRange:
         bounds.append(_Bound(operator, parse_version(number), number.count(".") == 2))
         start += len(part) + 1
     return VersionRange(tuple(bounds))
+
+
+class ReleaseSpan(NamedTuple):
+    """The releases from `since` on, and before `until`; None where there is no such bound. Patch numbers do not count.
+
+    >>> span = ReleaseSpan(parse_version("2.11"), parse_version("2.13"))
+    >>> [span.includes(parse_version(text)) for text in ("2.10.1", "2.11.0", "2.12.1", "2.13.0")]
+    [False, True, True, False]
+    >>> span.overlaps(ReleaseSpan(parse_version("2.13"))), span.overlaps(ReleaseSpan(None, parse_version("2.12")))
+    (False, True)
+    """
+
+    since: Version | None = None
+    until: Version | None = None
+
+    def includes(self, version: Version) -> bool:
+        """Whether a release is in the span."""
+        series = version[:2]
+        return (self.since is None or series >= self.since[:2]) and (self.until is None or series < self.until[:2])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no release is in the span."""
+        return self.since is not None and not self.includes(self.since)
+
+    def overlaps(self, other: ReleaseSpan) -> bool:
+        """Whether a release is in both spans."""
+        starts = [span.since[:2] for span in (self, other) if span.since is not None]
+        ends = [span.until[:2] for span in (self, other) if span.until is not None]
+        return not starts or not ends or max(starts) < min(ends)
+
+    def meets(self, allowed: VersionRange) -> bool:
+        """Whether a release is in the span and in a range.
+
+        >>> allowed = parse_version_range(">=2.10,<2.14")
+        >>> [ReleaseSpan(parse_version(text)).meets(allowed) for text in ("2.9", "2.13", "2.14")]
+        [True, True, False]
+        """
+        versions = [release.version for release in RELEASES] + [bound.version for bound in allowed.bounds]
+        bounds = [version for version in self if version is not None]
+        near = [Version(*version[:1], version[1] + step) for version in (*versions, *bounds) for step in (-1, 0, 1)]
+        return any(self.includes(version) and allowed.includes(version) for version in near)

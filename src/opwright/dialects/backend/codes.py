@@ -143,3 +143,245 @@ PyTorch's generator writes no file if `supported` and `full_codegen` have no ope
 """,
     "W",
 )
+
+OWN_DIALECT: Final = _code(
+    33,
+    "PyTorch's generator does not know this part of a backend file",
+    """
+`python -m opwright.torchgen.gen_backend_stubs` stands in for PyTorch's own program, and reads what that program reads.
+What Opwright adds to backend files works with `opwright generate --backend`:
+
+    supported:
+    - mul.out: {structured: true}
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^ only with `opwright generate --backend`
+""",
+)
+FLAT_ENTRY: Final = _code(
+    34,
+    "an option stands beside its operator",
+    """
+The options of an entry are a mapping under the name of the operator. Earlier proposals for PyTorch's generator had them
+beside it:
+
+    supported:
+    - mul.out:
+      structured: true
+      ^^^^^^^^^^ indent it
+
+Write `- mul.out: {structured: true}`, or indent the options by two more blanks.
+""",
+)
+UNKNOWN_OPTION: Final = _code(
+    35,
+    "unknown option of an entry",
+    """
+Entries have a fixed set of options:
+
+    supported:
+    - mul.out: {structred: true}
+                ^^^^^^^^^ write `structured`
+
+What earlier proposals called `ext_structured_meta` is `define_meta`.
+""",
+)
+UNKNOWN_WORD: Final = _code(
+    36,
+    "a field has a value that it cannot have",
+    """
+The field is one of a few words.
+
+    fallback: cuda
+              ^^^^ write `cpu` or `error`
+""",
+)
+NOT_STRUCTURED: Final = _code(
+    37,
+    "an operator cannot have a structured kernel",
+    """
+A structured kernel runs after the shape function of PyTorch, so PyTorch's own entry of the operator has to be
+structured. The entry names the out overload, whose kernel serves the functional and the in-place overload too, in the
+section `supported`:
+
+    supported:
+    - mul.Tensor: {structured: true}
+      ^^^^^^^^^^ write `mul.out`
+""",
+)
+NEEDS_OUT_AS_PRIMARY: Final = _code(
+    38,
+    "a structured kernel without `use_out_as_primary`",
+    """
+Structured kernels are kernels of out overloads, and the other overloads of a group follow from them. So the head of the
+file has to say `use_out_as_primary: true`:
+
+    use_out_as_primary: true
+    supported:
+    - mul.out: {structured: true}
+""",
+)
+NEEDS_OPTION: Final = _code(
+    39,
+    "an option without another one that it needs",
+    """
+`define_meta` gives a structured kernel a shape function of its own, so it needs `structured: true`; `register_meta`
+registers that shape function, so it needs `define_meta: true`. Only entries of `autocast` have a `policy`.
+
+    - mul.out: {define_meta: true}
+                ^^^^^^^^^^^ add `structured: true`
+""",
+)
+TWO_WAYS: Final = _code(
+    40,
+    "an entry with two ways to implement its operator",
+    """
+An operator has a structured kernel (`structured`), PyTorch's structured kernel (`stub`), a C++ function (`kernel`), a
+kernel of PyTorch (`inherit`) or the CPU's kernel (`fallback: cpu`). An entry names at most one of these; without any,
+the kernel is a member of the backend's class.
+
+    - view: {kernel: "at::native::view", inherit: shared}
+                                         ^^^^^^^ delete one
+""",
+)
+_COMPOSITE: Final = """
+PyTorch implements the operator with calls of other operators (`CompositeImplicitAutograd`), which have derivatives.
+With a kernel for the backend, the dispatcher no longer uses that implementation for tensors of the backend, neither in
+the forward pass nor to record the backward graph. The operator then has no derivative, unless the file has a kernel for
+it in `autograd`, or PyTorch's `derivatives.yaml` has a formula for it.
+
+    supported:
+    - linear
+      ^^^^^^ delete it, or write `linear: {override_composite: true}`
+
+Without an entry, the operator works on the backend as soon as the operators that it calls do.
+"""
+COMPOSITE_OVERRIDE: Final = _code(41, "a kernel replaces a composite operator", _COMPOSITE)
+COMPOSITE_OVERRIDE_WARNING: Final = _code(41, "a kernel replaces a composite operator", "See E1341.", "W")
+CPP_TEXT: Final = _code(
+    42,
+    "a text cannot stand in C++",
+    """
+Names of classes, macros and functions are C++ names; functions and types may have namespaces. Headers are written
+without quotes and angle brackets. Code is not empty.
+
+    export_macro: acme-api
+                  ^^^^^^^^ write `ACME_API`
+""",
+)
+TORCH_RANGE: Final = _code(
+    43,
+    "`torch` is not a range of releases",
+    """
+`torch` says for which releases of PyTorch the file is: bounds with commas between them.
+
+    torch: 2.10+
+           ^^^^^ write `>=2.10`
+""",
+)
+TORCH_EXCLUDED: Final = _code(
+    44,
+    "a backend file is not for the release",
+    """
+`torch` says for which releases of PyTorch the file is, and the release of the run is not one of them.
+
+    torch: ">=2.14"
+           ^^^^^^^^ this run is for 2.13.0
+""",
+)
+RELEASE: Final = _code(
+    45,
+    "`since` and `until` are not releases in order",
+    """
+`since` is the first release of PyTorch with an entry, and `until` the first one without it. Each is a release such as
+`2.11`, and `since` comes first.
+
+    - mm.out: {since: 2.14, until: 2.11}
+                                   ^^^^ before 2.14
+""",
+)
+NO_INHERITED_KERNEL: Final = _code(
+    46,
+    "PyTorch has no kernel to inherit",
+    """
+`inherit` names where PyTorch's kernel of an operator is taken from: `CPU`, `CUDA`, or `shared` if both have the same
+one. `stub` needs a structured kernel that both share: it calls a loop that each device registers.
+
+    - topk: {inherit: shared}
+             ^^^^^^^ the CPU and CUDA have different kernels
+""",
+)
+FALLBACK_VIEW: Final = _code(
+    47,
+    "a view falls back to the CPU",
+    """
+The CPU's kernel runs on copies of the tensors, so what should be a view of a tensor becomes a copy, and later changes
+of the one do not reach the other.
+
+    - unfold: {fallback: cpu}
+               ^^^^^^^^ write `inherit: shared`
+
+The kernels of most views only compute sizes and strides, and serve all devices. `fallback_views: copy` in the head of
+the file allows such copies.
+""",
+)
+NO_EFFECT: Final = _code(
+    48,
+    "an option has no effect",
+    """
+The wrapper of an operator has a device guard if the head of the file and the entry say so. `override_composite` is for
+operators that PyTorch implements with calls of other operators.
+
+    - mul.out: {override_composite: true}
+                ^^^^^^^^^^^^^^^^^^ delete it
+""",
+    "W",
+)
+REPEATS_INHERITED: Final = _code(
+    49,
+    "an option repeats what holds without it",
+    """
+An entry has the facts of PyTorch's own entry of the operator and of the head of the file. Only differences need to be
+written.
+
+    - mul.out: {device_guard: true}
+                ^^^^^^^^^^^^ delete it
+""",
+    "W",
+)
+DERIVED_OVERLOAD: Final = _code(
+    50,
+    "an overload has an entry, and follows from a structured kernel",
+    """
+The structured kernel of an out overload serves the functional and the in-place overload of its group too:
+
+    - mul.out: {structured: true}
+    - mul.Tensor
+      ^^^^^^^^^^ delete it
+""",
+)
+SAME_KERNEL: Final = _code(
+    51,
+    "an operator has the same kernel for two dispatch keys",
+    """
+The kernels of a backend are members of one class, so the kernels of an operator for several dispatch keys need
+different names.
+
+    supported:
+    - mul.Tensor
+    autograd:
+    - mul.Tensor: {kernel_name: mul_autograd}
+
+In sections other than `supported` and `autograd`, names end in that of the section: `mul_sparse`.
+""",
+)
+MANUAL_ENTRY: Final = _code(
+    52,
+    "an operator in `manual` has an entry",
+    """
+`manual` lists operators that the author registers without the generator, so they have no entries.
+
+    supported:
+    - empty.memory_format
+    manual: [empty.memory_format]
+             ^^^^^^^^^^^^^^^^^^^ delete one
+""",
+)

@@ -92,7 +92,7 @@ Tensor create_out(IntArrayRef sizes, IntArrayRef strides, const TensorOptions &o
   if (strides.empty()) {{
       return {empty.format("")}(sizes, {options});
   }} else {{
-      return {empty.format("_strided")}(sizes, strides, {options});
+      return {allocation.strided}(sizes, strides, {options});
   }}
 }}
 """
@@ -103,7 +103,7 @@ def _maybe_create_proxy(allocation: Allocation) -> str:
 std::optional<Tensor> maybe_create_proxy(const Tensor &out, IntArrayRef sizes, IntArrayRef strides, \
 const TensorOptions &options) {{
   if (out.strides() != strides) {{
-    return {allocation.function.format("_strided")}(sizes, strides, options);
+    return {allocation.strided}(sizes, strides, options);
   }}
   return std::nullopt;
 }}

@@ -1,0 +1,59 @@
+"""Names and texts of C++ in backend files."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from opwright.dialects.backend import codes
+from opwright.dialects.names import IDENTIFIER
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.expect import expect_string
+from opwright.source.nodes import Node, Scalar
+
+__all__ = ["read_code", "read_header", "read_identifier", "read_qualified_name", "read_text"]
+
+_QUALIFIED: Final = re.compile(rf"(?:::)?{IDENTIFIER.pattern}(?:::{IDENTIFIER.pattern})*")
+_HEADER: Final = re.compile(r"[^\s\"<>\\][^\n\"<>\\]*")
+
+
+def read_text(node: Node, what: str, sink: Diagnostics) -> str:
+    """A text; empty, with a diagnostic, if the node is none."""
+    scalar = expect_string(node, f"`{what}`", sink)
+    return "" if scalar is None else scalar.value
+
+
+def read_identifier(node: Node, what: str, sink: Diagnostics) -> str:
+    """The name of a class, a macro or a function, without namespaces."""
+    return _matching(node, what, IDENTIFIER, "a C++ identifier", sink)
+
+
+def read_qualified_name(node: Node, what: str, sink: Diagnostics) -> str:
+    """A C++ name that may have namespaces, such as `acme::empty`."""
+    return _matching(node, what, _QUALIFIED, "a C++ name", sink)
+
+
+def read_header(node: Node, what: str, sink: Diagnostics) -> str:
+    """The path of a header, as an `#include` names it between its quotes."""
+    return _matching(node, what, _HEADER, "the path of a header", sink)
+
+
+def read_code(node: Node, what: str, sink: Diagnostics) -> str:
+    """C++ code that the author of the file answers for: it is not empty, and has no line breaks around it."""
+    scalar = expect_string(node, f"`{what}`", sink)
+    if scalar is None:
+        return ""
+    text = scalar.value.strip()
+    if not text:
+        sink.error(codes.CPP_TEXT, f"`{what}` is empty", scalar.span)
+    return text
+
+
+def _matching(node: Node, what: str, form: re.Pattern[str], wanted: str, sink: Diagnostics) -> str:
+    scalar: Scalar | None = expect_string(node, f"`{what}`", sink)
+    if scalar is None:
+        return ""
+    if form.fullmatch(scalar.value):
+        return scalar.value
+    sink.error(codes.CPP_TEXT, f"`{scalar.value}` is not {wanted}, which `{what}` needs", scalar.span)
+    return ""

@@ -1,0 +1,76 @@
+"""The head of a backend file, as the readers of its fields fill it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from opwright.model.external_backend import NO_HEAD_OPTIONS, HeadOptions
+from opwright.release.rules import Rules
+from opwright.release.version_range import VersionRange
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.span import Span
+
+__all__ = ["HeadBuilder", "HeadReader"]
+
+
+class HeadBuilder:
+    """The values of a head's fields.
+
+    `sections` has the entries of each section as nodes, and `symint` and `manual` the names of operators. `spans` has
+    the span of each field's value. `options` are those that PyTorch's generator does not know.
+    """
+
+    __slots__ = (
+        "backend",
+        "class_name",
+        "cpp_namespace",
+        "device_guard",
+        "display_name",
+        "manual",
+        "options",
+        "out_is_primary",
+        "root",
+        "rules",
+        "sections",
+        "sink",
+        "spans",
+        "symint",
+        "torch",
+    )
+
+    def __init__(self, root: Mapping, rules: Rules, sink: Diagnostics) -> None:
+        self.root: Final = root
+        self.rules: Final = rules
+        self.sink: Final = sink
+        self.spans: Final = {key.value: value.span for key, value in root.entries}
+        self.sections: Final[dict[str, list[Node]]] = {}
+        self.backend = ""
+        self.cpp_namespace = ""
+        self.class_name = ""
+        self.display_name = ""
+        self.out_is_primary = False
+        self.device_guard = False
+        self.symint: list[Scalar] = []
+        self.manual: list[Scalar] = []
+        self.torch = VersionRange()
+        self.options: HeadOptions = NO_HEAD_OPTIONS
+
+    def span(self, field: str) -> Span:
+        """The span of a field's value; the whole file if it has none."""
+        return self.spans.get(field, self.root.span)
+
+    def names(self, section: str) -> frozenset[str]:
+        """The names of operators in a section, whatever the options of their entries."""
+        return frozenset([name.value for item in self.sections.get(section, ()) for name in _names(item)])
+
+
+def _names(item: Node) -> list[Scalar]:
+    if isinstance(item, Mapping):
+        return [key for key, _ in item.entries[:1]]
+    return [item] if isinstance(item, Scalar) else []
+
+
+HeadReader: TypeAlias = Callable[[Node, HeadBuilder], None]
+"""Reads the value of a field."""

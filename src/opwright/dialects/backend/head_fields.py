@@ -1,0 +1,334 @@
+"""The fields of the head of a backend file, each with its reader."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from opwright.dialects.backend import codes
+from opwright.dialects.backend.cpp_text import read_code, read_header, read_identifier, read_qualified_name, read_text
+from opwright.dialects.backend.head_builder import HeadBuilder, HeadReader
+from opwright.dialects.backend.sections import SECTIONS
+from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
+from opwright.model.dispatch_key import Allocation
+from opwright.model.external_backend import Fallback, Guard
+from opwright.release.version_range import RangeFault, parse_version_range
+from opwright.source.diagnostic import did_you_mean
+from opwright.source.expect import (
+    check_unique_keys,
+    expect_boolean,
+    expect_mapping,
+    expect_sequence,
+    expect_string,
+    expect_strings,
+)
+from opwright.source.nodes import Mapping, Node, Scalar
+
+__all__ = ["ALLOCATION_FIELDS", "GUARD_FIELDS", "HEAD_FIELDS", "OWN_FIELDS", "READERS"]
+
+_ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/entry"})
+_NAMES: Final[JsonSchema] = list_of_schema(TEXT)
+_FALLBACKS: Final = {"cpu": Fallback.cpu, "error": Fallback.none}
+_VIEWS: Final = {"copy": True, "error": False}
+
+GUARD_FIELDS: Final = (
+    Field("type", "text", TEXT, "The C++ type of the guard, such as `acme::OptionalGuard`.", is_required=True),
+    Field("header", "path", TEXT, "The header that declares it."),
+)
+ALLOCATION_FIELDS: Final = (
+    Field("empty", "text", TEXT, "The C++ function that makes an output from sizes and options.", is_required=True),
+    Field("empty_strided", "text", TEXT, "The one that takes strides too; without it, the same name and `_strided`."),
+    Field("header", "path", TEXT, "The header that declares them."),
+)
+
+
+class _Row(NamedTuple):
+    """A field with its reader. With `is_own`, PyTorch's generator does not know the field."""
+
+    field: Field
+    reader: HeadReader
+    is_own: bool = True
+
+
+def _read_backend(node: Node, head: HeadBuilder) -> None:
+    head.backend = read_text(node, "backend", head.sink)
+
+
+def _read_cpp_namespace(node: Node, head: HeadBuilder) -> None:
+    head.cpp_namespace = read_text(node, "cpp_namespace", head.sink)
+
+
+def _read_class_name(node: Node, head: HeadBuilder) -> None:
+    head.class_name = read_text(node, "class_name", head.sink)
+
+
+def _read_display_name(node: Node, head: HeadBuilder) -> None:
+    head.display_name = read_identifier(node, "display_name", head.sink)
+
+
+def _read_torch(node: Node, head: HeadBuilder) -> None:
+    scalar = expect_string(node, "`torch`", head.sink)
+    if scalar is None:
+        return
+    try:
+        head.torch = parse_version_range(scalar.value)
+    except RangeFault as fault:
+        message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
+        at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
+        head.sink.error(codes.TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
+        return
+    if not head.torch.includes(head.rules.version):
+        message = f"the backend is for PyTorch `{scalar.value}`, and this run is for {head.rules.version}"
+        help = "choose another release with `--torch` or `--release`"
+        head.sink.error(codes.TORCH_EXCLUDED, message, scalar.span, help=help)
+
+
+def _read_includes(node: Node, head: HeadBuilder) -> None:
+    items = expect_strings(node, "`includes`", head.sink) or ()
+    headers = [read_header(item, "includes", head.sink) for item in items]
+    head.options = head.options._replace(includes=tuple([header for header in headers if header]))
+
+
+def _read_export_macro(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(export_macro=read_identifier(node, "export_macro", head.sink))
+
+
+def _read_default_args(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(default_args=_flag(node, "default_args", head))
+
+
+def _read_out_is_primary(node: Node, head: HeadBuilder) -> None:
+    head.out_is_primary = _flag(node, "use_out_as_primary", head)
+
+
+def _read_device_guard(node: Node, head: HeadBuilder) -> None:
+    head.device_guard = _flag(node, "device_guard", head)
+
+
+def _read_device_check(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(device_check=_flag(node, "device_check", head))
+
+
+def _read_guard(node: Node, head: HeadBuilder) -> None:
+    if isinstance(node, Scalar):
+        head.options = head.options._replace(guard=Guard(read_qualified_name(node, "guard", head.sink), ""))
+        return
+    fields = _fields(node, "guard", GUARD_FIELDS, head)
+    if "type" in fields:
+        type = read_qualified_name(fields["type"], "type", head.sink)
+        header = read_header(fields["header"], "header", head.sink) if "header" in fields else ""
+        head.options = head.options._replace(guard=Guard(type, header))
+
+
+def _read_allocation(node: Node, head: HeadBuilder) -> None:
+    fields = _fields(node, "allocation", ALLOCATION_FIELDS, head)
+    if "empty" in fields:
+        empty = read_qualified_name(fields["empty"], "empty", head.sink)
+        strided = f"{empty}_strided"
+        if "empty_strided" in fields:
+            strided = read_qualified_name(fields["empty_strided"], "empty_strided", head.sink)
+        header = read_header(fields["header"], "header", head.sink) if "header" in fields else ""
+        # A name has no braces, so `format` leaves it as it is.
+        head.options = head.options._replace(allocation=Allocation(empty, header, strided=strided))
+
+
+def _read_lazy_init(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(lazy_init=read_code(node, "lazy_init", head.sink))
+
+
+def _read_register_macro(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(register_macro=read_identifier(node, "register_macro", head.sink))
+
+
+def _read_fallback(node: Node, head: HeadBuilder) -> None:
+    word = _word(node, "fallback", _FALLBACKS, head)
+    if word:
+        head.options = head.options._replace(fallback=_FALLBACKS[word])
+
+
+def _read_fallback_views(node: Node, head: HeadBuilder) -> None:
+    word = _word(node, "fallback_views", _VIEWS, head)
+    if word:
+        head.options = head.options._replace(fallback_copies_views=_VIEWS[word])
+
+
+def _read_symint(node: Node, head: HeadBuilder) -> None:
+    head.symint = [item for item in _items(node, "symint", head) if isinstance(item, Scalar)]
+
+
+def _read_manual(node: Node, head: HeadBuilder) -> None:
+    head.manual = expect_strings(node, "`manual`", head.sink) or []
+
+
+def _read_nothing(node: Node, head: HeadBuilder) -> None:
+    """Read a field without effect."""
+
+
+def _section_reader(name: str) -> HeadReader:
+    def read_section(node: Node, head: HeadBuilder) -> None:
+        head.sections[name] = _items(node, name, head)
+
+    return read_section
+
+
+def _items(node: Node, name: str, head: HeadBuilder) -> list[Node]:
+    """The items of a list, which may be left empty if PyTorch's generator allows it or does not know the field."""
+    if isinstance(node, Scalar) and node.kind == "null" and name not in _NEVER_EMPTY:
+        return []
+    items = expect_sequence(node, f"`{name}`", head.sink)
+    return [] if items is None else items.items
+
+
+#: The lists whose key may not stand without a value.
+_NEVER_EMPTY: Final = ("autograd", "full_codegen")
+
+
+def _flag(node: Node, name: str, head: HeadBuilder) -> bool:
+    return bool(expect_boolean(node, f"`{name}`", head.sink))
+
+
+def _word(node: Node, name: str, words: dict[str, Fallback] | dict[str, bool], head: HeadBuilder) -> str:
+    """A text that is one of some words; empty, with a diagnostic, for others."""
+    scalar = expect_string(node, f"`{name}`", head.sink)
+    if scalar is None or scalar.value in words:
+        return "" if scalar is None else scalar.value
+    wanted = " or ".join([f"`{word}`" for word in words])
+    help = did_you_mean(scalar.value, words, f"write {wanted}")
+    head.sink.error(codes.UNKNOWN_WORD, f"`{name}` cannot be `{scalar.value}`", scalar.span, help=help)
+    return ""
+
+
+def _fields(node: Node, name: str, fields: tuple[Field, ...], head: HeadBuilder) -> dict[str, Node]:
+    """The fields of a mapping; unknown and missing ones go to the sink."""
+    mapping: Mapping | None = expect_mapping(node, f"`{name}`", head.sink)
+    if mapping is None:
+        return {}
+    check_unique_keys(mapping, head.sink)
+    names = [field.name for field in fields]
+    for key, _ in mapping.entries:
+        if key.value not in names:
+            message = f"unknown key `{key.value}` in `{name}`"
+            head.sink.error(codes.UNKNOWN_KEY, message, key.span, help=did_you_mean(key.value, names))
+    values = {key.value: value for key, value in mapping.entries}
+    for field in fields:
+        if field.is_required and field.name not in values:
+            head.sink.error(codes.MISSING_KEY, f"`{name}` has no `{field.name}`", mapping.span)
+    return values
+
+
+def _sections() -> tuple[_Row, ...]:
+    rows = []
+    for kind in SECTIONS.values():
+        field = Field(kind.name, "list of entries", _ENTRIES, kind.help)
+        rows.append(_Row(field, _section_reader(kind.name), kind.is_own))
+    return tuple(rows)
+
+
+def _row(field: Field, reader: HeadReader) -> _Row:
+    """A row of a field that PyTorch's generator has too."""
+    return _Row(field, reader, is_own=False)
+
+
+_ROWS: Final[tuple[_Row, ...]] = (
+    _row(
+        Field("backend", "text", TEXT, "The dispatch key of the backend, such as `PrivateUse1`.", is_required=True),
+        _read_backend,
+    ),
+    _row(
+        Field("cpp_namespace", "text", TEXT, "The C++ namespace of the kernels.", is_required=True),
+        _read_cpp_namespace,
+    ),
+    _row(
+        Field("class_name", "text", TEXT, "The class with the kernels; by default `{Key}NativeFunctions`."),
+        _read_class_name,
+    ),
+    _Row(
+        Field("display_name", "text", TEXT, "The name of the backend in C++ names, in place of that of its key."),
+        _read_display_name,
+    ),
+    _Row(
+        Field("torch", "text", TEXT, "The releases of PyTorch that the file is for, such as `>=2.10,<2.15`."),
+        _read_torch,
+    ),
+    _Row(Field("includes", "list of texts", TEXTS, "Headers that the generated sources include."), _read_includes),
+    _Row(Field("export_macro", "text", TEXT, "The macro that exports the classes of kernels."), _read_export_macro),
+    _Row(
+        Field("default_args", "flag", FLAG, "Whether declarations of kernels have C++ default arguments."),
+        _read_default_args,
+    ),
+    _row(
+        Field(
+            "use_out_as_primary",
+            "flag",
+            FLAG,
+            "Whether kernels of out overloads implement their groups, in place of functional ones.",
+        ),
+        _read_out_is_primary,
+    ),
+    _row(
+        Field(
+            "device_guard", "flag", FLAG, "Whether wrappers check devices and make the tensors' device the current one."
+        ),
+        _read_device_guard,
+    ),
+    _Row(
+        Field("device_check", "flag", FLAG, "Whether wrappers check devices; by default, if they have a guard."),
+        _read_device_check,
+    ),
+    _Row(
+        Field(
+            "guard",
+            "text or mapping",
+            {"anyOf": [TEXT, mapping_schema(GUARD_FIELDS)]},
+            "The [guard](#guards-and-allocation) of wrappers and of structured kernels.",
+        ),
+        _read_guard,
+    ),
+    _Row(
+        Field(
+            "allocation",
+            "mapping",
+            mapping_schema(ALLOCATION_FIELDS),
+            "The functions that [allocate](#guards-and-allocation) outputs of structured kernels.",
+        ),
+        _read_allocation,
+    ),
+    _Row(
+        Field("lazy_init", "C++", TEXT, "A statement that initializes the device, in functions that make tensors."),
+        _read_lazy_init,
+    ),
+    _Row(
+        Field("register_macro", "text", TEXT, "A macro that registers kernels in place of `m.impl`."),
+        _read_register_macro,
+    ),
+    _Row(
+        Field("fallback", "text", choice(*_FALLBACKS), "What operators without a kernel do: `cpu` or `error`."),
+        _read_fallback,
+    ),
+    _Row(
+        Field("fallback_views", "text", choice(*_VIEWS), "What views do that fall back: `error` or `copy`."),
+        _read_fallback_views,
+    ),
+    _Row(
+        Field("manual", "list of names", TEXTS, "Operators that the author registers without the generator."),
+        _read_manual,
+    ),
+    _row(Field("symint", "list of names", _NAMES, "The operators whose kernels take symbolic integers."), _read_symint),
+    _row(
+        Field("non_native", "list", {}, "Nodes of lazy tensors without an operator; without effect here."),
+        _read_nothing,
+    ),
+    _row(
+        Field("ir_gen", "list of names", _NAMES, "Operators whose nodes lazy tensors generate; without effect here."),
+        _read_nothing,
+    ),
+    *_sections(),
+)
+
+#: The readers of the fields, by name.
+READERS: Final[dict[str, HeadReader]] = {row.field.name: row.reader for row in _ROWS}
+
+#: The fields, in the order of the documentation.
+HEAD_FIELDS: Final = tuple([row.field for row in _ROWS])
+
+#: The names of the fields that PyTorch's generator does not know.
+OWN_FIELDS: Final = frozenset([row.field.name for row in _ROWS if row.is_own])

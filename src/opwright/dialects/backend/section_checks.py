@@ -1,0 +1,124 @@
+"""Checks between the entries of a backend file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from opwright.dialects.backend import codes
+from opwright.dialects.backend.head_builder import HeadBuilder
+from opwright.dialects.dialect import LoadContext
+from opwright.model.external_backend import BackendEntry, BackendSection, Implementation
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.schema.function import SchemaKind
+from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+
+__all__ = ["check_groups", "check_kernels", "check_manual", "check_symint"]
+
+#: The sections whose entries PyTorch's generator reads.
+_COMMON = ("supported", "autograd")
+_STRUCTURED = (Implementation.structured, Implementation.stub)
+
+
+def check_symint(head: HeadBuilder, context: LoadContext) -> None:
+    """Report names in `symint` that are in no section."""
+    names = {name for section in head.sections for name in head.names(section)}
+    for name in head.symint:
+        if name.value not in names:
+            message, help = f"`{name.value}` is in no section", did_you_mean(name.value, names)
+            if context.tolerant:
+                context.sink.warning(codes.UNUSED_SYMINT_WARNING, message, name.span, help=help)
+            else:
+                context.sink.error(codes.UNUSED_SYMINT, message, name.span, help=help)
+
+
+def check_groups(sections: Sequence[BackendSection], head: HeadBuilder, context: LoadContext) -> None:
+    """Report overloads with two implementations: their own, and one that follows from another overload."""
+    common = [section for section in sections if section.name in _COMMON]
+    if context.tolerant:
+        _check_mixed_groups(common, context.sink)
+    elif not head.out_is_primary:
+        _check_derived_overloads(common, context.sink)
+    for section in sections:
+        _check_structured_groups(section, context.sink)
+
+
+def _check_mixed_groups(sections: Iterable[BackendSection], sink: Diagnostics) -> None:
+    """Report groups with kernels in two sections."""
+    owners: dict[object, tuple[BackendSection, BackendEntry]] = {}
+    for section in sections:
+        for entry in section.entries:
+            group = entry.function.group
+            if group is None:
+                continue
+            owner, first = owners.setdefault(group, (section, entry))
+            if owner is not section:
+                message = f"`{entry.function.name}` is in `{section.name}`, `{first.function.name}` in `{owner.name}`"
+                also = [Label(first.span, "the other overload", primary=False)]
+                sink.error(codes.MIXED_GROUP, message, entry.span, also=also)
+
+
+def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnostics) -> None:
+    """Report overloads with an entry in one section, which another section makes from the functional overload."""
+    for section in sections:
+        functional = {entry.function: entry for entry in section.entries if _makes_overloads(entry.function)}
+        own = section.kernels
+        for other in sections:
+            for entry in other.entries if other is not section else ():
+                source = functional.get(_functional(entry.function))
+                if source is None or entry.function in own or _makes_overloads(entry.function):
+                    continue
+                message = (
+                    f"`{entry.function.name}` is in `{other.name}`, and `{section.name}` makes it from "
+                    f"`{source.function.name}`"
+                )
+                also = [Label(source.span, "the functional overload", primary=False)]
+                help = f"write it in `{section.name}` too, or both in one section"
+                sink.error(codes.MIXED_GROUP, message, entry.span, also=also, help=help)
+
+
+def _functional(function: NativeFunction) -> NativeFunction:
+    return function if function.group is None else function.group.functional
+
+
+def _makes_overloads(function: NativeFunction) -> bool:
+    """Whether the other overloads of a group are made from this one if they have no entry."""
+    return function.kind is SchemaKind.functional
+
+
+def _check_structured_groups(section: BackendSection, sink: Diagnostics) -> None:
+    """Report entries of overloads that follow from the structured kernel of their group."""
+    owners: dict[NativeFunctionsGroup, BackendEntry] = {}
+    for entry in section.entries:
+        if entry.options.implementation in _STRUCTURED and entry.function.group is not None:
+            owners[entry.function.group] = entry
+    for entry in section.entries:
+        owner = None if entry.function.group is None else owners.get(entry.function.group)
+        if owner is not None and owner is not entry:
+            message = f"`{entry.function.name}` follows from the structured kernel of `{owner.function.name}`"
+            also = [Label(owner.span, "the structured kernel", primary=False)]
+            sink.error(codes.DERIVED_OVERLOAD, message, entry.span, also=also, help="delete this entry")
+
+
+def check_kernels(sections: Iterable[BackendSection], sink: Diagnostics) -> None:
+    """Report functions whose kernels for two dispatch keys would be one C++ function."""
+    owners: dict[tuple[NativeFunction, str, str], BackendEntry] = {}
+    for section in sections:
+        for entry in section.entries:
+            if entry.options.implementation is not Implementation.kernel or entry.options.policy:
+                continue
+            owner = owners.setdefault((entry.function, entry.kernel.namespace, entry.kernel.name), entry)
+            if owner is not entry and not entry.options.callee:
+                message = f"`{entry.function.name}` has the same kernel `{entry.kernel.name}` for two dispatch keys"
+                also = [Label(owner.span, "the other entry", primary=False)]
+                help = "give one of them another name with `kernel_name`"
+                sink.error(codes.SAME_KERNEL, message, entry.span, also=also, help=help)
+
+
+def check_manual(sections: Iterable[BackendSection], head: HeadBuilder, sink: Diagnostics) -> None:
+    """Report operators in `manual` that have an entry too."""
+    entries = {entry.function.name.text: entry for section in sections for entry in section.entries}
+    for name in head.manual:
+        if name.value in entries:
+            also = [Label(entries[name.value].span, "the entry", primary=False)]
+            message = f"`{name.value}` is in `manual`, and has an entry"
+            sink.error(codes.MANUAL_ENTRY, message, name.span, also=also, help="delete one of them")
