@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions import loader
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_rows import context_text, entry_rows
-from opwright.dialects.native_functions.known_entries import KnownEntries
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, key_named

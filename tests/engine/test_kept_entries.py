@@ -11,10 +11,12 @@ import pytest
 
 import opwright
 from opwright.build import kept_entries
+from opwright.dialects.derivatives.loader import _Loader
 from opwright.dialects.native_functions import loader
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.source.diagnostic import FaultsFound
-from tests.engine.project import Project, files_of, put, state_files
+from opwright.source.nodes import Mapping
+from tests.engine.project import Project, WholeProject, files_of, put, replace_once, state_files
 from tests.engine.test_library_runs import generate, request_of
 
 MEAN_OF = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
@@ -99,6 +101,59 @@ def test_new_entries_are_kept_when_there_are_many(project: Project, entries: Ent
     generate(project)
     assert entries.read() == 1
     check_outputs(project)
+
+
+class Derivatives:
+    """Counts the entries of derivatives that runs in this process read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.read = 0
+        add = _Loader.add
+
+        def counted(loader: _Loader, node: Mapping) -> None:
+            self.read += 1
+            add(loader, node)
+
+        monkeypatch.setattr(_Loader, "add", counted)
+
+    def run(self, project: Project, *families: str) -> int:
+        """How many entries a run of these families reads."""
+        self.read = 0
+        folders = opwright.build_folders(str(project.out), families)
+        opwright.generate(request_of(project, folders=folders, families=families), str(project.out), jobs=1)
+        return self.read
+
+
+@pytest.mark.parametrize("families", [("autograd",), ("python",)])
+def test_entries_of_derivatives_are_kept(
+    tmp_path: Path, reference_inputs: Path, monkeypatch: pytest.MonkeyPatch, families: tuple[str, ...]
+) -> None:
+    """Runs that need derivatives keep their entries, and read them again only if they or the operators changed."""
+    project = WholeProject(tmp_path, reference_inputs)
+    kernels = "  dispatch:\n    CPU, CUDA: more\n"
+    more = [f"\n- func: more{number}(Tensor self) -> Tensor\n{kernels}" for number in range(8)]
+    project.yaml.write_text(project.yaml.read_text() + "".join(more))
+    formulas = [f"\n- name: more{number}(Tensor self) -> Tensor\n  self: grad\n" for number in range(8)]
+    project.derivatives.write_text(project.derivatives.read_text() + "".join(formulas))
+    derivatives = Derivatives(monkeypatch)
+    everything = derivatives.run(project, *families)
+    assert everything == 11
+    assert not state_files(project, ".derivatives.entries")
+    for step, (path, old, new, count) in enumerate(
+        [
+            (project.yaml, "eps=1e-6", "eps=1e-5", everything),
+            (project.yaml, "eps=1e-5", "eps=1e-4", 0),
+            (project.derivatives, "grad * by", "by * grad", 1),
+            (project.yaml, "- func: mean_of(", "- func: median_of(", everything),
+        ]
+    ):
+        replace_once(path, old, new)
+        assert derivatives.run(project, *families) == count, step
+        assert len(state_files(project, ".derivatives.entries")) == 1
+    fresh = project.out.with_name("fresh")
+    request = request_of(project, folders=opwright.build_folders(str(fresh), families), families=families)
+    opwright.Generation(request).write()
+    assert files_of(fresh) == files_of(project.out)
 
 
 def test_faults_between_entries_are_reported(edited: Project, entries: Entries) -> None:

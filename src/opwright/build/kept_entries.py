@@ -1,4 +1,4 @@
-"""Keeps what a run loaded from the entries of `native_functions.yaml`, for runs after an edit.
+"""Keeps what a run loaded from the entries of an input, in a file for each dialect, for runs after an edit.
 
 The first run into a folder may be the only one and keeps nothing. A run that finds a previous build keeps the entries,
 if none are kept yet or many differ. The file is JSON. It may be forged, like all state: whoever reads a row checks it.
@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["load_entries", "write_entries"]
 
 _FORMAT = b"opwright-entries 1 "
-_SUFFIX = ".entries"
 
 
-def load_entries(run: Run, tool: str) -> tuple[str, Mapping[str, str]] | None:
-    """The context of the entries that the same tool kept, and their rows by their texts; None if there are none."""
+def _path(run: Run, dialect: str) -> str:
+    return run.state_path(f".{dialect}.entries")
+
+
+def load_entries(run: Run, tool: str, dialect: str) -> tuple[str, Mapping[str, str]] | None:
+    """The context of the entries of a dialect that the same tool kept, and their rows by their texts.
+
+    None if there are none.
+    """
     try:
-        header, _, body = read_plain_file(run.state_path(_SUFFIX)).partition(b"\n")
+        header, _, body = read_plain_file(_path(run, dialect)).partition(b"\n")
         if header != _header(body):
             return None
         data = loads(body)
@@ -39,10 +45,10 @@ def load_entries(run: Run, tool: str) -> tuple[str, Mapping[str, str]] | None:
     return context, rows
 
 
-def write_entries(run: Run, tool: str, context: str, rows: Mapping[str, str]) -> None:
-    """Keep entries. If that is not possible, later runs read all entries."""
+def write_entries(run: Run, tool: str, dialect: str, context: str, rows: Mapping[str, str]) -> None:
+    """Keep the entries of a dialect. If that is not possible, later runs read all entries."""
     body = dumps({"tool": tool, "context": context, "rows": rows}, separators=(",", ":")).encode()
-    replace_state(run.state_path(_SUFFIX), _header(body) + b"\n" + body)
+    replace_state(_path(run, dialect), _header(body) + b"\n" + body)
 
 
 def _header(body: bytes) -> bytes:

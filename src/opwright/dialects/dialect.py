@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
+from types import MappingProxyType
 from typing import Final, Generic, NamedTuple, TypeVar, cast
 
 from opwright.source.text import SourceFile
@@ -13,7 +14,7 @@ from opwright.source.text import SourceFile
 # The table of dialects imports this module before prefetch begins.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.dialects.native_functions.known_entries import KnownEntries
+    from opwright.dialects.known_entries import KnownEntries
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction
@@ -35,9 +36,9 @@ class LoadContext(NamedTuple):
     `sink` takes every fault. `inputs` has the other inputs of the release. `catalog` holds the operators, None while
     they are being loaded, and `functions` are those that entries may name. `ignored_keys` are the dispatch keys that
     the run leaves out. `strict` makes errors of mistakes that the reference accepts; `tolerant` makes warnings of those
-    that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the
-    files of the dialect name by their paths. `known_entries` has the operators that an earlier run kept, None if there
-    are none.
+    that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the files of
+    the dialect name by their paths. `known_entries` has the entries that an earlier run kept, by the name of the
+    dialect.
     """
 
     sink: Diagnostics
@@ -49,7 +50,7 @@ class LoadContext(NamedTuple):
     strict: bool = False
     tolerant: bool = False
     read_file: Callable[[str], SourceFile] = SourceFile.read
-    known_entries: KnownEntries | None = None
+    known_entries: Mapping[str, KnownEntries] = MappingProxyType({})
 
     @property
     def operators(self) -> Catalog:

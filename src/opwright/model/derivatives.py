@@ -8,7 +8,9 @@ function with the infos that it uses.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.model.dispatch_key import devices
@@ -19,6 +21,18 @@ from opwright.source.span import Span
 
 #: The name of the formulas for all dispatch keys without formulas of their own.
 DEFAULT_KEY: Final = "Default"
+
+_WORD: Final = re.compile(r"\w+")
+
+
+@cache
+def words_of(formula: str) -> frozenset[str]:
+    """The words of a formula.
+
+    >>> sorted(words_of("grad * self.sgn()"))
+    ['grad', 'self', 'sgn']
+    """
+    return frozenset(_WORD.findall(formula))
 
 
 class SavedKind(enum.Enum):
@@ -59,8 +73,8 @@ class SavedAttribute(NamedTuple):
 class Derivative(NamedTuple):
     """A backward formula for one or more arguments.
 
-    `formula` reads saved attributes, `original_formula` is as the file has it, and `words` are those of `formula`.
-    `named_gradients` are the gradients that it uses by name (`grad_values`).
+    `formula` reads saved attributes, and `original_formula` is as the file has it. `named_gradients` are the gradients
+    that it uses by name (`grad_values`).
     """
 
     formula: str
@@ -69,8 +83,12 @@ class Derivative(NamedTuple):
     saved_inputs: tuple[SavedAttribute, ...]
     saved_outputs: tuple[SavedAttribute, ...]
     named_gradients: frozenset[str]
-    words: frozenset[str]
     span: Span
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the formula."""
+        return words_of(self.formula)
 
 
 class ForwardDerivative(NamedTuple):
@@ -88,8 +106,12 @@ class ForwardDerivative(NamedTuple):
     primals: tuple[str, ...]
     needs_original_self: bool
     from_functional: bool
-    words: frozenset[str]
     span: Span
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the formula."""
+        return words_of(self.formula)
 
 
 class DifferentiabilityInfo:
@@ -106,7 +128,7 @@ class DifferentiabilityInfo:
     __slots__ = (
         "available_gradients", "derivatives", "differentiable_arguments", "forward_derivatives", "function", "name",
         "node_name", "non_differentiable", "output_condition", "output_differentiability", "saved_inputs",
-        "saved_outputs", "used_gradients", "words",
+        "saved_outputs", "used_gradients",
     )  # fmt: skip
 
     def __init__(
@@ -143,11 +165,14 @@ class DifferentiabilityInfo:
         self.saved_inputs: Final = tuple(inputs.values())
         self.saved_outputs: Final = tuple(outputs.values())
         self.used_gradients: Final = frozenset().union(*[derivative.named_gradients for derivative in derivatives])
-        #: The words of all backward formulas.
-        self.words: Final[frozenset[str]] = frozenset().union(*[derivative.words for derivative in derivatives])
 
     def __repr__(self) -> str:
         return f"<derivatives of {self.name} for {self.function.name}>"
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of all backward formulas."""
+        return frozenset().union(*[derivative.words for derivative in self.derivatives])
 
     @property
     def has_derivatives(self) -> bool:
@@ -187,11 +212,13 @@ InfoByKey = Mapping[str, DifferentiabilityInfo]
 class Derivatives(NamedTuple):
     """The contents of `derivatives.yaml`: the infos by function, in its order, and the dispatch keys that it names.
 
-    The infos made for copying forms of views come last.
+    The infos made for copying forms of views come last. `entries` are the offsets of the entries that gave no
+    diagnostic, by their functions.
     """
 
     infos: Mapping[NativeFunction, InfoByKey]
     keys: frozenset[str]
+    entries: Mapping[NativeFunction, int]
 
 
 class DifferentiableFunction(NamedTuple):
@@ -214,17 +241,22 @@ class DifferentiableFunction(NamedTuple):
 class MatchedDerivatives(NamedTuple):
     """The functions of a run with their derivatives.
 
-    `infos` are those of the file in its order, and `made` those made for functions over lists (`_foreach_`). `keys` are
-    the dispatch keys that the file names.
+    `infos` are those of the file in its order, and `made` those made for functions over lists (`_foreach_`). `file` is
+    what was loaded from the file.
     """
 
     functions: tuple[DifferentiableFunction, ...]
     infos: tuple[DifferentiabilityInfo, ...]
     made: tuple[DifferentiabilityInfo, ...]
-    keys: frozenset[str]
+    file: Derivatives
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The dispatch keys that the file names."""
+        return self.file.keys
 
 
-NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), frozenset())
+NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), Derivatives({}, frozenset(), {}))
 
 
 def autograd_keys() -> tuple[str, ...]:

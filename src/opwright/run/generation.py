@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opwright.build.previous_build import EmitterState, PreviousBuild
     from opwright.build.provenance import FileOrigin
     from opwright.build.staging import Journal
-    from opwright.dialects.native_functions.known_entries import KnownEntries
+    from opwright.dialects.known_entries import KnownEntries
 
 __all__ = ["Generation", "Outcome", "import_modules", "template_path"]
 
@@ -78,8 +78,8 @@ class Generation:
     """A run with its inputs loaded, which can plan and write its outputs.
 
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs. With
-    `later`, the processes that make the Python files load and check what only these files need. Operators among the
-    `known_entries` are not read again.
+    `later`, the processes that make the Python files load and check what only these files need. Entries among the
+    `known_entries`, by the names of dialects, are not read again.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("declarations_yaml",))
@@ -93,12 +93,12 @@ class Generation:
         sink: Diagnostics | None = None,
         *,
         later: bool = False,
-        known_entries: KnownEntries | None = None,
+        known_entries: Mapping[str, KnownEntries] | None = None,
     ) -> None:
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
-        job = load_job(request, Rules(self.version), self.sink, known_entries)
+        job = load_job(request, Rules(self.version), self.sink, known_entries or {})
         check_job(job, request, self.sink)
         load_late_dialects(job, request, self.sink, later=later)
         self.sink.raise_if_errors()
@@ -159,11 +159,12 @@ class Generation:
         report: Report | None = None,
         processes: int = 1,
         journal: Journal | None = None,
+        finish: Callable[[], None] | None = None,
     ) -> Outcome:
         """Write the outputs that differ, rendering only what changed since the previous build.
 
         If there is much to do, or much to compare with the previous build, several processes share the work. The
-        journal gets the staging folders.
+        journal gets the staging folders. Each process calls `finish` when its files are made.
         """
         self._engine.journal = journal
         build = Build(self.job, self._templates, previous)
@@ -171,10 +172,14 @@ class Generation:
         tasks = list(self._tasks(build))
         if processes < 2 or len(tasks) * len(self.job.catalog) < _WORTH_SHARING:
             summary = self._engine.write(tasks, statuses, build.previous, report)
+            if finish is not None:
+                finish()
             return Outcome(summary, statuses, build.states(), build.fragment_counts())
         reported = len(self.sink)
 
         def process_notes() -> tuple[dict[str, EmitterState], dict[str, FragmentCounts], Sequence[Diagnostic]]:
+            if finish is not None:
+                finish()
             return build.states(), build.fragment_counts(), self.sink.since(reported)
 
         summary, statuses, notes = self._engine.write_shared(processes, tasks, process_notes, build.previous, report)

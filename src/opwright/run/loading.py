@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -45,7 +45,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.dialects.native_functions.known_entries import KnownEntries
+    from opwright.dialects.known_entries import KnownEntries
     from opwright.run.request import Request
 
 __all__ = ["check_job", "ignored_keys", "load", "load_job", "load_late_dialects", "own_stub_paths", "with_libraries"]
@@ -102,8 +102,8 @@ def _load_catalog(context: LoadContext) -> Catalog:
     return catalog
 
 
-def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: KnownEntries | None = None) -> Job:
-    """The job of a request. Faults go to `sink`. Operators among the `known_entries` are not read again.
+def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: Mapping[str, KnownEntries]) -> Job:
+    """The job of a request. Faults go to `sink`. Entries among the `known_entries` are not read again.
 
     Derivatives and deprecated signatures are loaded when they are asked for.
     """

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from opwright.build.plan import PlannedFile
     from opwright.build.previous_build import PreviousBuild
     from opwright.build.staging import Journal
-    from opwright.dialects.native_functions.known_entries import KnownEntries
+    from opwright.dialects.known_entries import KnownEntries
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
+    from opwright.run.known_entries import EntryKeeper
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.prefetch import Wanted
@@ -123,7 +124,7 @@ class Session:
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
         self._identity = ""
-        self._known: KnownEntries | None = None
+        self._known: Mapping[str, KnownEntries] = {}
         self.stamps: InputStamps | None = None
         """The state of the inputs before they were loaded; None where they are not on this machine."""
 
@@ -168,7 +169,7 @@ class Session:
         files that the run reads besides the release's inputs.
         """
         from opwright.build.processes import usable_processes
-        from opwright.emit.registry import serves_libraries
+        from opwright.emit.registry import dialects_of, serves_libraries
         from opwright.run.known_entries import load_known
         from opwright.source.prefetch import prefetching
 
@@ -177,8 +178,8 @@ class Session:
         several = usable_processes(self.jobs) > 1
         prefetched: list[Wanted] = []
         if not serves_libraries(families):
-            self._known = known_entries = load_known(self.run, self._tool(), inputs)
-            prefetched = _prefetched_files(inputs, families, known_entries)
+            self._known = load_known(self.run, self._tool(), inputs, dialects_of(families))
+            prefetched = _prefetched_files(inputs, families, self._known.values())
         with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
             with self._stage("import modules"):
                 from opwright.run.generation import Generation, import_modules
@@ -234,7 +235,6 @@ class Session:
         from opwright.build.previous_build import BuildState, write_state
         from opwright.build.processes import usable_processes
         from opwright.build.staging import remove_old_staging
-        from opwright.emit.registry import serves_libraries
 
         run = self.run
         with self.turn() as journal:
@@ -244,8 +244,11 @@ class Session:
             processes = usable_processes(self.jobs)
             with self._stage("read the previous build"):
                 previous = _previous_build(run, manifest, self._tool())
+            keeper = self._entry_keeper(generation) if manifest is not None else None
             with self._stage("render and write files"):
-                outcome = generation.write_after(previous, report, processes, journal)
+                outcome = generation.write_after(
+                    previous, report, processes, journal, None if keeper is None else keeper.keep_derivatives
+                )
             with self._stage("write what else is asked for"):
                 extras = write_extras(outcome, journal) if write_extras is not None else {}
             statuses = {**outcome.statuses, **extras}
@@ -258,14 +261,21 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    if manifest is not None and not serves_libraries(run.families):
-                        from opwright.run.known_entries import keep_entries
-
-                        keep_entries(run, self._tool(), generation, self._known)
+                    if keeper is not None:
+                        keeper.keep_operators()
                     state = write_state(run, BuildState(self._tool(), outcome.emitters))
                     all_facts = {**(facts or {}), "state": state, **run_facts(generation, outcome)}
                     self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
         return outcome
+
+    def _entry_keeper(self, generation: Generation) -> EntryKeeper | None:
+        """What keeps the entries that the run loads for the next run; None if it keeps none."""
+        from opwright.emit.registry import serves_libraries
+        from opwright.run.known_entries import EntryKeeper
+
+        if self.stamps is None or serves_libraries(self.run.families):
+            return None
+        return EntryKeeper(self.run, self._tool(), generation, self._known)
 
     def remember(
         self,
@@ -329,23 +339,21 @@ def shim_headers(folders: Mapping[str, str]) -> list[str]:
     return []
 
 
-def _prefetched_files(inputs: Inputs, families: Iterable[str], known_entries: KnownEntries | None) -> list[Wanted]:
+def _prefetched_files(inputs: Inputs, families: Iterable[str], known_entries: Iterable[KnownEntries]) -> list[Wanted]:
     """The YAML files that these families need, without those that cannot be read; loading reports them.
 
-    Of the file with known entries, only the items that changed.
+    Of files with known entries, only the items that changed.
     """
     from opwright.dialects.table import yaml_names
     from opwright.emit.registry import dialects_of
     from opwright.source.diagnostic import Fault
 
+    changed = {entries.file: entries.items for entries in known_entries}
     files: list[Wanted] = []
     for name in yaml_names(dialects_of(families)):
         with contextlib.suppress(Fault):
             file = inputs.read_text(name)
-            if known_entries is not None and known_entries.file is file:
-                files.append(known_entries.items)
-            else:
-                files.append(file)
+            files.append(changed.get(file, file))
     return files
 
 

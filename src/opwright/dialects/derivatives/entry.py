@@ -14,12 +14,11 @@ from opwright.dialects.derivatives.formulas import (
     gradient_indices,
     occurrences,
     saved_by,
-    words_of,
 )
 from opwright.dialects.derivatives.forward_formulas import AUTOMATIC, ForwardSources, WrittenForward, build_forward
 from opwright.dialects.derivatives.outputs import Differentiability, count_in_words
 from opwright.dialects.derivatives.report import EntryReport, part_span
-from opwright.model.derivatives import Derivative, ForwardDerivative
+from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import Type
@@ -218,7 +217,7 @@ class _Reader:
                 )
         self._report.failed |= report.failed
         named = words.intersection(self._gradients) if self._gradients else frozenset()
-        return Derivative(formula, text, names, inputs.saved, saved_outputs, frozenset(named), words, scalar.span)
+        return Derivative(formula, text, names, inputs.saved, saved_outputs, frozenset(named), scalar.span)
 
     def _result_types(self, key: Scalar, names: tuple[str, ...]) -> tuple[Type, ...] | None:
         """The types of the results that a key names; None if one does not exist, which is reported."""

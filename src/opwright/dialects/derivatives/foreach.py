@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.derivatives import codes
-from opwright.dialects.derivatives.formulas import words_of
 from opwright.dialects.nearest import schema_span
 from opwright.model.derivatives import (
     DEFAULT_KEY,
@@ -141,7 +140,6 @@ def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivat
         tuple(inputs),
         (_RESULTS,) * len(derivative.saved_outputs),
         frozenset(),
-        words_of(formula),
         derivative.span,
     )
 
@@ -165,7 +163,6 @@ def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: 
         var_types=tuple(types),
         tangents=tangents,
         primals=primals,
-        words=words_of(formula),
     )
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
 from opwright.dialects.derivatives.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
-from opwright.dialects.derivatives.formulas import words_of
 from opwright.model.catalog import Catalog
+from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
 from opwright.source.nodes import Scalar

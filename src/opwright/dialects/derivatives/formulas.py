@@ -8,28 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Final, NamedTuple
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.report import FormulaReport
-from opwright.model.derivatives import SavedAttribute, SavedKind
+from opwright.model.derivatives import SavedAttribute, SavedKind, words_of
 from opwright.schema.function import Argument, Return
 
 _WORD: Final = re.compile(r"\w+")
 _GRADIENT_INDEX: Final = re.compile(r"(?:^|\W)grads\[(\d+)\]")
 _FIXED_SIZE: Final = re.compile(r"(?:\.|->)size\(-?\d+\)")
 _SYM_SIZE: Final = re.compile(r"\.sym_size\((-?\w+)\)")
-
-
-@cache
-def words_of(formula: str) -> frozenset[str]:
-    """The words of a formula.
-
-    >>> sorted(words_of("grad * self.sgn()"))
-    ['grad', 'self', 'sgn']
-    """
-    return frozenset(_WORD.findall(formula))
 
 
 def occurrences(formula: str, word: str) -> list[int]:

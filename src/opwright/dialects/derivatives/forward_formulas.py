@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from opwright.dialects.derivatives import codes
-from opwright.dialects.derivatives.formulas import substitute_word, words_of
+from opwright.dialects.derivatives.formulas import substitute_word
 from opwright.dialects.derivatives.report import EntryReport
-from opwright.model.derivatives import Derivative, ForwardDerivative
+from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
@@ -71,7 +71,7 @@ def _build_one(written: WrittenForward, sources: ForwardSources) -> ForwardDeriv
     words = words_of(formula)
     primals = _inputs_read(words, "_p", written, sources)
     return ForwardDerivative(
-        formula, written.names, written.types, tangents, primals, False, False, words, written.scalar.span
+        formula, written.names, written.types, tangents, primals, False, False, written.scalar.span
     )
 
 

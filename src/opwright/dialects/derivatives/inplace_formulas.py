@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from opwright.dialects.derivatives import codes
-from opwright.dialects.derivatives.formulas import substitute_word, words_of
-from opwright.model.derivatives import DifferentiabilityInfo, ForwardDerivative
+from opwright.dialects.derivatives.formulas import substitute_word
+from opwright.model.derivatives import DifferentiabilityInfo, ForwardDerivative, words_of
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics
@@ -53,7 +53,6 @@ def inplace_forward(
             primals=primals,
             needs_original_self="original_self_p" in words or "original_self_t" in words,
             from_functional=not is_own,
-            words=words,
         ),
     )
 

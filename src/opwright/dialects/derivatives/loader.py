@@ -8,12 +8,14 @@ from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.entry import DIFFERENTIABILITY, DISPATCH, FIELDS, NAME, load_formulas
+from opwright.dialects.derivatives.entry_rows import DerivativeRows, context_text
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
 from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.outputs import Differentiability, read_differentiability
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.table import DERIVATIVES, dialect_help
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey, autograd_keys
@@ -22,14 +24,51 @@ from opwright.release.store import FORMULA_HELPERS
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.prefetch import read_tree
+from opwright.source.prefetch import read_changed, read_tree
 from opwright.source.text import SourceFile
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
     """The derivatives of a release's operators, with the helpers that the release declares."""
-    helpers = helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
+    known_entries = context.known_entries.get(DERIVATIVES.name)
+    derivatives = None if known_entries is None else _load_changed(known_entries, context)
+    if derivatives is not None:
+        return derivatives
+    helpers = _helpers(context)
     return load_derivatives(files[0], context.operators, context.sink, strict=context.strict, helpers=helpers)
+
+
+def _helpers(context: LoadContext) -> FormulaHelpers:
+    return helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
+
+
+def _load_changed(entries: KnownEntries, context: LoadContext) -> Derivatives | None:
+    """The derivatives that entries give, of which only the changed ones are read; None if all have to be read."""
+    if entries.context != context_text(context.operators, context.rules, context.inputs, strict=context.strict):
+        return None
+    nodes = read_changed(entries.items)
+    if nodes is None:
+        return None
+    own = Diagnostics()
+    # Only entries that changed are checked.
+    helpers = _helpers(context) if nodes else FormulaHelpers(frozenset(), {})
+    checker = FormulaChecker(context.operators, helpers, own, strict=context.strict)
+    functions = FunctionIndex(context.operators)
+    loader = _Loader(functions, checker, own, context.strict)
+    reader = DerivativeRows(entries.file, functions, loader.node_name)
+    changed = iter(nodes)
+    try:
+        for start, text in entries.items.items:
+            row = entries.rows.get(text)
+            if row:
+                loader.take_known(*reader.infos(row, start), start)
+            else:
+                for node in _mappings([next(changed)], own):
+                    loader.add(node)
+    except (ValueError, KeyError, IndexError):
+        return None
+    context.sink.extend(own)
+    return loader.derivatives()
 
 
 def load_derivatives(
@@ -62,13 +101,16 @@ def read_entries(file: SourceFile, sink: Diagnostics) -> list[Mapping]:
         message = f"the file is {root.description}, not a list of entries"
         sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(DERIVATIVES, file))
         return []
-    entries: list[Mapping] = []
-    for item in root.items:
+    return list(_mappings(root.items, sink))
+
+
+def _mappings(items: Iterable[Node], sink: Diagnostics) -> Iterator[Mapping]:
+    """The items that are mappings; the others are reported."""
+    for item in items:
         if isinstance(item, Mapping):
-            entries.append(item)
+            yield item
         else:
             sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {item.description}", item.span)
-    return entries
 
 
 def load_entries(
@@ -83,8 +125,7 @@ def load_entries(
     loader = _Loader(functions, checker, sink, strict)
     for entry in entries:
         loader.add(entry)
-    infos = {**loader.infos, **dict(_copying_views(loader.infos))}
-    return Derivatives(infos, frozenset(loader.keys))
+    return loader.derivatives()
 
 
 def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[NativeFunction, InfoByKey]]:
@@ -107,7 +148,17 @@ def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[Nat
 class _Loader:
     """Reads entries, and numbers autograd nodes of the same name in the order of the file."""
 
-    __slots__ = ("_checker", "_entries", "_functions", "_is_strict", "_sink", "_used_names", "infos", "keys")
+    __slots__ = (
+        "_checker",
+        "_entries",
+        "_functions",
+        "_infos",
+        "_is_strict",
+        "_keys",
+        "_named",
+        "_sink",
+        "_used_names",
+    )
 
     def __init__(self, functions: FunctionIndex, checker: FormulaChecker, sink: Diagnostics, is_strict: bool) -> None:
         self._checker: Final = checker
@@ -115,12 +166,30 @@ class _Loader:
         self._functions: Final = functions
         self._sink: Final = sink
         self._used_names: Final[dict[str, int]] = {}
-        self._entries: Final[dict[NativeFunction, Scalar]] = {}
-        self.infos: Final[dict[NativeFunction, InfoByKey]] = {}
-        self.keys: Final[set[str]] = set()
+        self._entries: Final[dict[NativeFunction, int]] = {}
+        self._named: Final[dict[NativeFunction, Scalar]] = {}
+        self._infos: Final[dict[NativeFunction, InfoByKey]] = {}
+        self._keys: Final[set[str]] = set()
+
+    def derivatives(self) -> Derivatives:
+        """What all entries together give."""
+        infos = {**self._infos, **dict(_copying_views(self._infos))}
+        return Derivatives(infos, frozenset(self._keys), self._entries)
+
+    def take_known(self, function: NativeFunction, by_key: InfoByKey, start: int) -> None:
+        """Takes what an entry loads into, and its offset.
+
+        Raises ValueError if the function has an entry already: reporting that needs the nodes of both.
+        """
+        if function in self._infos:
+            raise ValueError(f"`{function.name}` has two entries")
+        self._infos[function] = by_key
+        self._entries[function] = start
+        self._keys.update(by_key)
 
     def add(self, node: Mapping) -> None:
-        """Reads an entry."""
+        """Reads an entry. Raises ValueError if an entry for its function was taken as known."""
+        reported = len(self._sink)
         report = EntryReport(node, self._sink, strict=self._is_strict)
         check_unique_keys(node, self._sink)
         named = node.get(NAME)
@@ -138,8 +207,11 @@ class _Loader:
             info = self._info(key, function, formulas, outputs, report)
             if info is not None:
                 by_key[key] = info
-        if not report.failed:
-            self._take(function, named, by_key, report)
+        if report.failed:
+            return
+        self._take(function, named, by_key, report)
+        if len(self._sink) == reported:
+            self._entries[function] = node.start
 
     def _check_expressions(self, node: Mapping) -> None:
         """Checks the formulas of an entry whose function does not exist."""
@@ -152,7 +224,9 @@ class _Loader:
                 self._checker.check_expression(value)
 
     def _take(self, function: NativeFunction, named: Scalar, by_key: InfoByKey, report: EntryReport) -> None:
-        earlier = self._entries.get(function)
+        earlier = self._named.get(function)
+        if earlier is None and function in self._infos:
+            raise ValueError(f"`{function.name}` has two entries, one of them known")
         if earlier is not None:
             report.doubt(
                 codes.REPEATED_ENTRY,
@@ -160,8 +234,9 @@ class _Loader:
                 named.span,
                 also=[Label(earlier.span, "the first one", primary=False)],
             )
-        self._entries[function] = named
-        self.infos[function] = by_key
+            self._entries.pop(function, None)
+        self._named[function] = named
+        self._infos[function] = by_key
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function to which the derivatives of an entry belong; None if there is none, which is reported."""
@@ -214,14 +289,14 @@ class _Loader:
         outputs: Differentiability,
         report: EntryReport,
     ) -> DifferentiabilityInfo | None:
-        self.keys.add(key)
+        self._keys.add(key)
         name = function.name.name
         formulas = load_formulas(function, entries, outputs, report, self._checker)
         if formulas is None:
             return None
         node_name = None
         if formulas.differentiable_arguments:
-            node_name = self._node_name(name, "" if key == DEFAULT_KEY else key)
+            node_name = self.node_name(name, key)
         return DifferentiabilityInfo(
             name=name,
             function=function,
@@ -235,7 +310,9 @@ class _Loader:
             output_condition=outputs.condition,
         )
 
-    def _node_name(self, name: str, key: str) -> str:
+    def node_name(self, name: str, key: str) -> str:
+        """The name of the next autograd node of a function under a dispatch key."""
+        key = "" if key == DEFAULT_KEY else key
         prefix = node_prefix(name) + key
         count = self._used_names.get(prefix, 0)
         self._used_names[prefix] = count + 1

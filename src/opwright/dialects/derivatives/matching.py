@@ -51,7 +51,7 @@ def match_derivatives(
     matcher = _Matcher(derivatives, sink)
     matched = tuple([matcher.differentiable_function(function) for function in functions])
     infos = tuple([info for by_key in derivatives.infos.values() for info in by_key.values()])
-    return MatchedDerivatives(matched, infos, tuple(matcher.made), derivatives.keys)
+    return MatchedDerivatives(matched, infos, tuple(matcher.made), derivatives)
 
 
 def _infos_by_signature(

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from collections.abc import Sequence as Files
 
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.entry_rows import RowReader, context_text
 from opwright.dialects.native_functions.groups import Linked, link
-from opwright.dialects.native_functions.known_entries import KnownEntries
 from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
@@ -33,7 +33,7 @@ from opwright.source.text import SourceFile
 def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
     """The catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
     tags = TAGS.files(context.inputs)[0]
-    native = context.known_entries or files[0]
+    native = context.known_entries.get(NATIVE_FUNCTIONS.name, files[0])
     return load_catalog(native, tags, context.sink, context.rules, ignored_keys=context.ignored_keys)
 
 
