@@ -43,14 +43,18 @@ def load_cases(file: str, folder: Path = FOLDER) -> list[Case]:
     return [_case(f"{file}-{number}", text) for number, text in enumerate(documents, 1)]
 
 
-def _case(name: str, text: str) -> Case:
-    lines = text.splitlines()
+def marked_faults(text: str) -> tuple[Fault, ...]:
+    """The faults that the comments of a text mark, in order."""
     faults: list[Fault] = []
     above = 0
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         mark = MARK.fullmatch(line)
         if mark is None:
             above = number
         else:
             faults.append((above, mark.start(1) + 1, len(mark.group(1)), mark.group(2)))
-    return Case(name, lines[0].lstrip("# "), text + "\n", tuple(sorted(faults)))
+    return tuple(sorted(faults))
+
+
+def _case(name: str, text: str) -> Case:
+    return Case(name, text.splitlines()[0].lstrip("# "), text + "\n", marked_faults(text))

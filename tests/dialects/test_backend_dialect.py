@@ -154,8 +154,8 @@ def test_options_are_in_the_model() -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("display_name: Acme", "backend.yaml:3:1"),
-        ("sparse: [add.Tensor]", "backend.yaml:3:1"),
+        ("display_name: Acme\nsupported: [abs]", "backend.yaml:3:1"),
+        ("sparse: [add.Tensor]\nsupported: [abs]", "backend.yaml:3:1"),
         ("supported:\n- mul.out: {structured: true}", "backend.yaml:4:3"),
     ],
 )

@@ -11,6 +11,15 @@ from opwright.schema.function import FunctionSchema
 #: A C++ identifier.
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+#: The words of C++ that cannot be names.
+_WORDS_OF_CPP: Final = """
+alignas alignof and asm auto bitand bitor bool break case catch char class compl const continue decltype default delete
+do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
+new noexcept not nullptr operator or private protected public register requires return short signed sizeof static struct
+switch template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
+"""
+CPP_WORDS: Final = frozenset(_WORDS_OF_CPP.split())
+
 #: The most namespaces that the name of a kernel of PyTorch's may have.
 KERNEL_NAMESPACES: Final = 2
 

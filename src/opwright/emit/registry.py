@@ -293,6 +293,7 @@ _ROWS: Final = (
         inputs=(REGISTRATIONS,),
         imports=("opwright.dialects.backend.loader",),
         by_default=False,
+        checks=(Check(".backend.checks:check_wrappers"),),
         programs={"gen_backend_stubs": None},
     ),
 )

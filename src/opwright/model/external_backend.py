@@ -194,7 +194,7 @@ class ExternalBackend(Frozen):
         sections: tuple[BackendSection, ...],
         *,
         cpp_namespace: str,
-        class_name: str = "",
+        class_name: str | None = None,
         display_name: str = "",
         out_is_primary: bool = False,
         device_guard: bool = False,
@@ -205,7 +205,7 @@ class ExternalBackend(Frozen):
         self.sections: Final = sections
         self.cpp_namespace: Final = cpp_namespace
         self.display_name: Final = display_name or key.name
-        self.class_name: Final = class_name or f"{self.display_name}NativeFunctions"
+        self.class_name: Final = f"{self.display_name}NativeFunctions" if class_name is None else class_name
         self.out_is_primary: Final = out_is_primary
         self.device_guard: Final = device_guard
         self.path: Final = path

@@ -111,7 +111,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         return _load_library_job(request, rules, sink)
     # Shims are kept for all devices, so updating them needs the kernels of all.
     shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
-    ignored = ignored_keys(rules, request.devices.union(shim_devices))
+    # A backend outside PyTorch cannot have a dispatch key that PyTorch has kernels for, on whatever device.
+    devices = frozenset(device_flags()) if request.backends else request.devices.union(shim_devices)
+    ignored = ignored_keys(rules, devices)
     context = LoadContext(
         sink,
         rules,

@@ -137,13 +137,50 @@ PyTorch's own generator takes names alone.
 )
 EMPTY_SECTION: Final = _code(
     12,
-    "a section has no effect",
+    "a backend file without operators",
     """
 PyTorch's generator writes no file if `supported` and `full_codegen` have no operator, even if `autograd` has some.
 """,
     "W",
 )
+MERGED: Final = _code(
+    13,
+    "a merge key in a backend file",
+    """
+YAML's merge key `<<` takes the entries of another mapping. PyTorch's generator refuses it:
 
+    <<: *defaults
+    ^^ write the keys of `defaults` here
+    supported:
+    - add.Tensor
+
+`opwright generate --backend` accepts it.
+""",
+)
+TAKEN_VALUE: Final = _code(
+    14,
+    "a value of the wrong type that PyTorch's generator accepts",
+    """
+PyTorch's generator does not look at the type of some values. If `full_codegen` is a text, it takes each letter for an
+operator; if `class_name` is a number, it writes that into the C++ code.
+
+    class_name: 5
+                ^ write a name
+""",
+    "W",
+)
+CPP_NAME: Final = _code(
+    15,
+    "a name that C++ cannot have",
+    """
+`cpp_namespace` and `class_name` are in the generated code, which the compiler refuses if they are not C++ names.
+PyTorch's generator accepts any.
+
+    cpp_namespace: acme-ops
+                   ^^^^^^^^ write `acme_ops`
+""",
+)
+CPP_NAME_WARNING: Final = _code(15, "a name that C++ cannot have", "See E1315.", "W")
 OWN_DIALECT: Final = _code(
     33,
     "PyTorch's generator does not know this part of a backend file",

@@ -13,11 +13,12 @@ from opwright.dialects.backend.entry_fields import READERS
 from opwright.dialects.backend.entry_kernels import kernel_of
 from opwright.dialects.backend.head import OWN_HELP
 from opwright.dialects.dialect import LoadContext
+from opwright.model.catalog import Catalog
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.release.version import Version, parse_version
 from opwright.release.version_range import ReleaseSpan
-from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar
 
@@ -56,7 +57,9 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
         return EntryNode(item)
     if not isinstance(item, Mapping) or not item.entries:
         message = f"the entry is {item.description}, not the name of an operator"
-        context.sink.error(codes.ENTRY_SHAPE, message, item.span)
+        is_plain = isinstance(item, Scalar) and item.kind != "null"
+        help = f'write `"{item.span.text}"` if it is a name' if is_plain else ""
+        context.sink.error(codes.ENTRY_SHAPE, message, item.span, help=help)
         return None
     name, options = item.entries[0]
     if context.tolerant:
@@ -143,15 +146,24 @@ def find_operator(name: Scalar, context: LoadContext) -> NativeFunction | None:
     if name.value in catalog and "::" not in name.value:
         return catalog[name.value]
     if not catalog.may_lack(name.value):
-        names = [function.name.text for function in catalog.functions]
         message = f"there is no operator `{name.value}`"
-        context.sink.error(codes.UNKNOWN_OPERATOR, message, name.span, help=did_you_mean(name.value, names))
+        context.sink.error(codes.UNKNOWN_OPERATOR, message, name.span, help=_name_help(name.value, catalog))
     return None
+
+
+def _name_help(name: str, catalog: Catalog) -> str | Suggestion:
+    """The operators that a wrong name may stand for."""
+    bare = name.partition("(")[0].removeprefix("aten::").removesuffix(".")
+    if bare != name and bare in catalog:
+        return f"write `{bare}`"
+    names = [function.name.text for function in catalog.functions]
+    overloads = [f"`{own}`" for own in names if own.startswith(f"{name}.")]
+    return f"write one of its overloads: {', '.join(overloads)}" if overloads else did_you_mean(name, names)
 
 
 def _report_repeated(first: BackendEntry, again: BackendEntry, context: LoadContext) -> None:
     also = [Label(first.span, "first here", primary=False)]
-    message = f"`{again.function.name}` stands in the section twice"
+    message = f"`{again.function.name}` is in the section twice"
     if context.tolerant:
         context.sink.warning(codes.REPEATED_ENTRY_WARNING, message, again.span, also=also)
     else:

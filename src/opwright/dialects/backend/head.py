@@ -5,6 +5,7 @@ from __future__ import annotations
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
+from opwright.dialects.backend.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
@@ -18,6 +19,8 @@ OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
 
 def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     """The head of a file. Raises Fault if the file is not a mapping."""
+    if context.tolerant and isinstance(root, Mapping):
+        root = read_as_generator(root, context.sink)
     if not isinstance(root, Mapping):
         raise Fault.at(codes.FILE_SHAPE, f"the file is {root.description}, not a mapping with `backend`", root.span)
     sink = context.sink
@@ -39,6 +42,6 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
 def _check_required(root: Mapping, head: HeadBuilder) -> None:
     for field in HEAD_FIELDS:
         node = root.get(field.name)
-        if field.is_required and (node is None or (isinstance(node, Scalar) and node.value == "")):
+        if field.is_required and (node is None or (isinstance(node, Scalar) and node.kind == "null")):
             at = root.span if node is None else node.span
             head.sink.error(codes.MISSING_KEY, f"the file has no `{field.name}`", at)

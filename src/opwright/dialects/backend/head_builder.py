@@ -48,7 +48,7 @@ class HeadBuilder:
         self.sections: Final[dict[str, list[Node]]] = {}
         self.backend = ""
         self.cpp_namespace = ""
-        self.class_name = ""
+        self.class_name: str | None = None
         self.display_name = ""
         self.out_is_primary = False
         self.device_guard = False

@@ -50,15 +50,20 @@ class _Row(NamedTuple):
 
 
 def _read_backend(node: Node, head: HeadBuilder) -> None:
-    head.backend = read_text(node, "backend", head.sink)
+    head.backend = _optional_text(node, "backend", head) or ""
 
 
 def _read_cpp_namespace(node: Node, head: HeadBuilder) -> None:
-    head.cpp_namespace = read_text(node, "cpp_namespace", head.sink)
+    head.cpp_namespace = _optional_text(node, "cpp_namespace", head) or ""
 
 
 def _read_class_name(node: Node, head: HeadBuilder) -> None:
-    head.class_name = read_text(node, "class_name", head.sink)
+    head.class_name = _optional_text(node, "class_name", head)
+
+
+def _optional_text(node: Node, name: str, head: HeadBuilder) -> str | None:
+    """A text, None if the key stands without a value."""
+    return None if isinstance(node, Scalar) and node.kind == "null" else read_text(node, name, head.sink)
 
 
 def _read_display_name(node: Node, head: HeadBuilder) -> None:
@@ -152,7 +157,11 @@ def _read_fallback_views(node: Node, head: HeadBuilder) -> None:
 
 
 def _read_symint(node: Node, head: HeadBuilder) -> None:
-    head.symint = [item for item in _items(node, "symint", head) if isinstance(item, Scalar)]
+    for item in _items(node, "symint", head):
+        if isinstance(item, Scalar):
+            head.symint.append(item)
+        else:
+            head.sink.error(codes.ENTRY_SHAPE, f"the name is {item.description}", item.span)
 
 
 def _read_manual(node: Node, head: HeadBuilder) -> None:

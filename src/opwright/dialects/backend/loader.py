@@ -9,11 +9,12 @@ from opwright.dialects.backend.entries import find_operator, load_entries
 from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.head import read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
+from opwright.dialects.backend.head_checks import check_names, check_unwritten
 from opwright.dialects.backend.section_checks import check_groups, check_kernels, check_manual, check_symint
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
+from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
-from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import KEYS, DispatchKey
+from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.nodes import Node
@@ -28,29 +29,36 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExternalBacken
     backends = []
     for file in files:
         try:
-            head = read_head(read_tree(file), context)
-            backends.append(_load_backend(head, file.path, context))
+            backend = _load_backend(read_head(read_tree(file), context), file.path, context)
         except Fault as fault:
             context.sink.add(fault.diagnostic)
-    return tuple(backends)
+        else:
+            backends.append(backend)
+    return tuple([backend for backend in backends if backend is not None])
 
 
-def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> ExternalBackend:
-    """The backend of a file. Raises Fault if its dispatch key is not one that a backend can have."""
-    key = _backend_key(head, context.operators)
+def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> ExternalBackend | None:
+    """The backend of a file; None if nothing is written for it, or if it has no dispatch key that exists."""
+    if context.tolerant and not has_operators(head.root):
+        check_unwritten(head, context)
+        load_entries(head.sections.get("autograd", ()), SectionContext(SECTIONS["autograd"], UNDEFINED, head, context))
+        return None
+    key = _backend_key(head, context)
     dense = [item for kind in SECTIONS.values() if kind.is_dense for item in head.sections.get(kind.name, ())]
     sections = [_load_section(DENSE, key, dense, head, context)]
     for kind in SECTIONS.values():
         items = head.sections.get(kind.name, [])
         if not kind.is_dense and items:
-            own_key = section_key(kind, key, head.span("backend"))
-            sections.append(_load_section(kind, own_key, items, head, context))
+            sections.append(_load_section(kind, key, items, head, context))
     manual = [find_operator(name, context) for name in head.manual]
     check_symint(head, context)
     check_groups(sections, head, context)
-    check_kernels(sections, context.sink)
+    if not context.tolerant:
+        check_kernels(sections, context.sink)
     check_manual(sections, head, context.sink)
-    _check_namespace(head, context)
+    check_names(head, context)
+    if key is None:
+        return None
     return ExternalBackend(
         key,
         tuple(sections),
@@ -65,31 +73,27 @@ def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> Externa
 
 
 def _load_section(
-    kind: SectionKind, key: DispatchKey, items: list[Node], head: HeadBuilder, context: LoadContext
+    kind: SectionKind, key: DispatchKey | None, items: list[Node], head: HeadBuilder, context: LoadContext
 ) -> BackendSection:
-    entries = load_entries(items, SectionContext(kind, key, head, context))
-    return BackendSection(kind.name, key, entries, head.span(kind.name))
+    """A section; after a mistake in the dispatch key, with one that stands in for it."""
+    own_key = UNDEFINED
+    if items and key is not None:
+        try:
+            own_key = section_key(kind, key, head.span("backend"))
+        except Fault as fault:
+            context.sink.add(fault.diagnostic)
+    entries = load_entries(items, SectionContext(kind, own_key, head, context))
+    return BackendSection(kind.name, own_key, entries, head.span(kind.name))
 
 
-def _backend_key(head: HeadBuilder, catalog: Catalog) -> DispatchKey:
-    if not head.backend:
-        raise Fault.at(codes.MISSING_KEY, "without a dispatch key the file cannot be read further", head.root.span)
-    key = _known_key(head)
-    if catalog.kernels.get(key):
+def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:
+    """The dispatch key of the backend, None if there is no such key."""
+    key = KEYS.get(head.backend)
+    if key is None and head.backend:
+        help = did_you_mean(head.backend, KEYS, "write `PrivateUse1`")
+        message = f"there is no dispatch key `{head.backend}`"
+        context.sink.error(codes.UNKNOWN_BACKEND, message, head.span("backend"), help=help)
+    if key is not None and context.operators.kernels.get(key):
         message = f"PyTorch itself has kernels for `{key}`"
-        raise Fault.at(codes.BACKEND_IN_USE, message, head.span("backend"), help="write `PrivateUse1`")
+        context.sink.error(codes.BACKEND_IN_USE, message, head.span("backend"), help="write `PrivateUse1`")
     return key
-
-
-def _known_key(head: HeadBuilder) -> DispatchKey:
-    if head.backend in KEYS:
-        return KEYS[head.backend]
-    help = did_you_mean(head.backend, KEYS, "write `PrivateUse1`")
-    message = f"there is no dispatch key `{head.backend}`"
-    raise Fault.at(codes.UNKNOWN_BACKEND, message, head.span("backend"), help=help)
-
-
-def _check_namespace(head: HeadBuilder, context: LoadContext) -> None:
-    if context.tolerant and head.cpp_namespace.count("::") > 1:
-        message = f"`{head.cpp_namespace}` has more than two levels"
-        context.sink.error(codes.NAMESPACE_DEPTH, message, head.span("cpp_namespace"))

@@ -20,15 +20,23 @@ _STRUCTURED = (Implementation.structured, Implementation.stub)
 
 
 def check_symint(head: HeadBuilder, context: LoadContext) -> None:
-    """Report names in `symint` that are in no section."""
+    """Report names in `symint` that are in no section, or twice in `symint`."""
     names = {name for section in head.sections for name in head.names(section)}
+    first: dict[str, Label] = {}
     for name in head.symint:
-        if name.value not in names:
-            message, help = f"`{name.value}` is in no section", did_you_mean(name.value, names)
+        if name.value not in names or name.kind != "str":
+            message, help = f"`{name.value or 'null'}` is in no section", did_you_mean(name.value, names)
             if context.tolerant:
                 context.sink.warning(codes.UNUSED_SYMINT_WARNING, message, name.span, help=help)
             else:
                 context.sink.error(codes.UNUSED_SYMINT, message, name.span, help=help)
+        elif name.value in first:
+            message, also = f"`{name.value}` is in `symint` twice", [first[name.value]]
+            if context.tolerant:
+                context.sink.warning(codes.REPEATED_ENTRY_WARNING, message, name.span, also=also)
+            else:
+                context.sink.error(codes.REPEATED_ENTRY, message, name.span, also=also)
+        first.setdefault(name.value, Label(name.span, "first here", primary=False))
 
 
 def check_groups(sections: Sequence[BackendSection], head: HeadBuilder, context: LoadContext) -> None:
@@ -47,13 +55,10 @@ def _check_mixed_groups(sections: Iterable[BackendSection], sink: Diagnostics) -
     owners: dict[object, tuple[BackendSection, BackendEntry]] = {}
     for section in sections:
         for entry in section.entries:
-            group = entry.function.group
-            if group is None:
-                continue
-            owner, first = owners.setdefault(group, (section, entry))
+            owner, first = owners.setdefault(entry.function.group or entry.function, (section, entry))
             if owner is not section:
                 message = f"`{entry.function.name}` is in `{section.name}`, `{first.function.name}` in `{owner.name}`"
-                also = [Label(first.span, "the other overload", primary=False)]
+                also = [Label(first.span, "the other entry", primary=False)]
                 sink.error(codes.MIXED_GROUP, message, entry.span, also=also)
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
 from opwright.dialects.library import codes
-from opwright.dialects.names import IDENTIFIER
+from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
@@ -45,14 +45,6 @@ HEAD_FIELDS: Final = (
 _NAMES: Final = [field.name for field in HEAD_FIELDS]
 _LISTS: Final = [field.name for field in HEAD_FIELDS if field.schema is TEXTS]
 
-#: The words of C++ that cannot be names of namespaces.
-_WORDS_OF_CPP: Final = """
-alignas alignof and asm auto bitand bitor bool break case catch char class compl const continue decltype default delete
-do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
-new noexcept not nullptr operator or private protected public register requires return short signed sizeof static struct
-switch template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
-"""
-_CPP_WORDS: Final = frozenset(_WORDS_OF_CPP.split())
 #: C++ namespaces of PyTorch and of the language, in which a library defines nothing.
 _TAKEN: Final = ("at", "c10", "caffe2", "std", "torch")
 
@@ -149,7 +141,7 @@ def check_namespace(name: str, at: Span, sink: Diagnostics) -> bool:
     if IDENTIFIER.fullmatch(name) is None:
         message = f"`{name}` is not the name of a namespace"
         help = "write a single name; `cpp_namespace` can be a nested one" if "::" in name else ""
-    elif name in _CPP_WORDS:
+    elif name in CPP_WORDS:
         message, help = f"`{name}` is a word of C++", "choose another name"
     else:
         return True
@@ -160,7 +152,7 @@ def check_namespace(name: str, at: Span, sink: Diagnostics) -> bool:
 def _check_cpp_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
     name, start = scalar.value, 0
     for part in name.split("::"):
-        if IDENTIFIER.fullmatch(part) is None or part in _CPP_WORDS:
+        if IDENTIFIER.fullmatch(part) is None or part in CPP_WORDS:
             message = f"`{part}` is not the name of a C++ namespace"
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
             sink.error(codes.NAMESPACE_NAME, message, at)

@@ -1,0 +1,44 @@
+"""Checks that the kernels of external backends can be declared and wrapped, before Opwright writes any file."""
+
+from __future__ import annotations
+
+from opwright.emit.aten.backend import kernel_signature
+from opwright.emit.backend.sections import SectionFile, section_files
+from opwright.emit.emitter import Job
+from opwright.model.external_backend import BackendEntry
+from opwright.schema.function import SchemaKind
+from opwright.source.diagnostic import Diagnostics, Fault
+
+__all__ = ["check_wrappers"]
+
+
+def check_wrappers(job: Job, sink: Diagnostics) -> None:
+    """Report entries whose kernels cannot be declared, or whose groups need wrappers that cannot be made.
+
+    The emitters would raise the same faults, at the operators' places in PyTorch's own file.
+    """
+    for file in section_files(job):
+        for entry in file.section.entries:
+            _check_declaration(entry, sink)
+            _check_group(entry, file, sink)
+
+
+def _check_declaration(entry: BackendEntry, sink: Diagnostics) -> None:
+    """Report a kernel that would take symbolic integers that the schema lacks."""
+    try:
+        kernel_signature(entry.function, entry.kernel, external=True)
+    except Fault as fault:
+        sink.error(fault.diagnostic.code, fault.diagnostic.message, entry.span, help="delete the name from `symint`")
+
+
+def _check_group(entry: BackendEntry, file: SectionFile, sink: Diagnostics) -> None:
+    """Report a functional kernel that cannot serve the other overloads of its group."""
+    group = entry.function.group
+    if group is None or entry.function.kind is not SchemaKind.functional:
+        return
+    try:
+        file.wrapping.wrapped_overloads(group)
+    except Fault as fault:
+        missing = [f"`{member.name}`" for member in group.functions() if member not in file.wrapping.kernels]
+        help = f"list {' and '.join(missing)} too, or write `use_out_as_primary: true`"
+        sink.error(fault.diagnostic.code, fault.diagnostic.message, entry.span, help=help)
