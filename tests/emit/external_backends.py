@@ -38,19 +38,14 @@ def external_backend(
     options: HeadOptions = NO_HEAD_OPTIONS,
     *,
     device_guard: bool = True,
+    **sections: Mapping[str, EntryOptions],
 ) -> ExternalBackend:
-    """The backend Acme with a section of some operators, whose out overloads are primary."""
+    """The backend Acme with a section of some operators, whose out overloads are primary, and further sections."""
     key = key_named("PrivateUse1")
-    entries = []
-    for name, own in operators.items():
-        function = catalog[name]
-        kernel_name = own.callee.rpartition("structured_")[2] or default_kernel_name(function.schema)
-        kernel = Kernel(key, kernel_name, "acme::native", own.implementation in _OWN)
-        entries.append(BackendEntry(function, kernel, function.entry, own))
-    section = BackendSection("supported", key, tuple(entries), catalog.functions[0].entry)
+    named = {"supported": operators, **sections}
     return ExternalBackend(
         key,
-        (section,),
+        tuple([_section(catalog, name, named[name]) for name in named]),
         cpp_namespace="acme::native",
         display_name="Acme",
         out_is_primary=True,
@@ -59,13 +54,31 @@ def external_backend(
     )
 
 
-def backend_files(entries: str, operators: Mapping[str, EntryOptions], **choices: object) -> BackendFiles:
-    """The files of a backend with some of the operators of a text of entries."""
+#: What the dispatch keys of sections begin with.
+_PREFIXES: Final = {"supported": "", "autograd": "Autograd", "autocast": "Autocast", "sparse": "Sparse"}
+
+
+def _section(catalog: Catalog, name: str, operators: Mapping[str, EntryOptions]) -> BackendSection:
+    key = key_named(f"{_PREFIXES[name]}PrivateUse1")
+    entries = []
+    for operator, own in operators.items():
+        function = catalog[operator]
+        kernel_name = own.callee.rpartition("structured_")[2] or default_kernel_name(function.schema)
+        kernel = Kernel(key, kernel_name.rpartition("::")[2], "acme::native", own.implementation in _OWN)
+        entries.append(BackendEntry(function, kernel, function.entry, own))
+    return BackendSection(name, key, tuple(entries), catalog.functions[0].entry)
+
+
+def backend_files(
+    entries: str, operators: Mapping[str, EntryOptions], *, source: str = "Acme", **choices: object
+) -> BackendFiles:
+    """The files of a backend with some of the operators of a text of entries, with the source of one of its keys."""
     plain = job_of(entries)
     backend = external_backend(plain.catalog, operators, **choices)  # type: ignore[arg-type]
     job = Job(plain.catalog, plain.rules, plain.options, backends=(backend,), registration_text=plain.registration_text)
     return BackendFiles(
-        _file(headers.emitters, "AcmeNativeFunctions.h", job), _file(registrations.emitters, "RegisterAcme.cpp", job)
+        _file(headers.emitters, "AcmeNativeFunctions.h", job),
+        _file(registrations.emitters, f"Register{source}.cpp", job),
     )
 
 

@@ -166,6 +166,10 @@ NAMING_DEVICES = {
     "opwright.emit.aten.ufunc": {"CPU", "CUDA"},
     # ROCm's headers are named after those for CUDA.
     "opwright.emit.aten.register.devices": {"CUDA"},
+    # External backends inherit kernels of these devices, and fall back to those of the CPU.
+    "opwright.dialects.backend.entry_fields": {"CPU", "CUDA"},
+    "opwright.dialects.backend.entry_kernels": {"CPU", "CUDA"},
+    "opwright.emit.backend.fallbacks": {"CPU"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

@@ -66,6 +66,9 @@ class Allocation:
         self.header: Final = header
         self.options: Final = options
 
+    def __repr__(self) -> str:
+        return f"<allocation by {self.function} of {self.header or 'the dispatcher'} with {self.options}>"
+
 
 class DispatchKey:
     """One dispatch key. There is one object per name, so keys are compared by identity.

@@ -11,6 +11,7 @@ from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.span import Span
 
 __all__ = [
+    "HOOK_VALUES",
     "NO_ENTRY_OPTIONS",
     "NO_HEAD_OPTIONS",
     "BackendEntry",
@@ -64,12 +65,30 @@ class HookPosition(enum.Enum):
     __hash__ = object.__hash__
 
 
+#: What hooks may refer to, by name, and its meaning. In the text of a hook, the name stands in braces.
+HOOK_VALUES: Final = {
+    "name": "the name of the operator with namespace and overload, such as `aten::add.Tensor`",
+    "namespace": "the namespace of the operator, such as `aten`",
+    "operator": "the name of the operator without namespace and overload, such as `add`",
+    "overload": "the name of the overload, such as `Tensor`; it may be empty",
+    "key": "the dispatch key, such as `PrivateUse1`",
+    "wrapper": "the name of the C++ function that has the hook",
+    "returns": "the C++ type of the result",
+    "arguments": "the names of all arguments, with commas between them",
+    "tensors": "the names of those arguments that are tensors, optional tensors or lists of tensors",
+    "result": "the result, after the call; `::opwright::no_result` if the operator returns nothing",
+    "call": "the call of the kernel",
+}
+
+
 class Hook(NamedTuple):
     """Code that wrappers contain besides the call of the kernel.
 
-    Either `text` is that code, with placeholders such as `{name}`, or `call` is a C++ function that is called with the
-    values that `passes` names. `kinds`, `keys` and `names` choose wrappers: implementations, dispatch keys, and
-    patterns of operator names; without any, all wrappers have the hook.
+    Either `text` is C++ statements in which values of HOOK_VALUES stand in braces, such as `{name}`, or `call` is a C++
+    function that is called with the values that `passes` names, names as strings. Statements around a call return its
+    result; a function around a call takes an object as its last argument that calls the kernel, and returns the result.
+    `kinds`, `keys` and `names` choose wrappers: implementations, dispatch keys, and patterns of operator names; without
+    any, all wrappers have the hook.
     """
 
     position: HookPosition
@@ -85,14 +104,16 @@ class EntryOptions(NamedTuple):
     """How one operator is implemented, as far as the file says more than its name.
 
     `device_check` and `device_guard` are those of the operator's wrapper, None as the head of the file says. `callee`
-    is the C++ function that the wrapper calls in place of a member of the backend's class. With `define_meta` the
-    backend's structured kernel has a shape function of its own, which with `register_meta` also replaces PyTorch's for
-    the Meta key. `register_if` is a C++ condition for the registration. With `cpu_on_error`, the wrapper runs the CPU's
-    kernel if that of the backend throws. `policy` is the policy of an operator under autocast.
+    is the C++ function that the wrapper calls in place of a member of a class, and `class_name` is the class that has
+    the kernel if it is not the backend's. Kernels of PyTorch have PyTorch's own convention, others the dispatcher's.
+    With `define_meta` the backend's structured kernel has a shape function of its own, which with `register_meta` also
+    replaces PyTorch's for the Meta key. `register_if` is a C++ condition for the registration. With `cpu_on_error`, the
+    wrapper runs the CPU's kernel if that of the backend throws. `policy` is the policy of an operator under autocast.
     """
 
     implementation: Implementation = Implementation.kernel
     callee: str = ""
+    class_name: str = ""
     define_meta: bool = False
     register_meta: bool = False
     device_check: bool | None = None
@@ -145,7 +166,8 @@ class HeadOptions(NamedTuple):
     that make tensors. With `device_check`, wrappers check that tensors are on one device, None if wrappers with a guard
     do. `register_macro` registers kernels in place of `m.impl`. `manual` are the operators that the author registers
     without the generator. With `derives_from_out`, functional and in-place overloads without a kernel call the kernel
-    of their out overload, if the out overload is primary.
+    of their out overload, if the out overload is primary. With `dispatch_headers`, headers declare functions that call
+    the kernels without the dispatcher, such as `at::acme::add`.
     """
 
     includes: tuple[str, ...] = ()
@@ -161,6 +183,7 @@ class HeadOptions(NamedTuple):
     manual: frozenset[NativeFunction] = frozenset()
     hooks: tuple[Hook, ...] = ()
     derives_from_out: bool = False
+    dispatch_headers: bool = False
 
 
 #: The options of a file that PyTorch's own generator reads.

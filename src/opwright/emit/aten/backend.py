@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
@@ -23,8 +23,15 @@ from opwright.model.dispatch_key import (
     Allocation,
     DispatchKey,
 )
+from opwright.model.external_backend import (
+    NO_ENTRY_OPTIONS,
+    NO_HEAD_OPTIONS,
+    EntryOptions,
+    HeadOptions,
+    Implementation,
+)
 from opwright.model.library import PYTORCH, Library
-from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
 
@@ -49,6 +56,36 @@ WrappedUnit: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKi
 """A unit with the overloads that get a wrapper, and the kind of each wrapper."""
 
 
+class KernelWrapper(NamedTuple):
+    """A wrapper's name, signature and kind."""
+
+    function: NativeFunction
+    kind: WrapperKind
+    name: str
+    signature: Signature
+
+
+class DeviceHandling(NamedTuple):
+    """Whether a wrapper checks that tensors are on one device, and whether it makes the device the current one."""
+
+    check: bool
+    guard: bool
+
+
+class WrapperChoices(NamedTuple):
+    """What a backend file says of wrappers besides the names of kernels: its head, and the options of its entries.
+
+    `unwrapped` overloads have no wrapper, because something else is registered for them.
+    """
+
+    head: HeadOptions = NO_HEAD_OPTIONS
+    entries: Mapping[NativeFunction, EntryOptions] = {}
+    unwrapped: frozenset[NativeFunction] = frozenset()
+
+
+#: The choices of backends without a backend file.
+NO_CHOICES: Final = WrapperChoices()
+
 #: What backends have whose wrappers call all kernels by their names.
 NO_CALLEES: Final[Mapping[NativeFunction, str]] = {}
 
@@ -63,12 +100,14 @@ class Backend:
     `callees`: expressions that wrappers call instead of the names of kernels, or the classes of structured kernels.
     `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard
     whose type is `guard`. `display_name` stands in C++ names instead of the key's name. `derived` are the functional
-    and in-place overloads without a kernel whose wrappers call the kernel of the out overload.
+    and in-place overloads without a kernel whose wrappers call the kernel of the out overload. `choices` are those of a
+    backend file.
     """
 
     __slots__ = (
         "allocation",
         "callees",
+        "choices",
         "class_name",
         "derived",
         "device_guard",
@@ -98,6 +137,7 @@ class Backend:
         display_name: str = "",
         guard: str = ANY_DEVICE_GUARD,
         derived: frozenset[NativeFunction] = frozenset(),
+        choices: WrapperChoices = NO_CHOICES,
     ) -> None:
         self.key: Final = key
         self.display_name: Final = display_name or key.name
@@ -111,7 +151,36 @@ class Backend:
         self.callees: Final = callees
         self.guard: Final = guard
         self.derived: Final = derived
+        self.choices: Final = choices
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
+
+    def entry_options(self, function: NativeFunction) -> EntryOptions:
+        """The options of an overload's entry, or of the entry whose structured kernel implements the overload."""
+        entries = self.choices.entries
+        if not entries:
+            return NO_ENTRY_OPTIONS
+        options = entries.get(function)
+        if options is None and function.group is not None:
+            options = entries.get(self.primary(function.group))
+        return options or NO_ENTRY_OPTIONS
+
+    def device_handling(self, function: NativeFunction) -> DeviceHandling:
+        """What the wrapper of an overload does about devices.
+
+        The operator says what wrappers with a guard do; the file may say otherwise for all operators or for one.
+        """
+        head, entry = self.choices.head, self.entry_options(function)
+        is_guarded = self.device_guard and entry.device_guard is not False
+        check = entry.device_check
+        if check is None:
+            check = is_guarded if head.device_check is None else head.device_check
+            check = check and function.device_check is not DeviceCheck.NoCheck
+        return DeviceHandling(check, is_guarded and (function.device_guard or entry.device_guard is True))
+
+    def kernel_signature(self, function: NativeFunction) -> Signature:
+        """The signature of an overload's kernel."""
+        is_native = self.entry_options(function).implementation is Implementation.inherited
+        return kernel_signature(function, self.kernels[function], external=self.external and not is_native)
 
     @property
     def structured_guard(self) -> str:
@@ -184,7 +253,7 @@ class Backend:
         return bool(self.key.generated_suffix) and self.generates_kernels
 
     def _wrapper_kind(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> WrapperKind | None:
-        if function.manual_kernel_registration:
+        if function.manual_kernel_registration or function in self.choices.unwrapped:
             return None
         if function in self.kernels:
             return WrapperKind.kernel
@@ -264,9 +333,9 @@ def wrapped_units(job: Job) -> Mapping[DispatchKey, Sequence[WrappedUnit]]:
 
 
 def units_of(backend: Backend, job: Job) -> list[WrappedUnit]:
-    """The units with wrappers of one backend, in the catalog's order."""
-    indices = _group_indices(job)
-    chosen = {indices[function] for function in backend.kernels}
+    """The units of the catalog with wrappers of one backend, in the catalog's order."""
+    indices = group_indices(job)
+    chosen = {indices[function] for function in backend.kernels if function in indices}
     if backend.wraps_all_structured:
         chosen.update(indices[group.out] for group in job.catalog.structured_groups)
     if backend.key is META:
@@ -277,7 +346,7 @@ def units_of(backend: Backend, job: Job) -> list[WrappedUnit]:
 
 
 @per_job
-def _group_indices(job: Job) -> dict[NativeFunction, int]:
+def group_indices(job: Job) -> dict[NativeFunction, int]:
     """The index of each function's group in the catalog."""
     return {function: index for index, unit in enumerate(job.catalog.groups) for function in members(unit)}
 

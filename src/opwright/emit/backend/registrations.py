@@ -6,13 +6,24 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from opwright.emit.aten.backend import Backend
+from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
-from opwright.emit.aten.register.registration import registration, wrapper_definition, wrapper_of
-from opwright.emit.aten.register.wrapper import KernelWrapper
+from opwright.emit.aten.register.hooks import operator_class_definition
+from opwright.emit.aten.register.registration import wrapper_definition, wrapper_of
+from opwright.emit.aten.units import kernel_argument
+from opwright.emit.backend.autocast import autocast_registrations, has_policies
+from opwright.emit.backend.fallbacks import (
+    FALLBACK_HEADER,
+    calls_fallback,
+    fallback_function,
+    fallback_registrations,
+)
+from opwright.emit.backend.kernel_checks import checks
+from opwright.emit.backend.registration_records import Registration, print_registrations
 from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.library.autocast import AUTOCAST_HEADER
 
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).
 SOURCE_TEMPLATE: Final = "backend/RegisterDispatchKey.cpp"
@@ -29,6 +40,7 @@ _FILE_SLOTS: Final = (
     "ops_headers",
     "dispatch_helpers",
 )
+_HOOKS_HEADER: Final = "opwright/hooks.h"
 
 
 def template_slots(job: Job) -> Slots:
@@ -52,20 +64,62 @@ def _wrappers(file: SectionFile, job: Job) -> Iterator[KernelWrapper]:
             yield wrapper_of(function, kind, file.wrapping)
 
 
+def registrations(file: SectionFile, job: Job) -> Iterator[Registration]:
+    """What the file of a section registers: its wrappers, policies of autocast, and fallbacks."""
+    macro = file.backend.options.register_macro
+    for wrapper in _wrappers(file, job):
+        function = wrapper.function
+        yield Registration(
+            function.namespace,
+            file.wrapping.key.name,
+            function.name.text,
+            wrapper.name if macro else kernel_argument(wrapper.name, function.library),
+            file.wrapping.entry_options(function).register_if,
+            macro,
+            breaks_line=wrapper.kind is not WrapperKind.structured,
+        )
+    yield from autocast_registrations(file, job)
+    yield from fallback_registrations(file)
+
+
+def _includes(file: SectionFile, job: Job) -> list[str]:
+    """The header of the kernels, those that the file of the backend names, and those that its options need."""
+    options = file.backend.options
+    headers = [*options.includes]
+    if options.guard is not None:
+        headers.append(options.guard.header)
+    if calls_fallback(file):
+        headers.append(FALLBACK_HEADER)
+    if has_policies(file):
+        headers.append(AUTOCAST_HEADER)
+    if any("result" in hook.passes or "{result}" in hook.text for hook in options.hooks):
+        headers.append(_HOOKS_HEADER)
+    own = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
+    return [f'#include "{own}"', *[f"#include <{header}>" for header in dict.fromkeys(headers) if header]]
+
+
+def _operator_classes(file: SectionFile) -> list[str]:
+    """The classes of operators that PyTorch does not have."""
+    definitions = [operator_class_definition(entry.function) for entry in file.section.entries]
+    return [definition for definition in definitions if definition]
+
+
 def _file_slots(file: SectionFile, job: Job) -> Slots:
-    registrations = [f"    {registration(wrapper)}".replace("\n", "\n    ") for wrapper in _wrappers(file, job)]
-    header = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
+    helpers = registration_helpers(file.wrapping)
+    if calls_fallback(file):
+        helpers.append(fallback_function(file))
     return {
         "extra_cuda_headers": "",
-        "external_backend_headers": f'#include "{header}"',
+        "external_backend_headers": _includes(file, job),
         "dispatch_headers": registration_headers(file.wrapping, per_operator_headers=False, rocm=False),
-        "ops_headers": "#include <ATen/Functions.h>",
-        "dispatch_helpers": registration_helpers(file.wrapping),
-        "static_init_dispatch_registrations": [
-            f"TORCH_LIBRARY_IMPL(aten, {file.wrapping.key.name}, m) {{",
-            *registrations,
-            "}",
+        "ops_headers": [
+            "#include <ATen/Functions.h>",
+            *_operator_classes(file),
+            *checks(file.backend, file.section),
         ],
+        "dispatch_helpers": helpers,
+        "dispatch_anonymous_definitions": [],
+        "static_init_dispatch_registrations": print_registrations(registrations(file, job)),
         "dispatch_namespace": file.name.lower(),
     }
 

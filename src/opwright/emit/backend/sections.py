@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from opwright.emit.aten.backend import Backend, WrappedUnit, members, units_of
+from opwright.emit.aten.backend import (
+    Backend,
+    KernelUnit,
+    WrappedUnit,
+    WrapperChoices,
+    group_indices,
+    members,
+    units_of,
+)
 from opwright.emit.aten.register.out_kernels import can_call_out_kernel
+from opwright.emit.backend.kernel_checks import checked_kernels
 from opwright.emit.emitter import Job, per_job
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
-from opwright.model.external_backend import BackendSection, ExternalBackend, Guard, Implementation
-from opwright.model.native_function import NativeFunction
+from opwright.model.external_backend import (
+    NO_HEAD_OPTIONS,
+    BackendEntry,
+    BackendSection,
+    ExternalBackend,
+    Fallback,
+    Guard,
+    Implementation,
+)
+from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import SchemaKind
 
 __all__ = ["RegisteredUnit", "SectionFile", "registered_units", "section_files"]
+
+#: The sections that PyTorch's own generator knows.
+_REFERENCE_SECTIONS: Final = ("supported", "autograd")
 
 
 class SectionFile:
@@ -32,23 +52,72 @@ class SectionFile:
         allocates = bool(derived) or any(entry.kernel.structured for entry in section.entries)
         self.wrapping: Final = Backend(
             section.key,
-            section.kernels,
-            out_is_primary=backend.out_is_primary,
+            self._kernels(),
+            # Only dense tensors, and those of their Autograd key, can be copied from one overload to another.
+            out_is_primary=backend.out_is_primary or section.name not in _REFERENCE_SECTIONS,
             external=True,
-            device_guard=backend.device_guard,
+            device_guard=backend.device_guard and not self.is_autocast,
             class_name=backend.class_name,
             generates_kernels=False,
+            callees=self._callees(),
             display_name=backend.display_key(section.key),
             allocation=(options.allocation or ANY_DEVICE_ALLOCATION) if allocates else None,
-            callees={entry.function: entry.options.callee for entry in section.entries if entry.options.callee},
             derived=derived,
             guard=(options.guard or Guard()).type,
+            choices=self._choices(),
         )
 
     @property
     def name(self) -> str:
         """The name of the dispatch key in C++ names and file names."""
         return self.wrapping.display_name
+
+    @property
+    def is_autocast(self) -> bool:
+        """Whether the kernels run before those of a device, to cast the arguments."""
+        return self.section.key.name.startswith("Autocast")
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether the file registers the CPU's kernels for all operators without a kernel."""
+        return self.section.name == "supported" and self.backend.options.fallback is Fallback.cpu
+
+    @property
+    def wrapped_entries(self) -> list[BackendEntry]:
+        """The entries with a wrapper."""
+        return [entry for entry in self.section.entries if _is_wrapped(entry)]
+
+    def _kernels(self) -> dict[NativeFunction, Kernel]:
+        return {entry.function: entry.kernel for entry in self.wrapped_entries}
+
+    def _callees(self) -> Mapping[NativeFunction, str]:
+        """What wrappers call that is not a member of the backend's class."""
+        checked = checked_kernels(self.backend, self.section)
+        return {
+            entry.function: checked.get(entry.function) or callee
+            for entry in self.wrapped_entries
+            if (callee := _callee(entry))
+        }
+
+    def _choices(self) -> WrapperChoices:
+        others = [entry.function for entry in self.section.entries if not _is_wrapped(entry)]
+        return WrapperChoices(
+            self.backend.options,
+            {entry.function: entry.options for entry in self.section.entries},
+            self.backend.options.manual.union(others),
+        )
+
+
+def _is_wrapped(entry: BackendEntry) -> bool:
+    return entry.options.implementation is not Implementation.fallback and not entry.options.policy
+
+
+def _callee(entry: BackendEntry) -> str:
+    """The function or structured class that a wrapper uses, if it is not a member of the backend's class."""
+    kernel, class_name = entry.kernel, entry.options.class_name
+    if entry.options.callee or not class_name:
+        return entry.options.callee
+    return f"{kernel.namespace}::{class_name}::{'structured_' if kernel.structured else ''}{kernel.name}"
 
 
 #: The implementations that are functions which other wrappers can call.
@@ -79,17 +148,24 @@ def derived_overloads(backend: ExternalBackend, section: BackendSection) -> froz
 
 @per_job
 def section_files(job: Job) -> Sequence[SectionFile]:
-    """The sections of the run's backends; none of a backend whose section `supported` is empty."""
+    """The sections of the run's backends that have a source file.
+
+    A backend whose file has only what PyTorch's own generator reads has none if its section `supported` is empty.
+    """
     return list(_section_files(job))
 
 
 def _section_files(job: Job) -> Iterator[SectionFile]:
     for backend in job.backends:
         supported = backend.section("supported")
-        if supported is not None and supported.entries:
+        is_extended = backend.options != NO_HEAD_OPTIONS or any(
+            section.name not in _REFERENCE_SECTIONS for section in backend.sections
+        )
+        if is_extended or (supported is not None and supported.entries):
             for section in backend.sections:
-                if section.entries:
-                    yield SectionFile(backend, section)
+                file = SectionFile(backend, section)
+                if section.entries or file.has_fallback:
+                    yield file
 
 
 class RegisteredUnit(NamedTuple):
@@ -103,13 +179,28 @@ class RegisteredUnit(NamedTuple):
 
 
 def registered_units(file: SectionFile, job: Job) -> list[RegisteredUnit]:
-    """The units of a section, in the catalog's order."""
+    """The units of a section, in the catalog's order; those of other libraries follow, in the order of the file."""
     entries = {entry.function: entry for entry in file.section.entries}
-    backend = file.backend
-    choices = (backend.cpp_namespace, backend.class_name, backend.out_is_primary, backend.device_guard)
-    shared = repr((file.name, *choices, file.wrapping.guard))
+    shared = _shared_facts(file.backend, file.name)
     units = []
-    for wrapped in units_of(file.wrapping, job):
+    for wrapped in (*units_of(file.wrapping, job), *_other_units(file, job)):
         own = [entries[function] for function in members(wrapped[0]) if function in entries]
         units.append(RegisteredUnit(wrapped, (shared, *[repr((entry.kernel, entry.options)) for entry in own])))
     return units
+
+
+def _shared_facts(backend: ExternalBackend, name: str) -> str:
+    """What the head of the file says that wrappers show."""
+    options = backend.options._replace(manual=frozenset())
+    manual = sorted([function.name.text for function in backend.options.manual])
+    names = (name, backend.cpp_namespace, backend.class_name, backend.out_is_primary, backend.device_guard)
+    return repr((*names, options, manual))
+
+
+def _other_units(file: SectionFile, job: Job) -> list[WrappedUnit]:
+    """The units with operators that PyTorch does not have."""
+    indices = group_indices(job)
+    others = [function for function in file.wrapping.kernels if function not in indices]
+    units: list[KernelUnit] = [*dict.fromkeys([function.group or function for function in others])]
+    wrapped = [(unit, file.wrapping.wrapped_overloads(unit)) for unit in units]
+    return [(unit, kinds) for unit, kinds in wrapped if kinds]

@@ -14,11 +14,20 @@ from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
 
-__all__ = ["autocast_policies", "section"]
+__all__ = [
+    "APPEND_DTYPE",
+    "AUTOCAST_HEADER",
+    "autocast_policies",
+    "overloads_with_dtype",
+    "policy_kernel",
+    "section",
+]
 
-_HEADER: Final = "opwright/autocast.h"
+#: The header with the kernels of policies.
+AUTOCAST_HEADER: Final = "opwright/autocast.h"
+#: The policy that calls another overload.
+APPEND_DTYPE: Final = "fp32_append_dtype"
 _AUTOCAST: Final = "Autocast"
-_APPEND_DTYPE: Final = "fp32_append_dtype"
 
 
 class DevicePolicy(NamedTuple):
@@ -70,7 +79,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
             if key not in function.kernels:
                 lines.setdefault(device, []).append(_registration(function, device, policy, part))
     texts = [_block(part.library.namespace, device, registrations) for device, registrations in lines.items()]
-    return Section((_HEADER,), "\n".join(texts))
+    return Section((AUTOCAST_HEADER,), "\n".join(texts))
 
 
 def _block(namespace: str, device: str, registrations: Iterable[str]) -> str:
@@ -86,24 +95,37 @@ def _block(namespace: str, device: str, registrations: Iterable[str]) -> str:
 
 
 def _registration(function: NativeFunction, device: str, policy: str, part: LibraryPart) -> str:
-    called = function if policy != _APPEND_DTYPE else next(_overloads_with_dtype(function, part))
+    called = function
+    if policy == APPEND_DTYPE:
+        called = next(overloads_with_dtype(function, [overload for unit in part.units for overload in members(unit)]))
+    callee = f"::{part.library.operators}::{called.name.unambiguous}::call"
+    kernel = policy_kernel(policy, device, callee, dispatcher.signature(function).type)
+    return f'  m.impl("{function.name.text}", {kernel});'
+
+
+def policy_kernel(policy: str, device: str, callee: str, type: str) -> str:
+    """The kernel of an operator of a type with a policy on a device, which calls a function of the type.
+
+    >>> policy_kernel("fp32", "CPU", "f", "void ()")
+    '&::opwright::autocast::Kernel<::opwright::autocast::Policy::fp32, c10::DeviceType::CPU, \
+c10::DispatchKey::AutocastCPU, &f, void ()>::call'
+    """
     arguments = ", ".join(
         (
             f"::opwright::autocast::Policy::{policy}",
             f"c10::DeviceType::{device}",
             f"c10::DispatchKey::{_AUTOCAST}{device}",
-            f"&::{part.library.operators}::{called.name.unambiguous}::call",
-            dispatcher.signature(function).type,
+            f"&{callee}",
+            type,
         )
     )
-    return f'  m.impl("{function.name.text}", &::opwright::autocast::Kernel<{arguments}>::call);'
+    return f"&::opwright::autocast::Kernel<{arguments}>::call"
 
 
-def _overloads_with_dtype(function: NativeFunction, part: LibraryPart) -> Iterator[NativeFunction]:
+def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFunction]) -> Iterator[NativeFunction]:
     """The overloads that take the arguments of a function and a dtype after them. Loading has checked for one."""
     own = [argument.type.text for argument in function.arguments.all]
-    for unit in part.units:
-        for overload in members(unit):
-            types = [argument.type.text for argument in overload.arguments.all]
-            if overload.name.base == function.name.base and types in ([*own, "ScalarType"], [*own, "ScalarType?"]):
-                yield overload
+    for overload in overloads:
+        types = [argument.type.text for argument in overload.arguments.all]
+        if overload.name.base == function.name.base and types in ([*own, "ScalarType"], [*own, "ScalarType?"]):
+            yield overload

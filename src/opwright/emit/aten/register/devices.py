@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.emit.aten.backend import Backend
+from opwright.emit.aten.backend import NO_CHOICES, Backend
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.native_function import DeviceCheck, NativeFunction
+from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 
 _NO_CHECK: Final = "  // No device check"
 _NO_GUARD: Final = "  // DeviceGuard omitted"
+_NO_DEVICE_LINES: Final = f"  {_NO_CHECK}\n{_NO_GUARD}"
 _COMMON_DEVICE: Final = """\
 std::optional<Device> common_device = std::nullopt;
 (void)common_device; // Suppress unused variable warning"""
 
 
-def device_check(function: NativeFunction, wrapper: str) -> str:
+def device_check(function: NativeFunction, wrapper: str, backend: Backend) -> str:
     """The check that all written tensors and all positional tensors are on one device."""
-    if function.device_check is DeviceCheck.NoCheck:
+    if not backend.device_handling(function).check:
         return _NO_CHECK
     lines = [_COMMON_DEVICE]
     arguments = function.arguments
@@ -32,19 +33,25 @@ def device_check(function: NativeFunction, wrapper: str) -> str:
 
 
 def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> str:
-    """The check and the guard of a wrapper that calls a kernel."""
-    if not backend.device_guard:
-        return f"  {_NO_CHECK}\n{_NO_GUARD}"
-    return f"  {device_check(function, wrapper)}\n{_guard(function, backend)}"
+    """The check, the initialization of the device, and the guard of a wrapper that calls a kernel."""
+    if not backend.device_guard and backend.choices is NO_CHOICES:
+        return _NO_DEVICE_LINES
+    guard = _guard(function, backend) if backend.device_handling(function).guard else _NO_GUARD
+    return f"  {device_check(function, wrapper, backend)}\n{_initialization(function, backend)}{guard}"
+
+
+def _initialization(function: NativeFunction, backend: Backend) -> str:
+    """The statement of the backend's file that initializes the device in functions that make tensors."""
+    statement = backend.choices.head.lazy_init
+    return f"  {statement}\n" if statement and function.arguments.options is not None else ""
 
 
 def _guard(function: NativeFunction, backend: Backend) -> str:
     """The guard of the device of the tensor options, otherwise of `self`, of an out, or of the first tensor."""
-    if not function.device_guard:
-        return _NO_GUARD
     arguments = function.arguments
+    own = backend.choices.head.guard
     if arguments.options is not None:
-        guard = "  const DeviceGuard device_guard(device_or_default(device));"
+        guard = f"  const {own.type if own else 'DeviceGuard'} device_guard(device_or_default(device));"
         device = backend.key.device
         if device is not None and device.is_initialized_lazily:
             return f"  globalContext().lazyInitDevice(c10::DeviceType::{device.name});\n{guard}"
@@ -53,7 +60,7 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
     guarded = _first_tensor((*first, *arguments.out, *arguments.positional))
     if guarded is None:
         return _NO_GUARD
-    return f"  const OptionalDeviceGuard device_guard(device_of({guarded.name}));"
+    return f"  const {own.type if own else 'OptionalDeviceGuard'} device_guard(device_of({guarded.name}));"
 
 
 def _first_tensor(arguments: Iterable[Argument]) -> Argument | None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from opwright.cpp.binding import Expression
 from opwright.cpp.translation import translated_call
-from opwright.emit.aten.backend import Backend, kernel_signature
+from opwright.emit.aten.backend import Backend, KernelWrapper
 from opwright.emit.aten.register.devices import device_lines
 from opwright.emit.aten.register.helpers import allocation_of
-from opwright.emit.aten.register.wrapper import KernelWrapper
+from opwright.emit.aten.register.hooks import hooked_body
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import TENSOR
@@ -41,7 +41,7 @@ def out_wrapper_definition(wrapper: KernelWrapper, backend: Backend) -> str:
     assert group is not None, "only overloads of a group have an out overload"
     is_functional = function.kind is SchemaKind.functional
     kernel = backend.kernels[group.out]
-    wanted = kernel_signature(group.out, kernel, external=backend.external).bindings
+    wanted = backend.kernel_signature(group.out).bindings
     names = {argument.name for argument in group.out.arguments.out}
     outs = tuple(
         [
@@ -52,8 +52,9 @@ def out_wrapper_definition(wrapper: KernelWrapper, backend: Backend) -> str:
     )
     callee = backend.callees.get(group.out) or f"{backend.owner(kernel)}::{kernel.name}"
     call = translated_call(callee, (*wrapper.signature.bindings, *outs), wanted)
-    lines = [device_lines(function, wrapper.name, backend), *_allocations(function, group, backend), f"  {call};"]
-    body = "\n".join([*lines, f"  return {_result_expression(function, group)};"])
+    statements = [*_allocations(function, group, backend), f"  {call};"]
+    computed = "\n".join([*statements, f"  return {_result_expression(function, group)};"])
+    body = f"{device_lines(function, wrapper.name, backend)}\n{hooked_body(wrapper, backend, computed)}"
     return f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n{body}\n}}\n}} // anonymous namespace"
 
 

@@ -13,11 +13,17 @@ from opwright.cpp.namespaces import closing, opening
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten import dispatch_key_functions
-from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind, public_namespace
+from opwright.emit.aten.backend import (
+    Backend,
+    KernelUnit,
+    KernelWrapper,
+    WrappedUnit,
+    WrapperKind,
+    public_namespace,
+)
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.out_kernels import out_wrapper_definition
-from opwright.emit.aten.register.wrapper import KernelWrapper
 from opwright.emit.aten.units import kernel_argument
 from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup

@@ -19,9 +19,9 @@ from opwright.cpp.binding import Expression
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate
 from opwright.emit.aten import codes, native_aot
-from opwright.emit.aten.backend import Backend, WrapperKind
+from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_check, structured_guard
-from opwright.emit.aten.register.wrapper import KernelWrapper
+from opwright.emit.aten.register.hooks import hooked_body
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
@@ -67,14 +67,15 @@ def output_class(
 ) -> OutputClass:
     """The class of one overload under one backend."""
     name, parent = _class_names(group, backend)
+    is_unguarded = backend.entry_options(function).device_guard is False
     return OutputClass(
         name=f"{name}_{function.kind.name}",
         parent=parent,
         kind=function.kind,
         outputs=len(function.schema.returns),
         inherits=group.out.structured_inherits is not None,
-        guard=structured_guard(backend, rocm=context.options.rocm, rules=context.rules),
-        moves_guard=backend.moves_guard,
+        guard="" if is_unguarded else structured_guard(backend, rocm=context.options.rocm, rules=context.rules),
+        moves_guard=backend.moves_guard and not is_unguarded,
         names=context.rules.set_output_takes_names,
     )
 
@@ -193,13 +194,17 @@ def _fields(output: OutputClass) -> str:
 def definition(wrapper: KernelWrapper, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext) -> str:
     """The class of the overload and the wrapper that uses it."""
     output = output_class(wrapper.function, group, backend, context)
-    check = f"{device_check(wrapper.function, wrapper.name)}\n" if backend.device_guard else ""
+    checks = backend.device_guard or backend.device_handling(wrapper.function).check
+    check = f"{device_check(wrapper.function, wrapper.name, backend)}\n" if checks else ""
+    body = (
+        f"{output.name} op{_constructed_from(wrapper.function)};\n"
+        f"{_run(wrapper, group, backend.key, context)}"
+        f"return {_result_expression(wrapper.function)};"
+    )
     return (
         f"{print_class(output)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"{check}{output.name} op{_constructed_from(wrapper.function)};\n"
-        f"{_run(wrapper, group, backend.key, context)}"
-        f"return {_result_expression(wrapper.function)};\n"
+        f"{check}{hooked_body(wrapper, backend, body)}\n"
         "}"
     )
 

@@ -6,24 +6,17 @@ convention that the kernel has.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher, public_api
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
-from opwright.emit.aten.backend import Backend, WrapperKind, kernel_signature
+from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_lines
+from opwright.emit.aten.register.hooks import hooked_call
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
-
-
-class KernelWrapper(NamedTuple):
-    """A wrapper's name, signature and kind."""
-
-    function: NativeFunction
-    kind: WrapperKind
-    name: str
-    signature: Signature
 
 
 def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> KernelWrapper:
@@ -32,8 +25,12 @@ def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend)
 
 
 def wrapper_name(function: NativeFunction, backend: Backend) -> str:
-    """The wrapper's name. It contains the overload's name, so it is unique."""
-    return f"wrapper_{backend.display_name}_{function.name.overload}_{dispatcher.name(function.schema)}"
+    """The wrapper's name. It contains the overload's name, so it is unique in the namespace of the operator.
+
+    Sources of external backends have wrappers of operators in several namespaces.
+    """
+    library = f"{function.namespace}_" if backend.external and function.namespace != PYTORCH.namespace else ""
+    return f"wrapper_{backend.display_name}_{library}{function.name.overload}_{dispatcher.name(function.schema)}"
 
 
 def wrapper_signature(function: NativeFunction, backend: Backend) -> Signature:
@@ -53,13 +50,13 @@ def definition(wrapper: KernelWrapper, backend: Backend) -> str:
 def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
     function = wrapper.function
     kernel = backend.kernels[function]
-    wanted = kernel_signature(function, kernel, external=backend.external).bindings
+    wanted = backend.kernel_signature(function).bindings
     callee = backend.callees.get(function) or f"{backend.owner(kernel)}::{kernel.name}"
     call = translated_call(callee, wrapper.signature.bindings, wanted)
     return (
         f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{device_lines(function, wrapper.name, backend)}\n"
-        f"  return {call};\n"
+        f"{hooked_call(wrapper, backend, call)}\n"
         "}\n} // anonymous namespace"
     )
 

@@ -1,0 +1,170 @@
+"""The statements around the call of a kernel: hooks of a backend file, and the CPU's kernel if the call fails.
+
+Statements in place of a call run as the body of a function object if something else is around them, so hooks nest: the
+first hook of the file is the outermost one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+
+from opwright.convention import dispatcher
+from opwright.emit.aten.backend import NO_CHOICES, Backend, KernelWrapper
+from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition
+from opwright.model.library import PYTORCH
+from opwright.model.native_function import NativeFunction
+
+__all__ = ["FALLBACK_FUNCTION", "hooked_body", "hooked_call", "operator_class", "operator_class_definition"]
+
+#: The boxed function of generated sources that runs the CPU's kernel of an operator.
+FALLBACK_FUNCTION: Final = "run_on_cpu"
+
+_RESULT: Final = "opwright_result"
+_NO_RESULT: Final = "::opwright::no_result"
+_PLACEHOLDER: Final = re.compile(r"\{(" + "|".join(HOOK_VALUES) + r")\}")
+#: The values that functions get as expressions, all others as strings.
+_EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
+
+
+def hooked_call(wrapper: KernelWrapper, backend: Backend, call: str) -> str:
+    """The statements of a wrapper from a call of its kernel, which is an expression."""
+    if backend.choices is NO_CHOICES:
+        return f"  return {call};"
+    return _statements(wrapper, backend, f"return {call};", call)
+
+
+def hooked_body(wrapper: KernelWrapper, backend: Backend, body: str) -> str:
+    """The statements of a wrapper from those that compute and return its result; without hooks, these alone."""
+    hooks = _hooks(wrapper, backend)
+    if not hooks and not backend.entry_options(wrapper.function).cpu_on_error:
+        return body
+    return _statements(wrapper, backend, body, _closure_call(body, wrapper))
+
+
+def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) -> str:
+    hooks = _hooks(wrapper, backend)
+    values = _values(wrapper, backend)
+    if backend.entry_options(wrapper.function).cpu_on_error:
+        body = _with_fallback(wrapper, backend, call)
+        call = _closure_call(body, wrapper)
+    for hook in reversed([hook for hook in hooks if hook.position is HookPosition.around]):
+        body = _hook_text(hook, {**values, "call": call})
+        call = _closure_call(body, wrapper)
+    before = [_hook_text(hook, values) for hook in hooks if hook.position is HookPosition.before]
+    after = [_hook_text(hook, values) for hook in hooks if hook.position is HookPosition.after]
+    if after:
+        returned = f"\nreturn {_RESULT};" if _has_result(wrapper) else ""
+        first = f"decltype(auto) {_RESULT} = {call};" if _has_result(wrapper) else f"{call};"
+        body = "\n".join([first, *after]) + returned
+    return _indent("\n".join([*before, body]))
+
+
+def _hooks(wrapper: KernelWrapper, backend: Backend) -> list[Hook]:
+    """The hooks of a wrapper, in the order of the file."""
+    all_hooks = backend.choices.head.hooks
+    return [hook for hook in all_hooks if _applies(hook, wrapper, backend)] if all_hooks else []
+
+
+def _applies(hook: Hook, wrapper: KernelWrapper, backend: Backend) -> bool:
+    function = wrapper.function
+    if hook.kinds and backend.entry_options(function).implementation not in hook.kinds:
+        return False
+    if hook.keys and not {backend.key.name, backend.display_name} & {*hook.keys}:
+        return False
+    names = (function.name.text, f"{function.namespace}::{function.name.text}")
+    return not hook.names or any(fnmatchcase(name, pattern) for name in names for pattern in hook.names)
+
+
+def _values(wrapper: KernelWrapper, backend: Backend) -> dict[str, str]:
+    """What hooks may refer to, except the call."""
+    function = wrapper.function
+    arguments = function.arguments.all
+    return {
+        "name": f"{function.namespace}::{function.name.text}",
+        "namespace": function.namespace,
+        "operator": function.name.name,
+        "overload": function.name.overload,
+        "key": backend.key.name,
+        "wrapper": wrapper.name,
+        "returns": wrapper.signature.returns.text,
+        "arguments": ", ".join([argument.name for argument in arguments]),
+        "tensors": ", ".join([argument.name for argument in arguments if argument.type.is_tensor_like]),
+        "result": _RESULT if _has_result(wrapper) else _NO_RESULT,
+    }
+
+
+def _has_result(wrapper: KernelWrapper) -> bool:
+    return bool(wrapper.function.schema.returns)
+
+
+def _hook_text(hook: Hook, values: Mapping[str, str]) -> str:
+    """The statements of a hook."""
+    if not hook.call:
+        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), hook.text).rstrip("\n")
+    is_around = hook.position is HookPosition.around
+    closure = f"[&]() -> {values['returns']} {{ return {values['call']}; }}" if is_around else ""
+    passes = [*hook.passes, "call"] if is_around and "call" not in hook.passes else hook.passes
+    arguments = ", ".join(filter(None, _call_arguments(passes, {**values, "call": closure})))
+    return f"{'return ' if is_around else ''}{hook.call}({arguments});"
+
+
+def _call_arguments(names: Iterable[str], values: Mapping[str, str]) -> list[str]:
+    """The arguments of a hook's function."""
+    return [values[name] if name in _EXPRESSIONS else f'"{values[name]}"' for name in names]
+
+
+def _with_fallback(wrapper: KernelWrapper, backend: Backend, call: str) -> str:
+    """The statements that run the CPU's kernel if a call throws one of PyTorch's errors."""
+    function = wrapper.function
+    name = f"{function.namespace}::{function.name.text}"
+    symint = "_symint" if wrapper.signature is dispatcher.signature(function) else ""
+    fallback = f"at::native::call_fallback_fn{symint}<&{FALLBACK_FUNCTION}, {operator_class(function)}>::call"
+    return (
+        f"try {{\n  return {call};\n"
+        "} catch (const c10::Error& error) {\n"
+        f'  TORCH_WARN_ONCE("`{name}` runs on the CPU, because its kernel for {backend.display_name} failed: ",\n'
+        "      error.what_without_backtrace());\n"
+        f"  return {fallback}({wrapper.signature.arguments});\n"
+        "}"
+    )
+
+
+def operator_class(function: NativeFunction) -> str:
+    """The C++ class with the name and the type of an operator."""
+    if function.namespace == PYTORCH.namespace:
+        return f"{PYTORCH.operators}::{function.name.unambiguous}"
+    return f"at::{_own_class(function)}"
+
+
+def operator_class_definition(function: NativeFunction) -> str:
+    """The definition of that class in a source, for an operator for which PyTorch has none; empty for others."""
+    if function.namespace == PYTORCH.namespace:
+        return ""
+    signature = dispatcher.signature(function)
+    return (
+        f"namespace at {{ namespace {{\nstruct {_own_class(function)} {{\n"
+        f"  using schema = {signature.type};\n"
+        f'  static constexpr const char* name = "{function.namespace}::{function.name.name}";\n'
+        f'  static constexpr const char* overload_name = "{function.name.overload}";\n'
+        f"  static {signature.definition('call')} {{\n"
+        "    static const auto handle =\n"
+        "        c10::Dispatcher::singleton().findSchemaOrThrow(name, overload_name).typed<schema>();\n"
+        f"    return handle.call({signature.arguments});\n"
+        "  }\n};\n} } // anonymous namespace of at\n"
+    )
+
+
+def _own_class(function: NativeFunction) -> str:
+    return f"operator_{function.namespace}_{function.name.unambiguous}"
+
+
+def _closure_call(body: str, wrapper: KernelWrapper) -> str:
+    """An expression that runs statements and has the value that they return."""
+    return f"[&]() -> {wrapper.signature.returns.text} {{\n{_indent(body)}\n}}()"
+
+
+def _indent(text: str) -> str:
+    return "\n".join([f"  {line}" if line else line for line in text.split("\n")])

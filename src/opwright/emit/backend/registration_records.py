@@ -1,0 +1,66 @@
+"""Registrations with the dispatcher as records, and their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+__all__ = ["Registration", "print_registrations"]
+
+
+class Registration(NamedTuple):
+    """A kernel that is registered for an operator under a dispatch key.
+
+    `operator` is the operator's name with its overload; without one, `kernel` is the fallback of the key, and
+    `namespace` is `_`. `kernel` is a C++ expression, and a function if there is a `macro` that registers it in place of
+    `m.impl`. `condition` is a C++ expression that is evaluated when the library is loaded. `breaks_line`: the kernel is
+    on a line of its own.
+    """
+
+    namespace: str
+    key: str
+    operator: str
+    kernel: str
+    condition: str = ""
+    macro: str = ""
+    breaks_line: bool = True
+
+
+def print_registrations(registrations: Iterable[Registration]) -> list[str]:
+    """The lines of the registrations, a block for each namespace and key, in the order of their first registrations.
+
+    >>> print("\\n".join(print_registrations([Registration("aten", "HPU", "relu", "&relu", "enabled()")])))
+    TORCH_LIBRARY_IMPL(aten, HPU, m) {
+        if (enabled()) {
+          m.impl("relu",
+          &relu);
+        }
+    }
+    """
+    blocks: dict[tuple[str, str], list[str]] = {}
+    for registration in registrations:
+        blocks.setdefault((registration.namespace, registration.key), []).append(_statement(registration))
+    return [
+        line
+        for (namespace, key), statements in blocks.items()
+        for line in (f"TORCH_LIBRARY_IMPL({namespace}, {key}, m) {{", *map(_indent, statements), "}")
+    ]
+
+
+def _statement(registration: Registration) -> str:
+    operator, kernel = registration.operator, registration.kernel
+    if not operator:
+        text = f"m.fallback({kernel});"
+    elif registration.macro:
+        text = f'{registration.macro}(m, "{operator}", {kernel});'
+    else:
+        gap = "\n" if registration.breaks_line else " "
+        text = f'm.impl("{operator}",{gap}{kernel});'
+    if not registration.condition:
+        return text
+    body = text.replace("\n", "\n  ")
+    return f"if ({registration.condition}) {{\n  {body}\n}}"
+
+
+def _indent(statement: str) -> str:
+    return "    " + statement.replace("\n", "\n    ")
