@@ -393,6 +393,10 @@ The structured kernel of an out overload serves the functional and the in-place 
     - mul.out: {structured: true}
     - mul.Tensor
       ^^^^^^^^^^ delete it
+
+If the overload has a C++ function of its own, name that:
+
+    - mul_.Tensor: {kernel: acme::mul_in_place}
 """,
 )
 SAME_KERNEL: Final = _code(
@@ -420,5 +424,17 @@ MANUAL_ENTRY: Final = _code(
     - empty.memory_format
     manual: [empty.memory_format]
              ^^^^^^^^^^^^^^^^^^^ delete one
+""",
+)
+SAME_CLASS: Final = _code(
+    60,
+    "two structured kernels have the same class",
+    """
+A structured kernel is a class `structured_NAME`, where NAME is the name of the operator and `_out`. Overloads of an
+operator therefore need different names:
+
+    - eq.Tensor_out: {structured: true}
+    - eq.Scalar_out: {structured: true, kernel_name: eq_Scalar_out}
+                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^ add this
 """,
 )

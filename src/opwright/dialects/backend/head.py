@@ -11,7 +11,7 @@ from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["OWN_HELP", "read_head"]
+__all__ = ["OWN_HELP", "is_own_dialect", "read_head"]
 
 #: The help for what PyTorch's generator does not know.
 OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
@@ -37,6 +37,12 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
             sink.error(codes.UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
     _check_required(root, head)
     return head
+
+
+def is_own_dialect(head: HeadBuilder) -> bool:
+    """Whether the file has anything that PyTorch's generator does not know: a key, or options of an entry."""
+    has_options = any(isinstance(item, Mapping) for items in head.sections.values() for item in items)
+    return has_options or any(key.value in OWN_FIELDS for key, _ in head.root.entries)
 
 
 def _check_required(root: Mapping, head: HeadBuilder) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence as Files
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.entries import find_operator, load_entries
 from opwright.dialects.backend.entry_builder import SectionContext
-from opwright.dialects.backend.head import read_head
+from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_checks import check_names, check_unwritten
 from opwright.dialects.backend.section_checks import check_groups, check_kernels, check_manual, check_symint
@@ -68,7 +68,10 @@ def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> Externa
         out_is_primary=head.out_is_primary,
         device_guard=head.device_guard,
         path=path,
-        options=head.options._replace(manual=frozenset([function for function in manual if function is not None])),
+        options=head.options._replace(
+            manual=frozenset([function for function in manual if function is not None]),
+            derives_from_out=is_own_dialect(head),
+        ),
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
+from opwright.dialects.backend.structured_checks import check_structured_kernels
 from opwright.dialects.dialect import LoadContext
 from opwright.model.external_backend import BackendEntry, BackendSection, Implementation
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 
@@ -16,7 +17,6 @@ __all__ = ["check_groups", "check_kernels", "check_manual", "check_symint"]
 
 #: The sections whose entries PyTorch's generator reads.
 _COMMON = ("supported", "autograd")
-_STRUCTURED = (Implementation.structured, Implementation.stub)
 
 
 def check_symint(head: HeadBuilder, context: LoadContext) -> None:
@@ -47,7 +47,7 @@ def check_groups(sections: Sequence[BackendSection], head: HeadBuilder, context:
     elif not head.out_is_primary:
         _check_derived_overloads(common, context.sink)
     for section in sections:
-        _check_structured_groups(section, context.sink)
+        check_structured_kernels(section, context.sink)
 
 
 def _check_mixed_groups(sections: Iterable[BackendSection], sink: Diagnostics) -> None:
@@ -88,20 +88,6 @@ def _functional(function: NativeFunction) -> NativeFunction:
 def _makes_overloads(function: NativeFunction) -> bool:
     """Whether the other overloads of a group are made from this one if they have no entry."""
     return function.kind is SchemaKind.functional
-
-
-def _check_structured_groups(section: BackendSection, sink: Diagnostics) -> None:
-    """Report entries of overloads that follow from the structured kernel of their group."""
-    owners: dict[NativeFunctionsGroup, BackendEntry] = {}
-    for entry in section.entries:
-        if entry.options.implementation in _STRUCTURED and entry.function.group is not None:
-            owners[entry.function.group] = entry
-    for entry in section.entries:
-        owner = None if entry.function.group is None else owners.get(entry.function.group)
-        if owner is not None and owner is not entry:
-            message = f"`{entry.function.name}` follows from the structured kernel of `{owner.function.name}`"
-            also = [Label(owner.span, "the structured kernel", primary=False)]
-            sink.error(codes.DERIVED_OVERLOAD, message, entry.span, also=also, help="delete this entry")
 
 
 def check_kernels(sections: Iterable[BackendSection], sink: Diagnostics) -> None:
