@@ -10,7 +10,16 @@ import pytest
 from opwright.dialects.backend.loader import load
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
-from opwright.model.external_backend import BackendEntry, ExternalBackend, Fallback, Guard, Implementation
+from opwright.model.external_backend import (
+    BackendEntry,
+    EntryOptions,
+    ExternalBackend,
+    Fallback,
+    Guard,
+    Hook,
+    HookPosition,
+    Implementation,
+)
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
@@ -149,6 +158,78 @@ def test_options_are_in_the_model() -> None:
     assert entry_of(backend, "supported", "bmm.out").options.cpu_on_error
     assert entry_of(backend, "sparse", "mm").kernel.name == "sparse_mm"
     assert entry_of(backend, "autocast", "matmul").options.policy == "lower_precision_fp"
+
+
+def case_of(title: str) -> ExternalBackend:
+    """The backend of the case with a title, which has no fault."""
+    cases = [case for cases in CASES.values() for case in cases if case.title == title]
+    return backend_of(cases[0].text)
+
+
+def test_patterns_and_families_name_kernels() -> None:
+    """A kernel has the name of its entry, or of the pattern of its family or of the file, and is in its family."""
+    backend = case_of("Kernels with other names, and in other places.")
+    kernels = {
+        (section.name, entry.function.name.text): (
+            entry.kernel.namespace,
+            entry.options.class_name,
+            entry.kernel.name,
+            bool(entry.options.callee),
+        )
+        for section in backend.sections
+        for entry in section.entries
+    }
+    assert kernels == {
+        ("supported", "add.Tensor"): ("acme", "", "my_add", False),
+        ("supported", "add.out"): ("acme::bang", "", "bang_add_out_supported", True),
+        ("supported", "add_.Tensor"): ("acme::fast", "AcmeFast", "my_add_", False),
+        ("supported", "mul.Tensor"): ("acme", "AcmeOwn", "mul_PrivateUse1", False),
+        ("supported", "view"): ("acme", "", "my_view_symint", False),
+        ("supported", "sub.Tensor"): ("acme", "", "minus", False),
+        ("supported", "div.Tensor"): ("acme::fast", "AcmeFast", "fast_div", False),
+        ("sparse", "add.Tensor"): ("acme", "", "my_add_sparse", False),
+        ("sparse", "mul.Tensor"): ("acme", "AcmeOwn", "mul_SparsePrivateUse1", False),
+        ("sparse", "sub.Tensor"): ("acme::bang", "", "bang_sub_Tensor_sparse", True),
+    }
+    assert entry_of(backend, "supported", "add.out").options.callee == "acme::bang::bang_add_out_supported"
+
+
+def test_hooks_are_in_the_model() -> None:
+    """A hook has its code, what it passes, and the wrappers that it is for."""
+    assert case_of("Hooks.").options.hooks == (
+        Hook(
+            HookPosition.before,
+            call="acme::profile",
+            passes=("name", "tensors"),
+            kinds=(Implementation.kernel, Implementation.structured),
+            keys=("PrivateUse1",),
+        ),
+        Hook(HookPosition.after, "acme::done({name}, {result});", keys=("Acme", "SparseAcme"), names=("add*",)),
+        Hook(HookPosition.around, "if (acme::skips()) { Range range{begin}; return {call}; } return {call};"),
+        Hook(HookPosition.around, call="acme::around"),
+    )
+
+
+def test_entries_and_options_are_those_of_the_release() -> None:
+    """An operator has the entry for the release of the run, and each option its value for that release."""
+    backend = case_of("Entries and options for some releases.")
+    entries = {entry.function.name.text: entry for entry in backend.sections[0].entries}
+    assert sorted(entries) == ["bmm.out", "mm.out", "sum.IntList_out"]
+    assert entries["sum.IntList_out"].options.implementation is Implementation.structured
+    assert (entries["mm.out"].kernel.name, entries["bmm.out"].kernel.name) == ("new_mm", "bmm_out")
+
+
+def test_rules_add_the_kernels_of_pytorch() -> None:
+    """Operators without an entry inherit a kernel by the first rule that has one; entries and `manual` win."""
+    backend = case_of("Kernels of PyTorch by rules.")
+    dense = {entry.function.name.text: entry for entry in backend.sections[0].entries}
+    assert dense["_fft_c2r"].options == EntryOptions(Implementation.inherited, "at::native::_fft_c2r_mkl")
+    assert dense["sqrt.out"].options == EntryOptions(Implementation.stub, "at::native::structured_sqrt_out")
+    assert dense["_fft_c2c"].options.implementation is Implementation.kernel
+    assert dense["sin.out"].options.implementation is Implementation.kernel
+    assert not {"set_.source_Tensor", "sub.Tensor", "sqrt", "sum", "sort"} & dense.keys()
+    sparse = {entry.function.name.text: entry.options.callee for entry in backend.sections[1].entries}
+    assert sparse["_coalesced_"] == "at::native::_coalesced_sparse_"
 
 
 @pytest.mark.parametrize(

@@ -438,3 +438,61 @@ operator therefore need different names:
                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^ add this
 """,
 )
+KERNEL_PATTERN: Final = _code(
+    53,
+    "a pattern of kernel names has a mistake",
+    """
+The names of kernels are C++ names. A pattern may have parts of the operator's name in braces: `{name}`, `{base}`,
+`{overload}`, `{section}` and `{key}`.
+
+    kernel_name: acme_{nam}
+                       ^^^ write `name`
+""",
+)
+FAMILY: Final = _code(
+    54,
+    "a family of kernels without a place",
+    """
+The kernels of a family are functions of a C++ namespace, or static members of a class. A family has one of both.
+
+    families:
+      bang: {kernel_name: "bang_{name}"}
+      ^^^^ add `namespace: acme::bang` or `class: AcmeBang`
+""",
+)
+OVERLAP: Final = _code(
+    55,
+    "two entries or values for the same release",
+    """
+An operator may have several entries in a section, and an option several values, if each is for other releases:
+
+    - sum.IntList_out: {structured: [{value: true, since: 2.11}, {value: false, until: 2.12}]}
+                                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^ both are for 2.11
+
+`since` is the first release with a value, and `until` the first one without it.
+""",
+)
+HOOK: Final = _code(
+    56,
+    "a hook has a mistake",
+    """
+A hook is code before, after or around the calls of kernels: either a text, or a function to call. Its values exist
+where it is: `result` only after the call, and `call` only around it. A text around a call contains the call.
+
+    hooks:
+    - {at: before, text: "acme::log({result});"}
+                                     ^^^^^^ write `at: after`
+""",
+)
+HOOK_VALUE: Final = _code(
+    57,
+    "braces in a hook with nearly the name of a value",
+    """
+Names in braces that are values of hooks are replaced. Others stay, because they can be C++: `Range range{begin};`.
+
+    hooks:
+    - {at: before, text: "acme::log({nam});"}
+                                     ^^^ write `name`
+""",
+    "W",
+)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, SectionContext
@@ -12,22 +12,22 @@ from opwright.dialects.backend.entry_checks import check_entry
 from opwright.dialects.backend.entry_fields import READERS
 from opwright.dialects.backend.entry_kernels import kernel_of
 from opwright.dialects.backend.head import OWN_HELP
+from opwright.dialects.backend.releases import RELEASE_FIELDS, check_overlaps
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
-from opwright.release.version import Version, parse_version
 from opwright.release.version_range import ReleaseSpan
-from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.span import Span
 
 __all__ = ["EntryNode", "find_operator", "load_entries", "split_entry"]
 
-#: A release, of which patch numbers do not count.
-_RELEASE = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?")
 #: The options of earlier proposals, with what they are called now.
-_RENAMED = {"ext_structured_meta": "define_meta"}
+_RENAMED: Final = {"ext_structured_meta": "define_meta"}
+_RELEASE_NAMES: Final = tuple([field.name for field in RELEASE_FIELDS])
 
 
 class EntryNode(NamedTuple):
@@ -39,16 +39,37 @@ class EntryNode(NamedTuple):
 
 def load_entries(items: Iterable[Node], section: SectionContext) -> tuple[BackendEntry, ...]:
     """The entries of a section that the release has; those with faults are left out."""
+    nodes = [node for item in items if (node := split_entry(item, section.load)) is not None]
     entries: dict[NativeFunction, BackendEntry] = {}
-    for item in items:
-        node = split_entry(item, section.load)
-        entry = None if node is None else _load_entry(node, section)
+    for node in _nodes_of_release(nodes, section):
+        entry = _load_entry(node, section)
         if entry is None:
             continue
         if entry.function in entries:
             _report_repeated(entries[entry.function], entry, section.load)
         entries.setdefault(entry.function, entry)
     return tuple(entries.values())
+
+
+def _nodes_of_release(nodes: Iterable[EntryNode], section: SectionContext) -> list[EntryNode]:
+    """The entries that the release of the run has. Entries of one operator for the same releases go to the sink."""
+    chosen, places = [], defaultdict[str, list[tuple[ReleaseSpan, Span]]](list)
+    for node in nodes:
+        fields = {} if node.options is None else {key.value: value for key, value in node.options.entries}
+        releases = section.head.releases.span({name: fields[name] for name in _RELEASE_NAMES if name in fields})
+        if releases is None:
+            continue
+        places[node.name.value].append((releases, node.name.span))
+        if releases.includes(section.head.releases.version):
+            chosen.append(node)
+    repeated = set()
+    for name, spans in places.items():
+        if any(releases != ReleaseSpan() for releases, _ in spans):
+            check_overlaps(spans, f"entries of `{name}`", section.load.sink)
+            repeated.add(name)
+    # Entries of all releases that repeat each other are reported as such.
+    first = {node.name.value: node for node in reversed(chosen)}
+    return [node for node in chosen if node.name.value not in repeated or first[node.name.value] is node]
 
 
 def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
@@ -79,7 +100,11 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
 
 def _report_several_keys(item: Mapping, sink: Diagnostics) -> None:
     name, value = item.entries[0]
-    if isinstance(value, Scalar) and value.kind == "null" and item.entries[1][0].value in {*READERS, *_RENAMED}:
+    if (
+        isinstance(value, Scalar)
+        and value.kind == "null"
+        and item.entries[1][0].value in {*READERS, *_RENAMED, *_RELEASE_NAMES}
+    ):
         message = f"`{item.entries[1][0].value}` is beside `{name.value}`, not one of its options"
         help = "indent the options under the name of the operator"
         sink.error(codes.FLAT_ENTRY, message, item.entries[1][0].span, help=help)
@@ -89,55 +114,34 @@ def _report_several_keys(item: Mapping, sink: Diagnostics) -> None:
 
 
 def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None:
-    """The entry; None if it has a fault, or if the release does not have it."""
-    options = [] if node.options is None else node.options.entries
-    span = release_span({key.value: value for key, value in options}, section)
-    if span is None or not span.includes(section.load.rules.version):
-        return None
+    """The entry; None if it has a fault."""
     function = find_operator(node.name, section.load)
     if function is None:
         return None
     entry = BackendEntryBuilder(node.name, function, section)
-    for key, value in options:
+    for key, value in () if node.options is None else node.options.entries:
         entry.keys[key.value] = key
         if key.value in READERS:
-            READERS[key.value](value, entry)
-        else:
+            _read_option(key.value, value, entry)
+        elif key.value not in _RELEASE_NAMES:
             _report_option(key, entry)
     check_entry(entry)
     if entry.failed:
         return None
-    return BackendEntry(function, kernel_of(entry), node.name.span, entry.options)
+    kernel = kernel_of(entry)
+    return BackendEntry(function, kernel, node.name.span, entry.options)
+
+
+def _read_option(name: str, node: Node, entry: BackendEntryBuilder) -> None:
+    value = entry.section.head.releases.value(node, name)
+    if value is not None:
+        READERS[name](value, entry)
 
 
 def _report_option(key: Scalar, entry: BackendEntryBuilder) -> None:
     new_name = _RENAMED.get(key.value)
-    help = did_you_mean(key.value, READERS) if new_name is None else f"write `{new_name}`"
+    help = did_you_mean(key.value, [*READERS, *_RELEASE_NAMES]) if new_name is None else f"write `{new_name}`"
     entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
-
-
-def release_span(fields: dict[str, Node], section: SectionContext) -> ReleaseSpan | None:
-    """The releases that `since` and `until` allow; None, with a diagnostic, if they are no releases."""
-    sink = section.load.sink
-    try:
-        span = ReleaseSpan(_release(fields.get("since")), _release(fields.get("until")))
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-        return None
-    if span.is_empty:
-        message = f"no release is from {fields['since'].span.text} on and before {fields['until'].span.text}"
-        sink.error(codes.RELEASE, message, fields["until"].span, help="`until` is the first release without the entry")
-        return None
-    return span
-
-
-def _release(node: Node | None) -> Version | None:
-    """The release that a node names; None without a node. Raises Fault for what is no release."""
-    if node is None:
-        return None
-    if isinstance(node, Scalar) and _RELEASE.fullmatch(node.value):
-        return parse_version(node.value)
-    raise Fault.at(codes.RELEASE, f"{node.description} is not a release", node.span, help="write it like `2.11`")
 
 
 def find_operator(name: Scalar, context: LoadContext) -> NativeFunction | None:

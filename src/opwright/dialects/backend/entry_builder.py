@@ -20,12 +20,13 @@ __all__ = ["BackendEntryBuilder", "OptionReader", "SectionContext"]
 
 
 class SectionContext(NamedTuple):
-    """What all entries of a section share."""
+    """What all entries of a section share. `manual` are the operators that the author registers."""
 
     kind: SectionKind
     key: DispatchKey
     head: HeadBuilder
     load: LoadContext
+    manual: frozenset[NativeFunction] = frozenset()
 
 
 class BackendEntryBuilder:

@@ -78,7 +78,7 @@ def _check_kernel(entry: BackendEntryBuilder) -> None:
     """Check a kernel that is named or inherited, and mark PyTorch's own."""
     if entry.source:
         entry.options = entry.options._replace(implementation=Implementation.inherited)
-        kernel, help = inherited_kernel(entry.function, entry.source)
+        kernel, help = inherited_kernel(entry.function, entry.source, entry.section.kind)
         at = entry.key_span("inherit")
         if kernel is None:
             name, source = entry.function.name, "the CPU and CUDA alike" if entry.source == "shared" else entry.source

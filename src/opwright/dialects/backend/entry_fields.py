@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_identifier, read_qualified_name
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, OptionReader
+from opwright.dialects.backend.inherited import SOURCES
+from opwright.dialects.backend.nodes import read_word
+from opwright.dialects.backend.releases import RELEASE_FIELDS
 from opwright.dialects.field import FLAG, TEXT, Field, choice
 from opwright.dialects.library.fields import AUTOCAST_POLICIES
 from opwright.model.external_backend import Implementation
 from opwright.model.native_function import DeviceCheck
-from opwright.source.diagnostic import did_you_mean
-from opwright.source.expect import WRONG_SHAPE, expect_boolean, expect_string
+from opwright.source.expect import expect_boolean
 from opwright.source.nodes import Node, Scalar
 
-__all__ = ["ENTRY_FIELDS", "READERS", "SOURCES"]
+__all__ = ["ENTRY_FIELDS", "READERS"]
 
-#: Where `inherit` takes kernels from, with help.
-SOURCES: Final = {
-    "CPU": "PyTorch's kernel for the CPU.",
-    "CUDA": "PyTorch's kernel for CUDA.",
-    "shared": "The kernel that PyTorch has for the CPU and CUDA alike.",
-}
 _FALLBACKS: Final = ("cpu", "cpu_on_error")
 _CHECKS: Final = {DeviceCheck.ExactSame.value: True, DeviceCheck.NoCheck.value: False}
 
@@ -39,16 +34,9 @@ def _flag(node: Node, name: str, entry: BackendEntryBuilder) -> bool:
 
 
 def _word(node: Node, name: str, words: tuple[str, ...], entry: BackendEntryBuilder) -> str:
-    """A text that is one of some words; empty, with a fault of the entry, for others."""
-    scalar = expect_string(node, f"`{name}`", entry.section.load.sink)
-    if scalar is not None and scalar.value in words:
-        return scalar.value
-    entry.failed = True
-    if scalar is not None:
-        wanted = ", ".join([f"`{word}`" for word in words])
-        help = did_you_mean(scalar.value, words, f"there are {wanted}")
-        entry.fault(codes.UNKNOWN_WORD, f"`{name}` cannot be `{scalar.value}`", scalar.span, help=help)
-    return ""
+    word = read_word(node, name, words, entry.section.load.sink)
+    entry.failed |= not word
+    return word
 
 
 def _read_structured(node: Node, entry: BackendEntryBuilder) -> None:
@@ -113,6 +101,10 @@ def _read_register_if(node: Node, entry: BackendEntryBuilder) -> None:
     entry.options = entry.options._replace(register_if=condition)
 
 
+def _read_family(node: Node, entry: BackendEntryBuilder) -> None:
+    entry.family = _word(node, "family", tuple(entry.section.head.families), entry)
+
+
 def _read_kernel_name(node: Node, entry: BackendEntryBuilder) -> None:
     entry.kernel_name = read_identifier(node, "kernel_name", entry.section.load.sink)
     entry.failed |= not entry.kernel_name
@@ -122,15 +114,7 @@ def _read_policy(node: Node, entry: BackendEntryBuilder) -> None:
     entry.options = entry.options._replace(policy=_word(node, "policy", tuple(AUTOCAST_POLICIES), entry))
 
 
-def _read_nothing(node: Node, entry: BackendEntryBuilder) -> None:
-    """Read an option that was read before the operator was looked up."""
-    if not isinstance(node, Scalar):
-        entry.fault(WRONG_SHAPE, f"the option is {node.description}, not a text", node.span)
-
-
 _ROWS: Final = (
-    _Row(Field("since", "release", {}, "The first release with the entry."), _read_nothing),
-    _Row(Field("until", "release", {}, "The first release without it."), _read_nothing),
     _Row(
         Field(
             "structured",
@@ -187,6 +171,7 @@ _ROWS: Final = (
     _Row(Field("device_guard", "flag", FLAG, "Whether the wrapper sets the device."), _read_device_guard),
     _Row(Field("device_check", "flag", FLAG, "Whether the wrapper checks that devices agree."), _read_device_check),
     _Row(Field("register_if", "C++", TEXT, "A condition under which the kernel is registered."), _read_register_if),
+    _Row(Field("family", "text", TEXT, "The [family](#kernel-families) of the kernel."), _read_family),
     _Row(Field("kernel_name", "text", TEXT, "The name of the kernel in its class or namespace."), _read_kernel_name),
     _Row(
         Field("policy", "text", choice(*AUTOCAST_POLICIES), "The policy of the operator; in `autocast` alone."),
@@ -198,4 +183,4 @@ _ROWS: Final = (
 READERS: Final[dict[str, OptionReader]] = {row.field.name: row.reader for row in _ROWS}
 
 #: The options, in the order of the documentation.
-ENTRY_FIELDS: Final = tuple([row.field for row in _ROWS])
+ENTRY_FIELDS: Final = (*tuple([row.field for row in _ROWS]), *RELEASE_FIELDS)

@@ -2,76 +2,95 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder
-from opwright.dialects.names import default_kernel_name
-from opwright.model.dispatch_key import CPU, CUDA
+from opwright.dialects.backend.families import KernelFamily
+from opwright.dialects.backend.kernel_names import kernel_name
+from opwright.dialects.backend.sections import DENSE, SectionKind
+from opwright.model.dispatch_key import KEYS
 from opwright.model.external_backend import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.source.diagnostic import Suggestion
 
-__all__ = ["PYTORCH_KERNELS", "inherited_kernel", "kernel_of", "shared_kernel"]
+__all__ = ["DEVICES", "PYTORCH_KERNELS", "SHARED", "inherited_kernel", "kernel_of", "pattern_name", "shared_kernel"]
 
 #: The C++ namespace of PyTorch's own kernels, which have the convention of `native_functions.yaml`.
-PYTORCH_KERNELS = "at::native"
+PYTORCH_KERNELS: Final = "at::native"
+
+#: The devices whose kernels backends inherit, and the word for a kernel that all of them have.
+DEVICES: Final = ("CPU", "CUDA")
+SHARED: Final = "shared"
 
 
 def kernel_of(entry: BackendEntryBuilder) -> Kernel:
-    """The kernel of an entry without faults. Sets the callee of its options if that is no member of the class."""
-    section = entry.section
-    match entry.options.implementation:
-        case Implementation.inherited | Implementation.stub if not entry.kernel:
-            source = entry.source or "shared"
-            kernel = shared_kernel(entry.function) if source == "shared" else entry.function.kernels.get(_KEYS[source])
-            assert kernel is not None, "an entry without the kernel has a fault"
-            name, namespace = kernel.name, kernel.namespace
-        case _:
-            namespace, _, name = entry.kernel.rpartition("::")
-            name = name or _own_name(entry)
-    is_structured = entry.options.implementation in (Implementation.structured, Implementation.stub)
-    if namespace:
-        callee = f"{namespace}::{'structured_' if is_structured else ''}{name}"
-        entry.options = entry.options._replace(callee=callee)
-    return Kernel(section.key, name, namespace or section.head.cpp_namespace, is_structured)
+    """The kernel of an entry without faults. Sets what its options say of the function that wrappers call."""
+    kind, key, options = entry.section.kind, entry.section.key, entry.options
+    is_structured = options.implementation in (Implementation.structured, Implementation.stub)
+    if options.implementation is Implementation.stub or entry.source:
+        kernel, _ = inherited_kernel(entry.function, entry.source or SHARED, kind)
+        assert kernel is not None, "an entry without the kernel has a fault"
+        namespace, name = kernel.namespace, kernel.name
+    else:
+        namespace, _, name = entry.kernel.rpartition("::")
+    if name:
+        entry.options = options._replace(callee=f"{namespace}::{'structured_' if is_structured else ''}{name}")
+        return Kernel(key, name, namespace, is_structured)
+    family = entry.section.head.families.get(entry.family, KernelFamily())
+    name = _own_name(entry, family)
+    namespace = family.namespace or entry.section.head.cpp_namespace
+    if family.class_name:
+        entry.options = options._replace(class_name=family.class_name)
+    elif family.namespace:
+        entry.options = options._replace(callee=f"{namespace}::{name}")
+    return Kernel(key, name, namespace, is_structured)
 
 
-_KEYS = {"CPU": CPU, "CUDA": CUDA}
-
-
-def _own_name(entry: BackendEntryBuilder) -> str:
+def _own_name(entry: BackendEntryBuilder, family: KernelFamily) -> str:
     """The name of a kernel of the backend. Structured kernels take symbolic integers under their plain name."""
-    base = default_kernel_name(entry.function.schema)
-    name = entry.kernel_name or entry.section.kind.kernel_name.format(name=base, section=entry.section.kind.name)
+    section = entry.section
+    name = entry.kernel_name or pattern_name(entry, family)
     is_plain = entry.options.implementation is not Implementation.structured
-    is_symint = is_plain and any(scalar.value == entry.name.value for scalar in entry.section.head.symint)
+    is_symint = is_plain and any(scalar.value == entry.name.value for scalar in section.head.symint)
     return f"{name}_symint" if is_symint and not name.endswith("_symint") else name
 
 
-def shared_kernel(function: NativeFunction) -> Kernel | None:
-    """The kernel that PyTorch has for the CPU and CUDA alike; None if it has none.
+def pattern_name(entry: BackendEntryBuilder, family: KernelFamily) -> str:
+    """The name that a kernel has if its entry gives it none."""
+    pattern = family.kernel_name or entry.section.head.kernel_name
+    return kernel_name(pattern, entry.function.schema, entry.section.kind, entry.section.key)
 
-    Element-wise kernels that PyTorch generates count: they call loops by the device of their tensors.
+
+def inherited_kernel(function: NativeFunction, source: str, kind: SectionKind) -> tuple[Kernel | None, str]:
+    """The kernel of PyTorch's that a section inherits for a function; if there is none, None with what to do instead.
+
+    The source is a device, or `shared`. Sections for other tensors than dense ones inherit kernels for these tensors.
+    Element-wise kernels that PyTorch generates are shared, because they call loops by the device of their tensors.
     """
-    cpu, cuda = function.kernels.get(CPU), function.kernels.get(CUDA)
-    if cpu is None or cuda is None:
-        return None
-    if function.ufunc:
-        return cpu
-    return cpu if (cpu.name, cpu.namespace) == (cuda.name, cuda.namespace) else None
+    kernels = {device: kernel for device in DEVICES if (kernel := _kernel_for(function, kind, device)) is not None}
+    if source != SHARED:
+        other = next(iter(kernels), "")
+        return kernels.get(source), f"write `inherit: {other}`" if other else _absent_help(function)
+    names = {f"{kernel.namespace}::{kernel.name}" for kernel in kernels.values()}
+    if len(kernels) == len(DEVICES) and (len(names) == 1 or (function.ufunc and kind.is_dense)):
+        return kernels[DEVICES[0]], ""
+    if len(kernels) == len(DEVICES):
+        return None, "; ".join([f"`inherit: {device}` is `{kernel.name}`" for device, kernel in kernels.items()])
+    return None, inherited_kernel(function, "", kind)[1]
 
 
-def inherited_kernel(function: NativeFunction, source: str) -> tuple[Kernel | None, str | Suggestion]:
-    """The kernel of PyTorch's that an entry inherits, or None with what to write instead."""
-    kernel = shared_kernel(function) if source == "shared" else function.kernels.get(_KEYS[source])
-    if kernel is not None:
-        return kernel, ""
-    names = {key: function.kernels[_KEYS[key]].name for key in _KEYS if _KEYS[key] in function.kernels}
-    if len(names) == len(_KEYS):
-        return None, "; ".join([f"`inherit: {key}` is `{name}`" for key, name in names.items()])
-    if names:
-        return None, f"write `inherit: {next(iter(names))}`"
+def shared_kernel(function: NativeFunction) -> Kernel | None:
+    """The kernel for dense tensors that PyTorch has for the CPU and CUDA alike; None if it has none."""
+    return inherited_kernel(function, SHARED, DENSE)[0]
+
+
+def _kernel_for(function: NativeFunction, kind: SectionKind, device: str) -> Kernel | None:
+    key = KEYS.get(kind.prefix + device)
+    return None if key is None else function.kernels.get(key)
+
+
+def _absent_help(function: NativeFunction) -> str:
     if function.structured_delegate is not None:
-        return None, f"`{function.structured_delegate}` has the kernel"
-    return (
-        None,
-        "delete the entry: PyTorch implements the operator for all devices" if function.has_composite_kernel else "",
-    )
+        return f"`{function.structured_delegate}` has the kernel"
+    if function.has_composite_kernel:
+        return "delete the entry: PyTorch implements the operator for all devices"
+    return ""

@@ -27,10 +27,15 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     check_unique_keys(root, sink)
     head = HeadBuilder(root, context.rules, sink)
     names = [name for name in READERS if not (context.tolerant and name in OWN_FIELDS)]
-    for key, value in root.entries:
+    # Some readers need what others read, such as the C++ namespace.
+    values = {key.value: value for key, value in root.entries}
+    for name in READERS:
+        if name in values and name in names:
+            READERS[name](values[name], head)
+    for key, _ in root.entries:
         if key.value in names:
-            READERS[key.value](value, head)
-        elif key.value in OWN_FIELDS:
+            continue
+        if key.value in OWN_FIELDS:
             sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)
         else:
             help = did_you_mean(key.value, names)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from opwright.dialects.backend.families import KernelFamily
+from opwright.dialects.backend.hooks import HookNode
+from opwright.dialects.backend.inherited import InheritedKernels
+from opwright.dialects.backend.releases import Releases
 from opwright.model.external_backend import NO_HEAD_OPTIONS, HeadOptions
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
@@ -18,8 +22,9 @@ __all__ = ["HeadBuilder", "HeadReader"]
 class HeadBuilder:
     """The values of a head's fields.
 
-    `sections` has the entries of each section as nodes, and `symint` and `manual` the names of operators. `spans` has
-    the span of each field's value. `options` are those that PyTorch's generator does not know.
+    `sections` has the entries of each section as nodes, and `symint` and `manual` the names of operators. `inherited`
+    has the rules by which operators without an entry have kernels of PyTorch. `spans` has the span of each field's
+    value. `options` are those that PyTorch's generator does not know.
     """
 
     __slots__ = (
@@ -28,6 +33,10 @@ class HeadBuilder:
         "cpp_namespace",
         "device_guard",
         "display_name",
+        "families",
+        "hooks",
+        "inherited",
+        "kernel_name",
         "manual",
         "options",
         "out_is_primary",
@@ -55,11 +64,20 @@ class HeadBuilder:
         self.symint: list[Scalar] = []
         self.manual: list[Scalar] = []
         self.torch = VersionRange()
+        self.kernel_name = "{name}"
+        self.families: dict[str, KernelFamily] = {}
+        self.inherited: list[InheritedKernels] = []
+        self.hooks: list[HookNode] = []
         self.options: HeadOptions = NO_HEAD_OPTIONS
 
     def span(self, field: str) -> Span:
         """The span of a field's value; the whole file if it has none."""
         return self.spans.get(field, self.root.span)
+
+    @property
+    def releases(self) -> Releases:
+        """The release of the run, and those of the file."""
+        return Releases(self.rules.version, self.torch, self.sink)
 
     def names(self, section: str) -> frozenset[str]:
         """The names of operators in a section, whatever the options of their entries."""

@@ -6,22 +6,24 @@ from typing import Final, NamedTuple
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_header, read_identifier, read_qualified_name, read_text
+from opwright.dialects.backend.families import FAMILY_FIELDS, read_families
 from opwright.dialects.backend.head_builder import HeadBuilder, HeadReader
+from opwright.dialects.backend.hooks import HOOK_FIELDS, read_hooks
+from opwright.dialects.backend.inherited import INHERITED_FIELDS, read_inherited
+from opwright.dialects.backend.kernel_names import read_pattern
+from opwright.dialects.backend.nodes import read_fields, read_word
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.model.dispatch_key import Allocation
 from opwright.model.external_backend import Fallback, Guard
 from opwright.release.version_range import RangeFault, parse_version_range
-from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import (
-    check_unique_keys,
     expect_boolean,
-    expect_mapping,
     expect_sequence,
     expect_string,
     expect_strings,
 )
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Node, Scalar
 
 __all__ = ["ALLOCATION_FIELDS", "GUARD_FIELDS", "HEAD_FIELDS", "OWN_FIELDS", "READERS"]
 
@@ -117,7 +119,7 @@ def _read_guard(node: Node, head: HeadBuilder) -> None:
     if isinstance(node, Scalar):
         head.options = head.options._replace(guard=Guard(read_qualified_name(node, "guard", head.sink), ""))
         return
-    fields = _fields(node, "guard", GUARD_FIELDS, head)
+    fields = read_fields(node, "guard", GUARD_FIELDS, head.sink) or {}
     if "type" in fields:
         type = read_qualified_name(fields["type"], "type", head.sink)
         header = read_header(fields["header"], "header", head.sink) if "header" in fields else ""
@@ -125,7 +127,7 @@ def _read_guard(node: Node, head: HeadBuilder) -> None:
 
 
 def _read_allocation(node: Node, head: HeadBuilder) -> None:
-    fields = _fields(node, "allocation", ALLOCATION_FIELDS, head)
+    fields = read_fields(node, "allocation", ALLOCATION_FIELDS, head.sink) or {}
     if "empty" in fields:
         empty = read_qualified_name(fields["empty"], "empty", head.sink)
         strided = f"{empty}_strided"
@@ -145,13 +147,13 @@ def _read_register_macro(node: Node, head: HeadBuilder) -> None:
 
 
 def _read_fallback(node: Node, head: HeadBuilder) -> None:
-    word = _word(node, "fallback", _FALLBACKS, head)
+    word = read_word(node, "fallback", _FALLBACKS, head.sink)
     if word:
         head.options = head.options._replace(fallback=_FALLBACKS[word])
 
 
 def _read_fallback_views(node: Node, head: HeadBuilder) -> None:
-    word = _word(node, "fallback_views", _VIEWS, head)
+    word = read_word(node, "fallback_views", _VIEWS, head.sink)
     if word:
         head.options = head.options._replace(fallback_copies_views=_VIEWS[word])
 
@@ -166,6 +168,27 @@ def _read_symint(node: Node, head: HeadBuilder) -> None:
 
 def _read_manual(node: Node, head: HeadBuilder) -> None:
     head.manual = expect_strings(node, "`manual`", head.sink) or []
+
+
+def _read_kernel_name(node: Node, head: HeadBuilder) -> None:
+    head.kernel_name = read_pattern(node, "kernel_name", head.sink) or head.kernel_name
+
+
+def _read_families(node: Node, head: HeadBuilder) -> None:
+    head.families = read_families(node, head.cpp_namespace, head.sink)
+
+
+def _read_inherit_kernels(node: Node, head: HeadBuilder) -> None:
+    head.inherited = read_inherited(node, head.releases)
+
+
+def _read_hooks(node: Node, head: HeadBuilder) -> None:
+    head.hooks = read_hooks(node, head.sink)
+    head.options = head.options._replace(hooks=tuple([hook.hook for hook in head.hooks]))
+
+
+def _read_dispatch_headers(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(dispatch_headers=_flag(node, "dispatch_headers", head))
 
 
 def _read_nothing(node: Node, head: HeadBuilder) -> None:
@@ -193,35 +216,6 @@ _NEVER_EMPTY: Final = ("autograd", "full_codegen")
 
 def _flag(node: Node, name: str, head: HeadBuilder) -> bool:
     return bool(expect_boolean(node, f"`{name}`", head.sink))
-
-
-def _word(node: Node, name: str, words: dict[str, Fallback] | dict[str, bool], head: HeadBuilder) -> str:
-    """A text that is one of some words; empty, with a diagnostic, for others."""
-    scalar = expect_string(node, f"`{name}`", head.sink)
-    if scalar is None or scalar.value in words:
-        return "" if scalar is None else scalar.value
-    wanted = " or ".join([f"`{word}`" for word in words])
-    help = did_you_mean(scalar.value, words, f"write {wanted}")
-    head.sink.error(codes.UNKNOWN_WORD, f"`{name}` cannot be `{scalar.value}`", scalar.span, help=help)
-    return ""
-
-
-def _fields(node: Node, name: str, fields: tuple[Field, ...], head: HeadBuilder) -> dict[str, Node]:
-    """The fields of a mapping; unknown and missing ones go to the sink."""
-    mapping: Mapping | None = expect_mapping(node, f"`{name}`", head.sink)
-    if mapping is None:
-        return {}
-    check_unique_keys(mapping, head.sink)
-    names = [field.name for field in fields]
-    for key, _ in mapping.entries:
-        if key.value not in names:
-            message = f"unknown key `{key.value}` in `{name}`"
-            head.sink.error(codes.UNKNOWN_KEY, message, key.span, help=did_you_mean(key.value, names))
-    values = {key.value: value for key, value in mapping.entries}
-    for field in fields:
-        if field.is_required and field.name not in values:
-            head.sink.error(codes.MISSING_KEY, f"`{name}` has no `{field.name}`", mapping.span)
-    return values
 
 
 def _sections() -> tuple[_Row, ...]:
@@ -316,6 +310,41 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         Field("fallback_views", "text", choice(*_VIEWS), "What views do that fall back: `error` or `copy`."),
         _read_fallback_views,
+    ),
+    _Row(
+        Field("kernel_name", "pattern", TEXT, "The [pattern](#kernel-names) of kernel names; by default `{name}`."),
+        _read_kernel_name,
+    ),
+    _Row(
+        Field(
+            "families",
+            "mapping",
+            {"type": "object", "additionalProperties": mapping_schema(FAMILY_FIELDS)},
+            "[Families](#kernel-families) of kernels besides the members of the class, by name.",
+        ),
+        _read_families,
+    ),
+    _Row(
+        Field(
+            "inherit_kernels",
+            "list of mappings",
+            list_of_schema(mapping_schema(INHERITED_FIELDS)),
+            "Kernels of PyTorch for [operators without an entry](#inherited-kernels).",
+        ),
+        _read_inherit_kernels,
+    ),
+    _Row(
+        Field(
+            "hooks",
+            "list of mappings",
+            list_of_schema(mapping_schema(HOOK_FIELDS)),
+            "[Code](#hooks) around the calls of kernels.",
+        ),
+        _read_hooks,
+    ),
+    _Row(
+        Field("dispatch_headers", "flag", FLAG, "Whether headers have functions such as `at::acme::add`."),
+        _read_dispatch_headers,
     ),
     _Row(
         Field("manual", "list of names", TEXTS, "Operators that the author registers without the generator."),

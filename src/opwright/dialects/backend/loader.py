@@ -10,6 +10,8 @@ from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_checks import check_names, check_unwritten
+from opwright.dialects.backend.hook_checks import check_hooks
+from opwright.dialects.backend.inherited_entries import inherited_entries
 from opwright.dialects.backend.section_checks import check_groups, check_kernels, check_manual, check_symint
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.tolerated import has_operators
@@ -44,19 +46,22 @@ def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> Externa
         load_entries(head.sections.get("autograd", ()), SectionContext(SECTIONS["autograd"], UNDEFINED, head, context))
         return None
     key = _backend_key(head, context)
-    dense = [item for kind in SECTIONS.values() if kind.is_dense for item in head.sections.get(kind.name, ())]
-    sections = [_load_section(DENSE, key, dense, head, context)]
+    manual = frozenset([function for name in head.manual if (function := find_operator(name, context)) is not None])
+    sections = []
     for kind in SECTIONS.values():
-        items = head.sections.get(kind.name, [])
-        if not kind.is_dense and items:
-            sections.append(_load_section(kind, key, items, head, context))
-    manual = [find_operator(name, context) for name in head.manual]
+        items = _items(kind, head)
+        if kind is DENSE or items or any(rule.section == kind.name for rule in head.inherited):
+            section = SectionContext(kind, _section_key(kind, key, head), head, context, manual)
+            entries = load_entries(items, section)
+            more = inherited_entries(section, entries)
+            sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.span(kind.name)))
     check_symint(head, context)
     check_groups(sections, head, context)
     if not context.tolerant:
         check_kernels(sections, context.sink)
     check_manual(sections, head, context.sink)
     check_names(head, context)
+    check_hooks(head, sections)
     if key is None:
         return None
     return ExternalBackend(
@@ -68,25 +73,26 @@ def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> Externa
         out_is_primary=head.out_is_primary,
         device_guard=head.device_guard,
         path=path,
-        options=head.options._replace(
-            manual=frozenset([function for function in manual if function is not None]),
-            derives_from_out=is_own_dialect(head),
-        ),
+        options=head.options._replace(manual=manual, derives_from_out=is_own_dialect(head)),
     )
 
 
-def _load_section(
-    kind: SectionKind, key: DispatchKey | None, items: list[Node], head: HeadBuilder, context: LoadContext
-) -> BackendSection:
-    """A section; after a mistake in the dispatch key, with one that stands in for it."""
-    own_key = UNDEFINED
-    if items and key is not None:
-        try:
-            own_key = section_key(kind, key, head.span("backend"))
-        except Fault as fault:
-            context.sink.add(fault.diagnostic)
-    entries = load_entries(items, SectionContext(kind, own_key, head, context))
-    return BackendSection(kind.name, own_key, entries, head.span(kind.name))
+def _items(kind: SectionKind, head: HeadBuilder) -> list[Node]:
+    """The entries of a section. The first dense one has those of all."""
+    if kind is DENSE:
+        return [item for other in SECTIONS.values() if other.is_dense for item in head.sections.get(other.name, ())]
+    return [] if kind.is_dense else head.sections.get(kind.name, [])
+
+
+def _section_key(kind: SectionKind, key: DispatchKey | None, head: HeadBuilder) -> DispatchKey:
+    """The dispatch key of a section; after a mistake in that of the backend, one that stands in for it."""
+    if key is None:
+        return UNDEFINED
+    try:
+        return section_key(kind, key, head.span("backend"))
+    except Fault as fault:
+        head.sink.add(fault.diagnostic)
+        return UNDEFINED
 
 
 def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:

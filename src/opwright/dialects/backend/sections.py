@@ -15,14 +15,13 @@ __all__ = ["DENSE", "SECTIONS", "SectionKind", "section_key"]
 class SectionKind(NamedTuple):
     """A kind of sections.
 
-    `prefix` is what its dispatch key begins with before the name of the device, `kernel_name` the pattern of its
-    kernels' names, and `help` a sentence for users. With `is_own`, PyTorch's generator does not know the section.
+    `prefix` is what its dispatch key begins with before the name of the device, and `help` a sentence for users. With
+    `is_own`, PyTorch's generator does not know the section.
     """
 
     name: str
     prefix: str
     help: str
-    kernel_name: str = "{name}_{section}"
     is_own: bool = True
 
     @property
@@ -32,13 +31,9 @@ class SectionKind(NamedTuple):
 
 
 _ROWS: Final = (
-    SectionKind("supported", "", "The operators with kernels for the backend.", "{name}", is_own=False),
-    SectionKind(
-        "full_codegen", "", "Operators that lazy tensors generate; here like `supported`.", "{name}", is_own=False
-    ),
-    SectionKind(
-        "autograd", "Autograd", "The operators with kernels for the backend's Autograd key.", "{name}", is_own=False
-    ),
+    SectionKind("supported", "", "The operators with kernels for the backend.", is_own=False),
+    SectionKind("full_codegen", "", "Operators that lazy tensors generate; here like `supported`.", is_own=False),
+    SectionKind("autograd", "Autograd", "The operators with kernels for the backend's Autograd key.", is_own=False),
     SectionKind("sparse", "Sparse", "The operators with kernels for sparse tensors in COO format."),
     SectionKind("sparse_csr", "SparseCsr", "The operators with kernels for sparse tensors in compressed formats."),
     SectionKind("quantized", "Quantized", "The operators with kernels for quantized tensors."),

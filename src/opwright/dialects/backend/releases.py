@@ -1,0 +1,102 @@
+"""Entries and options for some releases of PyTorch: `since`, `until`, and options with a value for each range."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from opwright.dialects.backend import codes
+from opwright.dialects.backend.nodes import read_fields
+from opwright.dialects.field import Field
+from opwright.release.version import Version, parse_version
+from opwright.release.version_range import ReleaseSpan, VersionRange
+from opwright.source.diagnostic import Diagnostics, Fault, Label
+from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.span import Span
+
+__all__ = ["RELEASE_FIELDS", "VERSION_FIELDS", "Releases", "check_overlaps"]
+
+#: A release, of which patch numbers do not count.
+_RELEASE: Final = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?")
+
+RELEASE_FIELDS: Final = (
+    Field("since", "release", {"type": ["string", "number"]}, "The first release with it, such as `2.11`."),
+    Field("until", "release", {"type": ["string", "number"]}, "The first release without it."),
+)
+VERSION_FIELDS: Final = (Field("value", "any", {}, "The value of the option.", is_required=True), *RELEASE_FIELDS)
+
+
+class _Versioned(NamedTuple):
+    """Something that a file has for some releases, and where it stands."""
+
+    releases: ReleaseSpan
+    at: Span
+    node: Node
+
+
+class Releases(NamedTuple):
+    """The release of a run, the releases that a file is for, and where faults go."""
+
+    version: Version
+    torch: VersionRange
+    sink: Diagnostics
+
+    def span(self, fields: dict[str, Node]) -> ReleaseSpan | None:
+        """The releases that `since` and `until` allow; None, with a diagnostic, if they are no releases in order."""
+        try:
+            span = ReleaseSpan(_release(fields.get("since")), _release(fields.get("until")))
+        except Fault as fault:
+            self.sink.add(fault.diagnostic)
+            return None
+        if span.is_empty:
+            message = f"no release is from {fields['since'].span.text} on and before {fields['until'].span.text}"
+            help = "`until` is the first release without it"
+            self.sink.error(codes.RELEASE, message, fields["until"].span, help=help)
+            return None
+        if not span.meets(self.torch):
+            bound = fields.get("since") or fields["until"]
+            message = "no release of `torch` is in the range"
+            self.sink.error(codes.RELEASE, message, bound.span, help="delete it, or change `torch`")
+            return None
+        return span
+
+    def value(self, node: Node, option: str) -> Node | None:
+        """The value of an option in the release of the run; None if it has none there, or only faulty ones.
+
+        A list has a mapping for each range of releases. Other nodes are the value in all releases.
+        """
+        if not isinstance(node, Sequence):
+            return node
+        versions = [version for item in node.items if (version := self._version(item, option)) is not None]
+        check_overlaps(((version.releases, version.at) for version in versions), f"values of `{option}`", self.sink)
+        return next((version.node for version in versions if version.releases.includes(self.version)), None)
+
+    def _version(self, item: Node, option: str) -> _Versioned | None:
+        fields = read_fields(item, option, VERSION_FIELDS, self.sink)
+        span = None if fields is None else self.span(fields)
+        if fields is None or span is None or "value" not in fields:
+            return None
+        return _Versioned(span, item.span, fields["value"])
+
+
+def check_overlaps(places: Iterable[tuple[ReleaseSpan, Span]], what: str, sink: Diagnostics) -> None:
+    """Report places whose releases overlap with those of an earlier place."""
+    earlier: list[tuple[ReleaseSpan, Span]] = []
+    for releases, at in places:
+        for others, first in earlier:
+            if releases.overlaps(others):
+                also = [Label(first, "the other one", primary=False)]
+                help = "let one end with `until` where the other begins with `since`"
+                sink.error(codes.OVERLAP, f"two {what} are for the same releases", at, also=also, help=help)
+                break
+        earlier.append((releases, at))
+
+
+def _release(node: Node | None) -> Version | None:
+    """The release that a node names; None without a node. Raises Fault for what is no release."""
+    if node is None:
+        return None
+    if isinstance(node, Scalar) and _RELEASE.fullmatch(node.value):
+        return parse_version(node.value)
+    raise Fault.at(codes.RELEASE, f"{node.description} is not a release", node.span, help="write it like `2.11`")
