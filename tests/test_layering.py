@@ -22,6 +22,7 @@ ORDER = (
     "cpp",
     "convention",
     "emit",
+    "coverage",
     "build",
     "run",
     "extension",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "new": "write a project to start from: an operator library",
+    "coverage": "report which operators a backend implements, and what breaks",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
     "where": "show the entry that a generated line comes from",

@@ -1,0 +1,117 @@
+"""Report how much of PyTorch a backend covers: what runs for each operator, whether gradients flow, what breaks.
+
+  opwright coverage --backend acme.yaml                          a summary
+  opwright coverage --backend acme.yaml --only missing 'conv*'   operators without a kernel
+  opwright coverage --backend acme.yaml --trap any               mistakes that backend files invite
+  opwright coverage --backend acme.yaml --format html --out coverage.html
+
+Nothing is compiled, and PyTorch need not be installed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Final
+
+from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+
+# Modules that do the work are imported when the command runs.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.coverage.records import CoverageReport, OperatorRecord
+    from opwright.source.diagnostic import Diagnostics
+
+_FORMATS: Final = ("text", "json", "csv", "html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
+
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="list these operators; patterns such as `conv*` do too"
+    )
+    parser.add_argument("--backend", metavar="FILE", required=True, type=not_empty, help="the backend file")
+    parser.add_argument(
+        "--fallback",
+        choices=("cpu", "none"),
+        help="what runs for operators without a kernel, if the backend registers it without the file",
+    )
+    add_input_arguments(parser)
+    chosen = parser.add_argument_group("operators", "each may be repeated")
+    for flag, members, help in (
+        ("only", OperatorStatus, "what runs"),
+        ("backward", BackwardStatus, "what happens to gradients"),
+        ("meta", MetaSupport, "where shapes come from while PyTorch traces"),
+    ):
+        names = tuple([member.name for member in members])
+        chosen.add_argument(
+            f"--{flag}",
+            metavar="STATUS",
+            action="append",
+            default=[],
+            choices=names,
+            help=f"only operators with this {help}: {', '.join(names)}",
+        )
+    kinds = ("any", *[kind.name for kind in TrapKind])
+    chosen.add_argument(
+        "--trap",
+        metavar="KIND",
+        action="append",
+        default=[],
+        choices=kinds,
+        help=f"only operators with this trap: {', '.join(kinds)}",
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
+    output.add_argument("--out", metavar="FILE", type=not_empty, help="write the report to this file")
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print the report, or write it."""
+    from opwright.cli import console
+    from opwright.coverage.query import Query
+
+    query = Query(
+        tuple(arguments.names),
+        tuple(arguments.only),
+        tuple(arguments.backward),
+        tuple(arguments.meta),
+        tuple(arguments.trap),
+    )
+    report = _report(arguments, sink)
+    text = _render(
+        arguments.format, report, [record for record in report.records if query.selects(record)], query.is_empty
+    )
+    if arguments.out is None:
+        sys.stdout.write(text)
+    else:
+        with open(arguments.out, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+    return console.SUCCESS
+
+
+def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is_whole: bool) -> str:
+    from opwright.coverage.formats import csv_text, json_text, page, plain_text
+
+    match form:
+        case "json":
+            return json_text.render(report, records)
+        case "csv":
+            return csv_text.render(report, records)
+        case "html":
+            return page.render(report, records)
+        case _:
+            return plain_text.render_summary(report) if is_whole else plain_text.render(report, records)
+
+
+def _report(arguments: argparse.Namespace, sink: Diagnostics) -> CoverageReport:
+    from opwright.model.external_backend import Fallback
+    from opwright.release.inputs import open_inputs
+    from opwright.run.coverage import load_coverage
+    from opwright.source.text import SourceFile
+
+    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    fallback = None if arguments.fallback is None else Fallback[arguments.fallback]
+    file = SourceFile.read(arguments.backend)
+    return load_coverage(inputs, file, sink, release=arguments.release, fallback=fallback)

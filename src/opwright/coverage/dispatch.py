@@ -1,0 +1,182 @@
+"""What a call of an operator reaches on a backend's device, worked out as PyTorch's dispatcher does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from opwright.coverage.records import ABSENT, OperatorStatus, Reach
+from opwright.emit.aten.backend import WrapperKind
+from opwright.emit.aten.composite_kernels import view_copy_kernel
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import (
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    CPU,
+    DispatchKey,
+    composite_keys,
+)
+from opwright.model.external_backend import BackendEntry, Implementation
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.release.operator_names.backends import CALLED_ON_OTHER_DEVICES, NEEDED, RAISING_COMPOSITES
+from opwright.release.rules import Rules
+
+__all__ = ["DeviceKernels", "Dispatch", "composite_key"]
+
+_STATUS_OF_ENTRIES: Final = {
+    Implementation.kernel: OperatorStatus.kernel,
+    Implementation.structured: OperatorStatus.structured,
+    Implementation.stub: OperatorStatus.stub,
+    Implementation.inherited: OperatorStatus.inherited,
+    Implementation.fallback: OperatorStatus.fallback,
+}
+
+
+class DeviceKernels:
+    """What a backend registers for one dispatch key.
+
+    `entries` are the operators that the file names, and `wrapped` those with a generated wrapper. `manual` are the
+    operators that the author registers by hand. With `has_fallback`, the CPU's kernels serve all others.
+    """
+
+    __slots__ = ("entries", "has_fallback", "key", "manual", "wrapped")
+
+    def __init__(
+        self,
+        key: DispatchKey,
+        entries: Mapping[NativeFunction, BackendEntry],
+        wrapped: Mapping[NativeFunction, WrapperKind],
+        *,
+        manual: frozenset[NativeFunction] = frozenset(),
+        has_fallback: bool = False,
+    ) -> None:
+        self.key: Final = key
+        self.entries: Final = entries
+        self.wrapped: Final = wrapped
+        self.manual: Final = manual
+        self.has_fallback: Final = has_fallback
+
+    def has_kernel(self, function: NativeFunction) -> bool:
+        """Whether a kernel is registered for the operator itself."""
+        return function in self.entries or function in self.wrapped or function in self.manual
+
+
+def composite_key(function: NativeFunction, key: DispatchKey) -> DispatchKey | None:
+    """The composite key whose kernel serves a function under a device's key that has none; None if there is none.
+
+    >>> import opwright
+    >>> from opwright.model.dispatch_key import key_named
+    >>> catalog, key = opwright.load(), key_named("PrivateUse1")
+    >>> composite_key(catalog["add.Tensor"], key), composite_key(catalog["reshape"], key)
+    (<dispatch key CompositeExplicitAutogradNonFunctional>, <dispatch key CompositeImplicitAutograd>)
+    """
+    for composite in composite_keys(key):
+        if composite in function.kernels or (
+            composite is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and _out_of_structured(function) is not None
+        ):
+            return composite
+    return None
+
+
+def _out_of_structured(function: NativeFunction) -> NativeFunction | None:
+    """The out overload that the generated kernel of another overload of a structured operation calls."""
+    group = function.group
+    if group is None or not function.in_structured_group or function is group.out:
+        return None
+    return group.out
+
+
+class Dispatch:
+    """Answers what calls of operators reach on the device of a backend."""
+
+    __slots__ = ("_called", "_catalog", "_kernels", "_needed", "_raising", "_reaches")
+
+    def __init__(self, kernels: DeviceKernels, catalog: Catalog, rules: Rules) -> None:
+        self._kernels: Final = kernels
+        self._catalog: Final = catalog
+        self._raising: Final = RAISING_COMPOSITES.in_release(rules)
+        self._called: Final = CALLED_ON_OTHER_DEVICES.in_release(rules)
+        self._needed: Final = NEEDED.in_release(rules)
+        self._reaches: Final[dict[NativeFunction, Reach]] = {}
+
+    def reach(self, function: NativeFunction) -> Reach:
+        """What a call of the function reaches."""
+        reach = self._reaches.get(function)
+        if reach is None:
+            reach = self._reaches[function] = self._own(function) or self._of_pytorch(function)
+        return reach
+
+    def is_absent(self, function: NativeFunction) -> bool:
+        """Whether a call of the function raises an error because nothing implements it."""
+        return self.reach(function).status in ABSENT
+
+    def _own(self, function: NativeFunction) -> Reach | None:
+        """What the backend registers for the function itself."""
+        kernels = self._kernels
+        key = kernels.key.name
+        entry = kernels.entries.get(function)
+        if entry is not None:
+            status = _STATUS_OF_ENTRIES[entry.options.implementation]
+            if status is OperatorStatus.fallback:
+                return self._fallback(function)
+            return Reach(status, key, entry.options.callee or f"{entry.kernel.namespace}::{entry.kernel.name}")
+        if function in kernels.manual:
+            return Reach(OperatorStatus.manual, key)
+        kind = kernels.wrapped.get(function)
+        if kind is None or function.group is None:
+            return None
+        if kind is WrapperKind.functional:
+            return Reach(OperatorStatus.by_functional, key, through=function.group.functional.name.text)
+        return Reach(OperatorStatus.by_out, key, through=function.group.out.name.text)
+
+    def _of_pytorch(self, function: NativeFunction) -> Reach:
+        """What PyTorch has for a function that the backend does not register."""
+        composite = composite_key(function, self._kernels.key)
+        if composite is None:
+            return self._fallback(function)
+        if function.name.text in self._raising:
+            return Reach(OperatorStatus.missing, composite.name)
+        kernel = function.kernels.get(composite)
+        name = "" if kernel is None else _kernel_text(kernel)
+        callee = self._callee(function, composite)
+        if callee is None:
+            return Reach(OperatorStatus.composite, composite.name, name)
+        reach = self.reach(callee)
+        through = reach.through or callee.name.text
+        if reach.status in ABSENT:
+            return Reach(reach.status, composite.name, name, through, reach.lacks or callee.name.text)
+        status = reach.status if reach.status is OperatorStatus.fallback else OperatorStatus.composite
+        return Reach(status, composite.name, name, through)
+
+    def _callee(self, function: NativeFunction, composite: DispatchKey) -> NativeFunction | None:
+        """The operator that a composite kernel calls, if it is known: of generated kernels, and of a few others."""
+        called = self._called.get(function.name.text)
+        if called is not None and called in self._catalog:
+            return self._catalog[called]
+        if composite is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and (out := _out_of_structured(function)) is not None:
+            return out
+        view_group, group = function.view_group, function.group
+        if view_group is not None and function is view_group.view_copy and view_copy_kernel(view_group) is not None:
+            return view_group.view
+        if group is None or not function.is_synthesized:
+            return None
+        if function is group.out:
+            return group.functional
+        written = (group.inplace, group.mutable)
+        return next((member for member in written if member is not None and not member.is_synthesized), None)
+
+    def _fallback(self, function: NativeFunction) -> Reach:
+        """What is left for a function without any kernel."""
+        # A function without a kernel for dense tensors on the CPU is for other layouts or devices.
+        if not _has_cpu_kernel(function) and function.name.text not in self._needed:
+            return Reach(OperatorStatus.elsewhere)
+        return Reach(OperatorStatus.fallback if self._kernels.has_fallback else OperatorStatus.missing)
+
+
+def _has_cpu_kernel(function: NativeFunction) -> bool:
+    """Whether the CPU has a kernel for the function."""
+    out = _out_of_structured(function)
+    return CPU in (function if out is None else out).kernels or composite_key(function, CPU) is not None
+
+
+def _kernel_text(kernel: Kernel) -> str:
+    return f"{kernel.namespace}::{kernel.name}"

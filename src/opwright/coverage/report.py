@@ -1,0 +1,120 @@
+"""Makes the coverage report of a backend."""
+
+from __future__ import annotations
+
+from opwright.coverage.backward import BackwardFacts
+from opwright.coverage.dispatch import DeviceKernels, Dispatch, composite_key
+from opwright.coverage.records import CoverageReport, MetaSupport, NeededOperator, OperatorRecord
+from opwright.coverage.traps import TrapFacts, traps_of, what_breaks
+from opwright.dialects.meta_kernels import MetaKernels
+from opwright.emit.aten.backend import is_refused, units_of
+from opwright.emit.backend.sections import SectionFile
+from opwright.emit.emitter import Job
+from opwright.model.dispatch_key import META
+from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
+from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.backends import NEEDED
+
+__all__ = ["NO_META_KERNELS", "coverage_report", "meta_support"]
+
+#: The kernels for Meta of a PyTorch whose Python modules are not at hand.
+NO_META_KERNELS = MetaKernels((), ())
+
+
+def coverage_report(
+    backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, fallback: Fallback | None = None
+) -> CoverageReport:
+    """The coverage of a backend by the operators of the job, which has derivatives.
+
+    `fallback` is what runs for operators without a kernel, None for what the file says.
+    """
+    options = backend.options
+    chosen = options.fallback if fallback is None else fallback
+    dense = backend.section("supported")
+    kernels = _device_kernels(backend, dense, job, chosen)
+    dispatch = Dispatch(kernels, job.catalog, job.rules)
+    autograd = [
+        entry.function for section in backend.sections if section.name == "autograd" for entry in section.entries
+    ]
+    facts = BackwardFacts(job.derivatives, job.catalog, dispatch, kernels, job.rules, autograd=frozenset(autograd))
+    keys = _further_keys(backend)
+    records = {}
+    for function in job.catalog.functions:
+        entry = kernels.entries.get(function)
+        records[function] = OperatorRecord(
+            function,
+            dispatch.reach(function),
+            facts.backward(function),
+            meta_support(function, meta_kernels),
+            keys.get(function, ()),
+            None if entry is None else entry.span,
+        )
+    trap_facts = TrapFacts(backend.key, records, job.rules, options.fallback_copies_views)
+    with_traps = [record._replace(traps=traps_of(record, trap_facts)) for record in records.values()]
+    with_traps.sort(key=_alphabetical)
+    needed = NEEDED.in_release(job.rules)
+    return CoverageReport(
+        backend.display_name,
+        backend.key.name,
+        backend.path,
+        job.rules.version.series,
+        chosen.name,
+        "copy" if options.fallback_copies_views else "error",
+        tuple(with_traps),
+        tuple(
+            [
+                NeededOperator(record, what_breaks(record, trap_facts))
+                for record in with_traps
+                if record.function.name.text in needed
+            ]
+        ),
+    )
+
+
+def _alphabetical(record: OperatorRecord) -> tuple[str, str]:
+    """The place of an operator in the report: by its name, whether or not it starts with underscores."""
+    return record.name.lstrip("_").lower(), record.name
+
+
+def _device_kernels(
+    backend: ExternalBackend, dense: BackendSection | None, job: Job, fallback: Fallback
+) -> DeviceKernels:
+    """What a backend registers for its own key."""
+    entries = {} if dense is None else {entry.function: entry for entry in dense.entries}
+    units = [] if dense is None else units_of(SectionFile(backend, dense).wrapping, job)
+    wrapped = {function: kind for _, members in units for function, kind in members}
+    return DeviceKernels(
+        backend.key,
+        entries,
+        wrapped,
+        manual=backend.options.manual,
+        has_fallback=fallback is Fallback.cpu,
+    )
+
+
+def _further_keys(backend: ExternalBackend) -> dict[NativeFunction, tuple[str, ...]]:
+    """The further dispatch keys for which a backend has kernels, by function."""
+    keys: dict[NativeFunction, tuple[str, ...]] = {}
+    for section in backend.sections:
+        for entry in section.entries if section.key is not backend.key else ():
+            keys[entry.function] = (*keys.get(entry.function, ()), section.key.name)
+    return keys
+
+
+def meta_support(function: NativeFunction, meta_kernels: MetaKernels) -> MetaSupport:
+    """Where the shapes of a function's results come from while PyTorch traces.
+
+    >>> import opwright
+    >>> catalog = opwright.load()
+    >>> [meta_support(catalog[name], NO_META_KERNELS).name for name in ("add.out", "view", "reshape", "bincount")]
+    ['structured', 'kernel', 'composite', 'missing']
+    """
+    if META in function.kernels:
+        return MetaSupport.kernel
+    if function.in_structured_group:
+        return MetaSupport.structured
+    if meta_kernels.has(function.name.name, function.name.overload):
+        return MetaSupport.python
+    if composite_key(function, META) is not None:
+        return MetaSupport.composite
+    return MetaSupport.inplace if is_refused(function) else MetaSupport.missing

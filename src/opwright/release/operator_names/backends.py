@@ -1,0 +1,121 @@
+"""Operators that backends outside PyTorch must know about, because PyTorch's own code relies on their kernels."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.release.name_table import NameMap, Names, NameTable
+
+__all__ = ["BROKEN_BY_FALLBACK", "CALLED_ON_OTHER_DEVICES", "NEEDED", "RAISING_COMPOSITES"]
+
+NEEDED: Final = NameMap(
+    "Operators that tensors of every device need, each with what raises NotImplementedError without a kernel.",
+    Names(
+        "empty.memory_format",
+        "Factories and allocation of results call it.",
+        value="`torch.empty` and every operator that allocates its result",
+    ),
+    Names(
+        "empty_strided",
+        "Copies and results that keep the strides of an argument are allocated with it.",
+        value="`to`, `clone`, `empty_like`, and operators whose results keep the strides of an argument",
+    ),
+    Names(
+        "_copy_from",
+        "`copy_` calls it if either tensor is on a device that is not PyTorch's own.",
+        value="`copy_`, `to`, `clone`, `contiguous`, and printing a tensor",
+    ),
+    Names(
+        "_copy_from_and_resize",
+        "The CPU fallback and wrappers of functional kernels write their results with it.",
+        value="in-place and out overloads that copy the result of a functional kernel, and every fallback",
+    ),
+    Names(
+        "resize_",
+        "Out overloads resize their outputs with it.",
+        value="`out=` with a tensor of another size",
+    ),
+    Names(
+        "as_strided",
+        "Most views of dense tensors are made by it.",
+        value="indexing with slices, `transpose`, `expand`, `select` and most other views",
+    ),
+    Names(
+        "view", "`reshape` and `flatten` call it.", value="`view`, `flatten`, and operators that reshape an argument"
+    ),
+    Names("_reshape_alias", "`reshape` calls it.", value="`reshape` of tensors that need no copy"),
+    Names("unfold", "It has a kernel for each device.", value="`Tensor.unfold`"),
+    Names(
+        "view_as_real view_as_complex", "They have a kernel for each device.", value="these views of complex numbers"
+    ),
+    Names(
+        "set_.source_Tensor set_.source_Storage set_.source_Storage_storage_offset set_",
+        "They put a storage into a tensor.",
+        value="`Tensor.set_`, `torch.load` and `copy.deepcopy`",
+    ),
+    Names("_local_scalar_dense", "It reads a number.", value="`item()`, `bool(tensor)`, and printing a tensor"),
+    form="overload",
+)
+
+BROKEN_BY_FALLBACK: Final = NameMap(
+    "Operators that a CPU fallback cannot serve, each with what happens if they are left to it.",
+    Names(
+        "empty_strided",
+        "The fallback allocates its results with it.",
+        value="the process crashes at the first tensor: the fallback calls it without end",
+    ),
+    Names(
+        "_copy_from",
+        "The fallback copies its arguments with it.",
+        value="the process crashes at the first copy to or from the device: the fallback calls it without end",
+    ),
+    Names(
+        "resize_",
+        "The fallback copies results into the tensors that an operator writes.",
+        value="the process crashes at the first operator that resizes a tensor",
+    ),
+    Names(
+        "_copy_from_and_resize",
+        "The fallback writes its results with it, and the CPU has no kernel for it.",
+        value="every fallback raises NotImplementedError, which names the CPU, and so does `out=` on another device",
+    ),
+    Names(
+        "set_.source_Tensor set_",
+        "The fallback sets the storage of a copy.",
+        value="`y.set_(x)` has no effect, without an error",
+    ),
+    Names(
+        "set_.source_Storage set_.source_Storage_storage_offset",
+        "The fallback does not copy storages.",
+        value="`Tensor.set_` with a storage raises an error, and `torch.load` with it",
+    ),
+    form="overload",
+)
+
+RAISING_COMPOSITES: Final = NameTable(
+    "Operators whose composite kernel does nothing but raise an error, so a device that uses them needs its own.",
+    Names(
+        "convolution_overrideable convolution_backward_overrideable",
+        "Convolutions of devices outside PyTorch end in them.",
+    ),
+    Names(
+        "_scaled_dot_product_fused_attention_overrideable _scaled_dot_product_fused_attention_overrideable_backward",
+        "Devices outside PyTorch may choose them for attention.",
+    ),
+    form="overload",
+)
+
+CALLED_ON_OTHER_DEVICES: Final = NameMap(
+    "Composite operators that call another one on devices outside PyTorch, each with that operator.",
+    Names(
+        "convolution _convolution",
+        "The choice of an implementation ends there.",
+        value="convolution_overrideable",
+    ),
+    Names(
+        "convolution_backward",
+        "The choice of an implementation ends there.",
+        value="convolution_backward_overrideable",
+    ),
+    form="overload",
+)

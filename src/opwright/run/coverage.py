@@ -1,0 +1,46 @@
+"""From a backend file to its coverage report."""
+
+from __future__ import annotations
+
+from opwright.coverage.records import CoverageReport
+from opwright.coverage.report import coverage_report
+from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
+from opwright.model.external_backend import Fallback
+from opwright.release.inputs import Inputs
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
+from opwright.run.loading import load_job
+from opwright.run.request import Request
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+
+__all__ = ["load_coverage"]
+
+#: The families whose inputs a report needs: those of the backend, and derivatives.
+_FAMILIES = ("backend", "autograd")
+
+
+def load_coverage(
+    inputs: Inputs,
+    file: SourceFile,
+    sink: Diagnostics,
+    *,
+    release: str | None = None,
+    fallback: Fallback | None = None,
+) -> CoverageReport:
+    """The coverage of the backend in a file.
+
+    `fallback` is what runs for operators without a kernel, None for what the file says. Raises FaultsFound with every
+    mistake in the file.
+    """
+    request = Request(inputs=inputs, folders={}, families=_FAMILIES, release=release, backends=(file,))
+    job = load_job(request, Rules(version_of(inputs, release, sink)), sink)
+    sink.raise_if_errors()
+    return coverage_report(job.backends[0], job, _load_meta_kernels(inputs), fallback)
+
+
+def _load_meta_kernels(inputs: Inputs) -> MetaKernels:
+    """The kernels for Meta that PyTorch registers in Python; none if the inputs are only YAML."""
+    paths = [path for path in MODULES if path in inputs.member_names(path)]
+    texts = inputs.read_members(paths)
+    return load_meta_kernels([SourceFile.decode(path, texts[path]).text for path in paths])
