@@ -5,31 +5,23 @@ from __future__ import annotations
 from functools import cache
 
 from opwright.coverage.records import CoverageReport, OperatorRecord
+from opwright.coverage.report import coverage_report
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
+from opwright.dialects.table import BACKEND
+from opwright.emit.emitter import Job
 from opwright.model.external_backend import Fallback
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.run.coverage import load_coverage
+from opwright.release.operator_names.backends import NEEDED
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
+from opwright.run.loading import load_job
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
-#: Operators that every device needs, as a file lists them.
-NEEDED = """\
-- empty.memory_format
-- empty_strided
-- as_strided
-- view
-- _reshape_alias
-- unfold
-- view_as_real
-- view_as_complex
-- resize_
-- set_
-- set_.source_Tensor
-- set_.source_Storage
-- set_.source_Storage_storage_offset
-- _copy_from
-- _copy_from_and_resize
-- _local_scalar_dense
-"""
+#: The operators that every device needs.
+EVERY_NEEDED = " ".join(sorted(NEEDED.in_any_release))
 
 
 @cache
@@ -39,14 +31,29 @@ def installed() -> Inputs:
 
 
 @cache
+def installed_job() -> Job:
+    """The operators of the installed release with their derivatives."""
+    sink = Diagnostics()
+    request = Request(installed(), {}, families=("backend", "autograd"))
+    return load_job(request, Rules(version_of(installed())), sink)
+
+
+@cache
 def report_of(supported: str, head: str = "", *, key: str = "PrivateUse1", fallback: str = "none") -> CoverageReport:
     """The report of a backend with these entries, separated by spaces, and these further lines of the file."""
     entries = "".join([f"- {name}\n" for name in supported.split()])
     text = f"backend: {key}\ncpp_namespace: acme\n{head}supported:\n{entries}"
-    sink = Diagnostics()
-    report = load_coverage(installed(), SourceFile("acme.yaml", text), sink, fallback=Fallback[fallback])
+    job, sink = installed_job(), Diagnostics()
+    context = LoadContext(sink, job.rules, installed(), catalog=job.catalog, functions=job.catalog.functions)
+    backend = BACKEND.load([SourceFile("acme.yaml", text)], context)[0]
     assert not len(sink), [str(diagnostic) for diagnostic in sink]
-    return report
+    return coverage_report(backend, job, installed_meta_kernels(), Fallback[fallback])
+
+
+@cache
+def installed_meta_kernels() -> MetaKernels:
+    """The kernels for Meta that the installed release registers in Python."""
+    return load_meta_kernels([data.decode() for data in installed().read_members(MODULES).values()])
 
 
 def record_of(report: CoverageReport, name: str) -> OperatorRecord:

@@ -16,13 +16,8 @@ from opwright.coverage.dispatch import DeviceKernels, Dispatch, composite_key
 from opwright.coverage.records import BackwardStatus, MetaSupport
 from opwright.model.dispatch_key import key_named
 from opwright.release.operator_names.backends import RAISING_COMPOSITES
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
-from opwright.run.loading import load_job
-from opwright.run.request import Request
 from opwright.schema.function import SchemaKind
-from opwright.source.diagnostic import Diagnostics
-from tests.coverage.reports import installed, report_of
+from tests.coverage.reports import installed_job, report_of
 
 RUNTIME = Path(__file__).with_name("runtime.py")
 
@@ -76,13 +71,11 @@ def test_shapes_are_there_if_the_dispatcher_has_them() -> None:
 def test_gradients_of_overridden_composites_are_those_of_the_dispatcher() -> None:
     """A kernel for an operator made of others loses the gradient if and only if PyTorch has no kernel for Autograd."""
     table = tables("--override", "AutogradPrivateUse1")
-    sink = Diagnostics()
-    rules = Rules(version_of(installed()))
-    job = load_job(Request(installed(), {}, families=("autograd",)), rules, sink)
+    job = installed_job()
     overridden = frozenset(function for function in job.catalog if function.has_composite_implicit)
     kernels = DeviceKernels(key_named("PrivateUse1"), {}, {}, manual=overridden)
-    dispatch = Dispatch(kernels, job.catalog, rules)
-    facts = BackwardFacts(job.derivatives, job.catalog, dispatch, kernels, rules)
+    dispatch = Dispatch(kernels, job.catalog, job.rules)
+    facts = BackwardFacts(job.derivatives, job.catalog, dispatch, kernels, job.rules)
     statuses = {
         function.name.text: facts.backward(function).status
         for function in overridden
@@ -99,7 +92,7 @@ def test_gradients_of_overridden_composites_are_those_of_the_dispatcher() -> Non
 
 def test_raising_composites_raise() -> None:
     """The composite kernels that a report counts as missing do nothing but raise an error."""
-    names = sorted(RAISING_COMPOSITES.in_release(Rules(version_of(installed()))))
+    names = sorted(RAISING_COMPOSITES.in_release(installed_job().rules))
     program = """\
 import sys, torch
 tensor = torch.ones(1, 1, 1, 1)

@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.convention import public_api
 from opwright.coverage.dispatch import DeviceKernels, Dispatch
-from opwright.coverage.records import ABSENT, Backward, BackwardStatus
+from opwright.coverage.records import ABSENT, Backward, BackwardStatus, OperatorStatus
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.emit.autograd.wrappers import differentiable_outputs, wrapper
 from opwright.model.catalog import Catalog
@@ -122,19 +122,26 @@ class BackwardFacts:
             overloads = (self._methods if is_method else self._functions).get(name.removesuffix("_symint"), ())
             if overloads:
                 calls[name.removesuffix("_symint")] = None
-                if all(self._dispatch.is_absent(overload) for overload in overloads):
-                    lacks.update(dict.fromkeys(self._missing_names(overloads)))
+                lacks.update(dict.fromkeys(self._missing_operators(overloads)))
             elif name in self._helpers and name != _NOT_IMPLEMENTED:
                 helpers[name] = None
         status = BackwardStatus.lacks if lacks else BackwardStatus.works
         return Backward(status, tuple(calls), tuple(helpers), tuple(lacks))
 
-    def _missing_names(self, overloads: Iterable[NativeFunction]) -> Iterator[str]:
-        """The names of the operators that are missing: those that the kernels of these overloads call in the end."""
-        for overload in overloads:
-            reach = self._dispatch.reach(overload)
-            assert reach.status in ABSENT
-            yield reach.lacks or overload.name.text
+    def _missing_operators(self, overloads: Iterable[NativeFunction]) -> list[str]:
+        """The operators without which no overload of a C++ function works; none if one of them does.
+
+        Overloads with a composite kernel that is written by hand do not count: nearly all call another overload.
+        """
+        reaches = [(overload, self._dispatch.reach(overload)) for overload in overloads]
+        others = [
+            (overload, reach)
+            for overload, reach in reaches
+            if reach.status is not OperatorStatus.composite or reach.through
+        ]
+        if not all(reach.status in ABSENT for _, reach in others):
+            return []
+        return [reach.lacks or overload.name.text for overload, reach in others]
 
 
 def _by_cpp_name(functions: Iterable[NativeFunction]) -> Mapping[str, tuple[NativeFunction, ...]]:

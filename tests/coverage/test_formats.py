@@ -1,0 +1,176 @@
+"""The forms of reports: text in 80 columns, JSON with a stable form, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.coverage.formats import csv_text, json_text, plain_text
+from opwright.coverage.query import Query
+from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
+from tests.coverage.reports import report_of
+
+FILE = """\
+backend: PrivateUse1
+cpp_namespace: acme
+supported:
+- tanh
+- relu_
+- mul.out
+- convolution_overrideable
+"""
+
+Capture = pytest.CaptureFixture[str]
+
+
+def run(tmp_path: Path, *arguments: str) -> int:
+    """The exit status of the program for a small backend."""
+    file = tmp_path / "acme.yaml"
+    file.write_text(FILE, encoding="utf-8")
+    return main(["coverage", "--backend", str(file), *arguments])
+
+
+def test_the_summary_counts_every_operator_once(tmp_path: Path, capsys: Capture) -> None:
+    """The summary fits 80 columns, and its numbers add up to the number of operators."""
+    assert run(tmp_path, "--fallback", "cpu") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == f"PrivateUse1 on PyTorch {report_of('relu').release}: CPU fallback, which refuses views"
+    heads = ("Operators, by what runs", "Backward", "Shapes while tracing")
+    for head in heads:
+        start = next(index for index, line in enumerate(lines) if line.startswith(f"{head}: "))
+        total = int(lines[start].rpartition(" ")[2].replace(",", ""))
+        rows = lines[start + 1 : lines.index("", start)]
+        numbers = [row.split()[1].replace(",", "") for row in rows if row[2] != " "]
+        assert sum(map(int, numbers)) == total == len(report_of("relu").records)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--only", "kernel"], ["convolution_overrideable", "mul.out", "relu_", "tanh"]),
+        (["mul.*"], ["mul.out", "mul.Scalar", "mul.Scalar_out", "mul.Tensor"]),
+        (["mul", "--only", "kernel"], ["mul.out"]),
+        (["--trap", "any", "relu*", "tanh"], ["relu_", "tanh"]),
+        (["--trap", "inplace_alone"], ["relu_"]),
+        (["--backward", "lacks", "--only", "kernel"], ["convolution_overrideable", "relu_", "tanh"]),
+        (["--only", "kernel", "--only", "by_functional", "tanh*"], ["tanh", "tanh_", "tanh.out"]),
+        (["no_such_operator"], []),
+    ],
+)
+def test_choices_list_operators(tmp_path: Path, capsys: Capture, arguments: list[str], names: list[str]) -> None:
+    """Names, patterns, statuses and traps choose the operators that every form has."""
+    assert run(tmp_path, "--format", "csv", *arguments) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert sorted([row["name"] for row in rows]) == sorted(names)
+    assert run(tmp_path, *arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith(f"{len(names)} of ")
+    assert max(map(len, lines)) <= 80
+    listed = [line.split()[0] for line in lines[:-1] if not line.startswith(" ")]
+    assert sorted(listed) == sorted(names)
+
+
+def test_a_list_says_what_is_missing(tmp_path: Path, capsys: Capture) -> None:
+    """Below an operator, a list says which operators it and its backward need, and what to write."""
+    assert run(tmp_path, "tanh", "sub.Tensor", "--only", "kernel", "--only", "missing") == 0
+    assert (
+        capsys.readouterr().out == """\
+sub.Tensor                              missing
+    calls sub.out, which is missing
+tanh                                    kernel        backward lacks
+    backward calls tanh_backward.grad_input, which is missing
+    backward of `tanh` calls `tanh_backward.grad_input`, which the backend
+    lacks; add `tanh_backward.grad_input`
+"""
+        f"2 of {len(report_of('relu').records):,} operators\n"
+    )
+
+
+def test_json_has_a_stable_form() -> None:
+    """The fields of JSON and the names in it are those that its format number promises."""
+    report = report_of("tanh relu_", fallback="cpu")
+    data = json.loads(json_text.render(report, report.records))
+    assert list(data) == ["format", "backend", "torch", "summary", "needed", "operators"]
+    assert data["format"] == 1
+    assert data["backend"] == {
+        "name": "PrivateUse1",
+        "key": "PrivateUse1",
+        "file": "acme.yaml",
+        "fallback": "cpu",
+        "fallback_views": "error",
+    }
+    assert data["summary"]["operators"] == len(data["operators"]) == sum(data["summary"]["status"].values())
+    assert list(data["summary"]["status"]) == [member.name for member in OperatorStatus]
+    assert list(data["summary"]["backward"]) == [member.name for member in BackwardStatus]
+    assert list(data["summary"]["meta"]) == [member.name for member in MetaSupport]
+    assert list(data["summary"]["traps"]) == [member.name for member in TrapKind]
+    tanh = next(operator for operator in data["operators"] if operator["name"] == "tanh")
+    assert tanh == {
+        "name": "tanh",
+        "schema": "aten::tanh(Tensor self) -> Tensor",
+        "status": "kernel",
+        "key": "PrivateUse1",
+        "kernel": "acme::tanh",
+        "through": "",
+        "lacks": "",
+        "backward": {"status": "works", "calls": ["tanh_backward"], "helpers": [], "lacks": []},
+        "meta": "structured",
+        "keys": [],
+        "view": False,
+        "tags": ["core", "pointwise", "pt2_compliant_tag"],
+        "line": 4,
+        "traps": [],
+    }
+    needed = next(operator for operator in data["needed"] if operator["name"] == "_copy_from")
+    assert needed["status"] == "fallback"
+    assert needed["breaks"].startswith("the process crashes")
+
+
+def test_json_without_operators_is_json() -> None:
+    """A choice that leaves no operator gives an empty list."""
+    data = json.loads(json_text.render(report_of("relu"), []))
+    assert data["operators"] == []
+
+
+def test_rows_of_csv_have_a_field_for_each_column() -> None:
+    """Schemas with commas and quotation marks stay one field."""
+    report = report_of("tanh")
+    rows = list(csv.reader(io.StringIO(csv_text.render(report, report.records), newline="")))
+    assert rows[0] == list(csv_text.COLUMNS)
+    assert {len(row) for row in rows} == {len(csv_text.COLUMNS)}
+    assert len(rows) == len(report.records) + 1
+    schemas = {row[0]: row[-1] for row in rows[1:]}
+    assert schemas["add.Tensor"] == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+
+
+def test_reports_are_the_same_each_time() -> None:
+    """A report does not depend on what was reported before."""
+    report = report_of("tanh")
+    everything = Query()
+    records = [record for record in report.records if everything.selects(record)]
+    assert plain_text.render(report, records) == plain_text.render(report, report.records)
+    assert everything.is_empty
+
+
+def test_a_file_with_mistakes_has_no_report(tmp_path: Path, capsys: Capture) -> None:
+    """Mistakes in the backend file are reported at their places, and the program fails."""
+    file = tmp_path / "acme.yaml"
+    file.write_text(FILE + "- no_such\n", encoding="utf-8")
+    assert main(["coverage", "--backend", str(file)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "acme.yaml:8:3" in captured.err
+
+
+def test_reports_are_written_to_files(tmp_path: Path, capsys: Capture) -> None:
+    """`--out` writes the report to a file, and prints nothing."""
+    out = tmp_path / "report.json"
+    assert run(tmp_path, "--format", "json", "--out", str(out)) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(out.read_text(encoding="utf-8"))["format"] == 1
