@@ -34,8 +34,8 @@ def installed() -> Inputs:
 def installed_job() -> Job:
     """The operators of the installed release with their derivatives."""
     sink = Diagnostics()
-    request = Request(installed(), {}, families=("backend", "autograd"))
-    return load_job(request, Rules(version_of(installed())), sink)
+    request = Request(installed(), {}, families=("autograd",))
+    return load_job(request, Rules(version_of(installed())), sink, {})
 
 
 @cache
@@ -44,7 +44,9 @@ def report_of(supported: str, head: str = "", *, key: str = "PrivateUse1", fallb
     entries = "".join([f"- {name}\n" for name in supported.split()])
     text = f"backend: {key}\ncpp_namespace: acme\n{head}supported:\n{entries}"
     job, sink = installed_job(), Diagnostics()
-    context = LoadContext(sink, job.rules, installed(), catalog=job.catalog, functions=job.catalog.functions)
+    context = LoadContext(
+        sink, job.rules, installed(), catalog=job.catalog, functions=job.catalog.functions, only_reports=True
+    )
     backend = BACKEND.load([SourceFile("acme.yaml", text)], context)[0]
     assert not len(sink), [str(diagnostic) for diagnostic in sink]
     return coverage_report(backend, job, installed_meta_kernels(), Fallback[fallback])

@@ -84,7 +84,6 @@ def test_a_list_says_what_is_missing(tmp_path: Path, capsys: Capture) -> None:
 sub.Tensor                              missing
     calls sub.out, which is missing
 tanh                                    kernel        backward lacks
-    backward calls tanh_backward.grad_input, which is missing
     backward of `tanh` calls `tanh_backward.grad_input`, which the backend
     lacks; add `tanh_backward.grad_input`
 """

@@ -20,6 +20,11 @@ def test_page_can_be_followed(name: str, tmp_path: Path) -> None:
     assert Page(DOCS / f"{name}.md", tmp_path).run() > 0
 
 
+def test_the_page_on_coverage_can_be_followed(tmp_path: Path) -> None:
+    """The reports that the page shows are those that the commands print."""
+    assert Page(DOCS / "coverage.md", tmp_path).run() > 0
+
+
 PAGE = """
 ```text title="a.txt"
 one

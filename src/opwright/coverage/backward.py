@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from opwright.convention import public_api
-from opwright.coverage.dispatch import DeviceKernels, Dispatch
+from opwright.coverage.dispatch import Dispatch
 from opwright.coverage.records import ABSENT, Backward, BackwardStatus, OperatorStatus
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.emit.autograd.wrappers import differentiable_outputs, wrapper
@@ -56,7 +56,6 @@ class BackwardFacts:
         "_dispatch",
         "_functions",
         "_helpers",
-        "_kernels",
         "_methods",
         "_own_key",
         "_with_formulas",
@@ -67,17 +66,15 @@ class BackwardFacts:
         derivatives: MatchedDerivatives,
         catalog: Catalog,
         dispatch: Dispatch,
-        kernels: DeviceKernels,
         rules: Rules,
         *,
         autograd: frozenset[NativeFunction] = frozenset(),
     ) -> None:
         self._with_formulas: Final = {function.function: function for function in derivatives.functions}
         self._dispatch: Final = dispatch
-        self._kernels: Final = kernels
         #: The functions for which the backend has an autograd kernel.
         self._autograd: Final = autograd
-        self._own_key: Final = f"Autograd{kernels.key.backend}"
+        self._own_key: Final = f"Autograd{dispatch.kernels.key.backend}"
         self._helpers: Final = rules.formula_helpers
         callable_functions = [function for function in catalog.functions if function.kind is not SchemaKind.out]
         self._functions: Final = _by_cpp_name([function for function in callable_functions if function.function])
@@ -89,7 +86,7 @@ class BackwardFacts:
             return Backward(BackwardStatus.missing)
         if function in self._autograd:
             return Backward(BackwardStatus.own)
-        overrides = self._kernels.has_kernel(function)
+        overrides = self._dispatch.kernels.has_kernel(function)
         if function.has_composite_implicit and not overrides:
             return Backward(BackwardStatus.composite)
         if function.kind is SchemaKind.out:

@@ -88,10 +88,10 @@ def _out_of_structured(function: NativeFunction) -> NativeFunction | None:
 class Dispatch:
     """Answers what calls of operators reach on the device of a backend."""
 
-    __slots__ = ("_called", "_catalog", "_kernels", "_needed", "_raising", "_reaches")
+    __slots__ = ("_called", "_catalog", "_needed", "_raising", "_reaches", "kernels")
 
     def __init__(self, kernels: DeviceKernels, catalog: Catalog, rules: Rules) -> None:
-        self._kernels: Final = kernels
+        self.kernels: Final = kernels
         self._catalog: Final = catalog
         self._raising: Final = RAISING_COMPOSITES.in_release(rules)
         self._called: Final = CALLED_ON_OTHER_DEVICES.in_release(rules)
@@ -111,7 +111,7 @@ class Dispatch:
 
     def _own(self, function: NativeFunction) -> Reach | None:
         """What the backend registers for the function itself."""
-        kernels = self._kernels
+        kernels = self.kernels
         key = kernels.key.name
         entry = kernels.entries.get(function)
         if entry is not None:
@@ -130,7 +130,7 @@ class Dispatch:
 
     def _of_pytorch(self, function: NativeFunction) -> Reach:
         """What PyTorch has for a function that the backend does not register."""
-        composite = composite_key(function, self._kernels.key)
+        composite = composite_key(function, self.kernels.key)
         if composite is None:
             return self._fallback(function)
         if function.name.text in self._raising:
@@ -169,7 +169,7 @@ class Dispatch:
         # A function without a kernel for dense tensors on the CPU is for other layouts or devices.
         if not _has_cpu_kernel(function) and function.name.text not in self._needed:
             return Reach(OperatorStatus.elsewhere)
-        return Reach(OperatorStatus.fallback if self._kernels.has_fallback else OperatorStatus.missing)
+        return Reach(OperatorStatus.fallback if self.kernels.has_fallback else OperatorStatus.missing)
 
 
 def _has_cpu_kernel(function: NativeFunction) -> bool:

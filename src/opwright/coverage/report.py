@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from opwright.coverage.backward import BackwardFacts
 from opwright.coverage.dispatch import DeviceKernels, Dispatch, composite_key
 from opwright.coverage.records import CoverageReport, MetaSupport, NeededOperator, OperatorRecord
-from opwright.coverage.traps import TrapFacts, traps_of, what_breaks
+from opwright.coverage.traps import TrapFacts, dispatch_traps, gradient_traps, what_breaks
 from opwright.dialects.meta_kernels import MetaKernels
 from opwright.emit.aten.backend import is_refused, units_of
 from opwright.emit.backend.sections import SectionFile
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import META
-from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
+from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import NEEDED
 
-__all__ = ["NO_META_KERNELS", "coverage_report", "meta_support"]
+__all__ = ["NO_META_KERNELS", "coverage_report", "device_dispatch", "meta_support"]
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())
@@ -30,28 +32,9 @@ def coverage_report(
     """
     options = backend.options
     chosen = options.fallback if fallback is None else fallback
-    dense = backend.section("supported")
-    kernels = _device_kernels(backend, dense, job, chosen)
-    dispatch = Dispatch(kernels, job.catalog, job.rules)
-    autograd = [
-        entry.function for section in backend.sections if section.name == "autograd" for entry in section.entries
-    ]
-    facts = BackwardFacts(job.derivatives, job.catalog, dispatch, kernels, job.rules, autograd=frozenset(autograd))
-    keys = _further_keys(backend)
-    records = {}
-    for function in job.catalog.functions:
-        entry = kernels.entries.get(function)
-        records[function] = OperatorRecord(
-            function,
-            dispatch.reach(function),
-            facts.backward(function),
-            meta_support(function, meta_kernels),
-            keys.get(function, ()),
-            None if entry is None else entry.span,
-        )
-    trap_facts = TrapFacts(backend.key, records, job.rules, options.fallback_copies_views)
-    with_traps = [record._replace(traps=traps_of(record, trap_facts)) for record in records.values()]
-    with_traps.sort(key=_alphabetical)
+    dispatch = device_dispatch(backend, job, chosen)
+    facts = TrapFacts(dispatch, job.rules, options.fallback_copies_views)
+    records = sorted(_records(backend, job, meta_kernels, facts), key=_alphabetical)
     needed = NEEDED.in_release(job.rules)
     return CoverageReport(
         backend.display_name,
@@ -60,15 +43,36 @@ def coverage_report(
         job.rules.version.series,
         chosen.name,
         "copy" if options.fallback_copies_views else "error",
-        tuple(with_traps),
+        tuple(records),
         tuple(
             [
-                NeededOperator(record, what_breaks(record, trap_facts))
-                for record in with_traps
+                NeededOperator(record, what_breaks(record.function, facts))
+                for record in records
                 if record.function.name.text in needed
             ]
         ),
     )
+
+
+def _records(
+    backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, facts: TrapFacts
+) -> Iterator[OperatorRecord]:
+    """The records of all operators, in the catalog's order."""
+    autograd = [
+        entry.function for section in backend.sections if section.name == "autograd" for entry in section.entries
+    ]
+    gradients = BackwardFacts(job.derivatives, job.catalog, facts.dispatch, job.rules, autograd=frozenset(autograd))
+    keys = _further_keys(backend)
+    for function in job.catalog.functions:
+        record = OperatorRecord(
+            function,
+            facts.dispatch.reach(function),
+            gradients.backward(function),
+            meta_support(function, meta_kernels),
+            keys.get(function, ()),
+            facts.span(function),
+        )
+        yield record._replace(traps=(*dispatch_traps(function, facts), *gradient_traps(record)))
 
 
 def _alphabetical(record: OperatorRecord) -> tuple[str, str]:
@@ -76,20 +80,19 @@ def _alphabetical(record: OperatorRecord) -> tuple[str, str]:
     return record.name.lstrip("_").lower(), record.name
 
 
-def _device_kernels(
-    backend: ExternalBackend, dense: BackendSection | None, job: Job, fallback: Fallback
-) -> DeviceKernels:
-    """What a backend registers for its own key."""
+def device_dispatch(backend: ExternalBackend, job: Job, fallback: Fallback) -> Dispatch:
+    """What calls of operators reach under a backend's own dispatch key."""
+    dense = backend.section("supported")
     entries = {} if dense is None else {entry.function: entry for entry in dense.entries}
     units = [] if dense is None else units_of(SectionFile(backend, dense).wrapping, job)
-    wrapped = {function: kind for _, members in units for function, kind in members}
-    return DeviceKernels(
+    kernels = DeviceKernels(
         backend.key,
         entries,
-        wrapped,
+        {function: kind for _, members in units for function, kind in members},
         manual=backend.options.manual,
         has_fallback=fallback is Fallback.cpu,
     )
+    return Dispatch(kernels, job.catalog, job.rules)
 
 
 def _further_keys(backend: ExternalBackend) -> dict[NativeFunction, tuple[str, ...]]:

@@ -1,53 +1,71 @@
-"""The mistakes that backend files invite, found in the coverage of their operators."""
+"""The mistakes that backend files invite, found in what runs for each operator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from opwright.coverage.dispatch import composite_key
+from opwright.coverage.dispatch import Dispatch, composite_key
 from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind
-from opwright.model.dispatch_key import CPU, FUNCTIONALIZED_DEVICES, DispatchKey
+from opwright.model.dispatch_key import CPU, CUDA, FUNCTIONALIZED_DEVICES
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED
+from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, OTHER_LAYOUTS
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
+from opwright.source.span import Span
 
-__all__ = ["TrapFacts", "traps_of", "what_breaks"]
+__all__ = ["TrapFacts", "dispatch_traps", "gradient_traps", "needs_kernels", "what_breaks"]
 
-#: The statuses of operators that the backend itself implements, in one way or another.
-_OWN: Final = frozenset(
-    (
-        OperatorStatus.kernel,
-        OperatorStatus.structured,
-        OperatorStatus.stub,
-        OperatorStatus.by_out,
-        OperatorStatus.by_functional,
-        OperatorStatus.inherited,
-        OperatorStatus.manual,
-    )
-)
 _VIEW_ERROR: Final = "the fallback refuses views with an error"
-_VIEW_COPY: Final = "the fallback returns a copy: writes to the view are lost, without an error"
+_VIEW_COPY: Final = "the fallback returns a copy, so writes to the view are lost, without an error"
 
 
 class TrapFacts(NamedTuple):
-    """What a search for traps reads besides the record of an operator: all records, and facts of the backend."""
+    """What a search for traps reads: what runs for each operator, and facts of the backend and of the release.
 
-    key: DispatchKey
-    records: Mapping[NativeFunction, OperatorRecord]
+    With `copies_views`, a CPU fallback copies views in place of refusing them.
+    """
+
+    dispatch: Dispatch
     rules: Rules
     copies_views: bool
 
     @property
     def is_functionalized(self) -> bool:
         """Whether views and writes never reach the device."""
-        return self.key.backend in FUNCTIONALIZED_DEVICES
+        return self.dispatch.kernels.key.backend in FUNCTIONALIZED_DEVICES
+
+    def status(self, function: NativeFunction) -> OperatorStatus:
+        """What runs for an operator."""
+        return self.dispatch.reach(function).status
+
+    def span(self, function: NativeFunction) -> Span | None:
+        """The entry of an operator in the backend file; None if it has none."""
+        entry = self.dispatch.kernels.entries.get(function)
+        return None if entry is None else entry.span
 
 
-def traps_of(record: OperatorRecord, facts: TrapFacts) -> tuple[Trap, ...]:
-    """The traps of one operator."""
-    return tuple([trap for search in _SEARCHES for trap in search(record, facts)])
+def dispatch_traps(function: NativeFunction, facts: TrapFacts) -> Iterator[Trap]:
+    """The traps of an operator that follow from what runs for it."""
+    for search in (_needed_trap, _view_trap, _inplace_trap):
+        trap = search(function, facts)
+        if trap is not None:
+            yield trap
+
+
+def gradient_traps(record: OperatorRecord) -> Iterator[Trap]:
+    """The traps of an operator that follow from what happens to gradients."""
+    if record.span is None:
+        return
+    name = record.name
+    if record.backward.status is BackwardStatus.lost:
+        message = f"`{name}` has no gradient: the kernel replaces that of PyTorch, which calls differentiable operators"
+        help = f"add `{name}` to `autograd` too, or remove it and implement what it calls"
+        yield Trap(TrapKind.composite_override, name, message, help, record.span)
+    elif record.backward.status is BackwardStatus.lacks:
+        missing = ", ".join([f"`{operator}`" for operator in record.backward.lacks])
+        message = f"backward of `{name}` calls {missing}, which the backend lacks"
+        yield Trap(TrapKind.backward, name, message, f"add {missing}", record.span)
 
 
 def is_view_of_devices(function: NativeFunction) -> bool:
@@ -58,96 +76,73 @@ def is_view_of_devices(function: NativeFunction) -> bool:
     >>> [is_view_of_devices(catalog[name]) for name in ("as_strided", "transpose.int", "set_")]
     [True, False, False]
     """
-    is_view = function.is_view and function.kind is not SchemaKind.inplace
-    return is_view and CPU in function.kernels and composite_key(function, CPU) is None
+    if function.kind is SchemaKind.inplace or function.name.text in OTHER_LAYOUTS.in_any_release:
+        return False
+    return function.is_view and CPU in function.kernels and composite_key(function, CPU) is None
 
 
-def what_breaks(record: OperatorRecord, facts: TrapFacts) -> str:
+def needs_kernels(function: NativeFunction, rules: Rules) -> bool:
+    """Whether every device needs a kernel for the function: PyTorch's own code calls it, or it is a view."""
+    return function.name.text in NEEDED.in_release(rules) or is_view_of_devices(function)
+
+
+def what_breaks(function: NativeFunction, facts: TrapFacts) -> str:
     """What breaks because an operator that every device needs has no kernel; empty if nothing does."""
-    if facts.is_functionalized and (record.function.is_view or record.function.kind is SchemaKind.inplace):
+    status = facts.status(function)
+    if facts.is_functionalized and (function.is_view or function.kind is SchemaKind.inplace):
         return ""
-    name = record.function.name.text
-    if record.status is OperatorStatus.missing:
-        broken = NEEDED.in_release(facts.rules).get(name, "")
+    if status is OperatorStatus.missing:
+        broken = NEEDED.in_release(facts.rules).get(function.name.text, "")
         return f"NotImplementedError at {broken}" if broken else ""
-    if record.status is not OperatorStatus.fallback:
+    if status is not OperatorStatus.fallback:
         return ""
-    broken = BROKEN_BY_FALLBACK.in_release(facts.rules).get(name, "")
-    if not broken and is_view_of_devices(record.function):
+    if is_view_of_devices(function):
         return _VIEW_COPY if facts.copies_views else _VIEW_ERROR
-    return broken
+    return BROKEN_BY_FALLBACK.in_release(facts.rules).get(function.name.text, "")
 
 
-def _needed(record: OperatorRecord, facts: TrapFacts) -> Iterator[Trap]:
-    if record.function.name.text not in NEEDED.in_release(facts.rules) or is_left_view(record):
-        return
-    broken = what_breaks(record, facts)
-    if broken:
-        lead = "has no kernel" if record.status is OperatorStatus.missing else "is left to the CPU fallback"
-        message = f"`{record.name}` {lead}: {broken}"
-        yield Trap(TrapKind.needed, record.name, message, _entry_help(record.function))
+def _needed_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
+    status = facts.status(function)
+    is_missing = status is OperatorStatus.missing
+    if function.name.text not in NEEDED.in_release(facts.rules) or (is_view_of_devices(function) and not is_missing):
+        return None
+    broken = what_breaks(function, facts)
+    if not broken:
+        return None
+    lead = "has no kernel" if is_missing else "is left to the CPU fallback"
+    message = f"`{function.name.text}` {lead}: {broken}"
+    return Trap(TrapKind.needed, function.name.text, message, _entry_help(function), facts.span(function))
 
 
-def is_left_view(record: OperatorRecord) -> bool:
-    """Whether an operator is a view that is left to a fallback."""
-    return record.status is OperatorStatus.fallback and is_view_of_devices(record.function)
-
-
-def _view_fallback(record: OperatorRecord, facts: TrapFacts) -> Iterator[Trap]:
-    if not facts.is_functionalized and is_left_view(record):
-        message = f"the view `{record.name}` is left to the CPU fallback: {what_breaks(record, facts)}"
-        yield Trap(TrapKind.view_fallback, record.name, message, _entry_help(record.function), record.span)
+def _view_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
+    if facts.status(function) is not OperatorStatus.fallback or not is_view_of_devices(function):
+        return None
+    broken = what_breaks(function, facts)
+    if not broken:
+        return None
+    name = function.name.text
+    message = f"the view `{name}` is left to the CPU fallback: {broken}"
+    return Trap(TrapKind.view_fallback, name, message, _entry_help(function), facts.span(function))
 
 
 def _entry_help(function: NativeFunction) -> str:
-    """What to write for an operator without a kernel: PyTorch's own kernel, if CPU and CUDA share one."""
+    """What to write for an operator without a kernel: PyTorch's own kernel, if the CPU and CUDA share one."""
     name = function.name.text
-    kernels = {kernel.name for key, kernel in function.kernels.items() if key.name in ("CPU", "CUDA")}
-    if len(kernels) == 1 and any(key.name == "CUDA" for key in function.kernels):
-        return f"add `{name}: {{inherit: shared}}`, a kernel of your own, or its name to `manual` if you register it"
-    return f"add `{name}` with a kernel of your own, or its name to `manual` if you register it"
+    cpu, cuda = function.kernels.get(CPU), function.kernels.get(CUDA)
+    if cpu is not None and cuda is not None and cpu.name == cuda.name:
+        return f"add `{name}: {{inherit: shared}}`, or its name to `manual` if you register it by hand"
+    return f"add `{name}` with a kernel, or its name to `manual` if you register it by hand"
 
 
-def _composite_override(record: OperatorRecord, facts: TrapFacts) -> Iterator[Trap]:
-    del facts
-    if record.backward.status is BackwardStatus.lost and record.status is not OperatorStatus.manual:
-        message = (
-            f"`{record.name}` has no gradient: the kernel replaces PyTorch's, which calls differentiable operators"
-        )
-        help = f"add `{record.function.name.text}` to `autograd` too, or remove it and implement what it calls"
-        yield Trap(TrapKind.composite_override, record.name, message, help, record.span)
-
-
-def _inplace_alone(record: OperatorRecord, facts: TrapFacts) -> Iterator[Trap]:
-    function = record.function
-    if function.kind is not SchemaKind.inplace or record.span is None or function.group is None:
-        return
-    functional = facts.records[function.group.functional]
-    if functional.status in ABSENT or functional.status is OperatorStatus.fallback:
-        left = "is missing" if functional.status in ABSENT else "is left to the CPU fallback"
-        message = f"`{record.name}` has a kernel, and `{functional.name}` {left}: functionalization calls it instead"
-        help = f"add `{functional.function.name.text}`, or the out overload with `use_out_as_primary: true`"
-        yield Trap(TrapKind.inplace_alone, record.name, message, help, record.span)
-
-
-def _backward(record: OperatorRecord, facts: TrapFacts) -> Iterator[Trap]:
-    del facts
-    if record.span is None or record.backward.status is not BackwardStatus.lacks:
-        return
-    missing = ", ".join([f"`{name}`" for name in record.backward.lacks])
-    message = f"backward of `{record.name}` calls {missing}, which the backend lacks"
-    yield Trap(TrapKind.backward, record.name, message, f"add {missing}", record.span)
-
-
-_SEARCHES: Final[tuple[Callable[[OperatorRecord, TrapFacts], Iterator[Trap]], ...]] = (
-    _needed,
-    _view_fallback,
-    _composite_override,
-    _inplace_alone,
-    _backward,
-)
-
-
-def is_own(status: OperatorStatus) -> bool:
-    """Whether the backend itself implements operators of a status."""
-    return status in _OWN
+def _inplace_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
+    span = facts.span(function)
+    if function.kind is not SchemaKind.inplace or span is None or function.group is None or facts.is_functionalized:
+        return None
+    functional = function.group.functional
+    status = facts.status(functional)
+    if status not in ABSENT and status is not OperatorStatus.fallback:
+        return None
+    name, other = function.name.text, functional.name.text
+    left = "is missing" if status in ABSENT else "is left to the CPU fallback"
+    message = f"`{name}` has a kernel, and `{other}`, which functionalization calls in its place, {left}"
+    return Trap(TrapKind.inplace_alone, name, message, f"add `{other}`", span)

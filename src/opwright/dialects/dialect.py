@@ -38,7 +38,7 @@ class LoadContext(NamedTuple):
     the run leaves out. `strict` makes errors of mistakes that the reference accepts; `tolerant` makes warnings of those
     that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the files of
     the dialect name by their paths. `known_entries` has the entries that an earlier run kept, by the name of the
-    dialect.
+    dialect. With `only_reports`, nothing is generated, and a mistake that the report shows is no error.
     """
 
     sink: Diagnostics
@@ -49,6 +49,7 @@ class LoadContext(NamedTuple):
     ignored_keys: frozenset[DispatchKey] = frozenset()
     strict: bool = False
     tolerant: bool = False
+    only_reports: bool = False
     read_file: Callable[[str], SourceFile] = SourceFile.read
     known_entries: Mapping[str, KnownEntries] = MappingProxyType({})
 

@@ -293,7 +293,10 @@ _ROWS: Final = (
         inputs=(REGISTRATIONS,),
         imports=("opwright.dialects.backend.loader",),
         by_default=False,
-        checks=(Check(".backend.checks:check_wrappers"),),
+        checks=(
+            Check(".backend.checks:check_wrappers"),
+            Check("opwright.coverage.checks:check_backends", when_tolerant=False),
+        ),
         programs={"gen_backend_stubs": None},
     ),
 )

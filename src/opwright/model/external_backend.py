@@ -144,7 +144,8 @@ class BackendEntry(NamedTuple):
 class BackendSection(NamedTuple):
     """The operators that a backend implements under one dispatch key.
 
-    `name` is the key of the section in the file, such as `supported`, and `span` is where it stands.
+    `name` is the key of the section in the file, such as `supported`, and `span` is where this key stands; if the file
+    does not have the section, where its first key stands.
     """
 
     name: str

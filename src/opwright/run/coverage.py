@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from opwright.coverage.records import CoverageReport
 from opwright.coverage.report import coverage_report
+from opwright.dialects.dialect import LoadContext
 from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
+from opwright.dialects.table import BACKEND
 from opwright.model.external_backend import Fallback
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
@@ -15,9 +17,6 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
 __all__ = ["load_coverage"]
-
-#: The families whose inputs a report needs: those of the backend, and derivatives.
-_FAMILIES = ("backend", "autograd")
 
 
 def load_coverage(
@@ -33,10 +32,13 @@ def load_coverage(
     `fallback` is what runs for operators without a kernel, None for what the file says. Raises FaultsFound with every
     mistake in the file.
     """
-    request = Request(inputs=inputs, folders={}, families=_FAMILIES, release=release, backends=(file,))
-    job = load_job(request, Rules(version_of(inputs, release, sink)), sink)
+    rules = Rules(version_of(inputs, release, sink))
+    request = Request(inputs=inputs, folders={}, families=("autograd",), release=release)
+    job = load_job(request, rules, sink, {})
+    context = LoadContext(sink, rules, inputs, catalog=job.catalog, functions=job.catalog.functions, only_reports=True)
+    backends = BACKEND.load([file], context)
     sink.raise_if_errors()
-    return coverage_report(job.backends[0], job, _load_meta_kernels(inputs), fallback)
+    return coverage_report(backends[0], job, _load_meta_kernels(inputs), fallback)
 
 
 def _load_meta_kernels(inputs: Inputs) -> MetaKernels:

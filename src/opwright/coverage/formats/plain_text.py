@@ -53,11 +53,11 @@ def _table(title: str, members: type[enum.Enum], counted: Mapping[str, int]) -> 
     width = max(len(name) for name in counted)
     for member in members:
         if counted[member.name]:
-            yield from _wrapped(f"  {member.name:<{width}}{counted[member.name]:>{_COUNTS},}  ", str(member.value))
+            yield from _wrap(f"  {member.name:<{width}}{counted[member.name]:>{_COUNTS},}  ", str(member.value))
     yield ""
 
 
-def _wrapped(lead: str, text: str) -> list[str]:
+def _wrap(lead: str, text: str) -> list[str]:
     """A text after a lead, continued below the text."""
     return textwrap.wrap(
         text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_long_words=False
@@ -69,7 +69,7 @@ def _needed_lines(needed: Sequence[NeededOperator]) -> Iterator[str]:
     yield f"Operators that every device needs: {len(needed)}, of which {len(broken)} do not work"
     for operator in broken:
         yield f"  {operator.record.name}"
-        yield from _wrapped("    ", operator.breaks)
+        yield from _wrap("    ", operator.breaks)
     yield ""
 
 
@@ -92,11 +92,11 @@ def _operator_lines(record: OperatorRecord) -> Iterator[str]:
     notes = []
     if record.reach.lacks:
         notes.append(f"calls {record.reach.lacks}, which is missing")
-    if record.backward.lacks:
+    if record.backward.lacks and not record.traps:
         notes.append(f"backward calls {', '.join(record.backward.lacks)}, which is missing")
     notes += [f"{trap.message}; {trap.help}" for trap in record.traps]
     for note in notes:
-        yield from _wrapped("    ", note)
+        yield from _wrap("    ", note)
 
 
 def _backward_text(record: OperatorRecord) -> str:

@@ -93,7 +93,7 @@ def _check_kernel(entry: BackendEntryBuilder) -> None:
 def _check_composite(entry: BackendEntryBuilder) -> None:
     """Report kernels that would take the derivative from a composite operator."""
     function, options = entry.function, entry.options
-    if not entry.section.kind.is_dense:
+    if not entry.section.kind.is_dense or entry.section.load.only_reports:
         return
     if function.has_composite_implicit and entry.name.value in entry.section.head.names("autograd"):
         return

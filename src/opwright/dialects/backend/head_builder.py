@@ -79,6 +79,11 @@ class HeadBuilder:
         """The release of the run, and those of the file."""
         return Releases(self.rules.version, self.torch, self.sink)
 
+    def key_span(self, field: str) -> Span:
+        """The span of a field's key; that of the first key if the file does not have the field."""
+        keys = {key.value: key.span for key, _ in self.root.entries}
+        return keys.get(field, next(iter(keys.values()), self.root.span))
+
     def names(self, section: str) -> frozenset[str]:
         """The names of operators in a section, whatever the options of their entries."""
         return frozenset([name.value for item in self.sections.get(section, ()) for name in _names(item)])

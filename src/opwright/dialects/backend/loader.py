@@ -54,7 +54,7 @@ def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> Externa
             section = SectionContext(kind, _section_key(kind, key, head), head, context, manual)
             entries = load_entries(items, section)
             more = inherited_entries(section, entries)
-            sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.span(kind.name)))
+            sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.key_span(kind.name)))
     check_symint(head, context)
     check_groups(sections, head, context)
     if not context.tolerant:

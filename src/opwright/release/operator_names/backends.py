@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = ["BROKEN_BY_FALLBACK", "CALLED_ON_OTHER_DEVICES", "NEEDED", "RAISING_COMPOSITES"]
+__all__ = ["BROKEN_BY_FALLBACK", "CALLED_ON_OTHER_DEVICES", "NEEDED", "OTHER_LAYOUTS", "RAISING_COMPOSITES"]
 
 NEEDED: Final = NameMap(
     "Operators that tensors of every device need, each with what raises NotImplementedError without a kernel.",
@@ -89,6 +89,12 @@ BROKEN_BY_FALLBACK: Final = NameMap(
         "The fallback does not copy storages.",
         value="`Tensor.set_` with a storage raises an error, and `torch.load` with it",
     ),
+    form="overload",
+)
+
+OTHER_LAYOUTS: Final = NameTable(
+    "Views of dense tensors that are no dense tensors, so a device may do without them.",
+    Names("_nested_view_from_buffer", "It makes a nested tensor."),
     form="overload",
 )
 

@@ -1,0 +1,54 @@
+"""Checks of backends before their code is generated: what breaks for want of a kernel."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.coverage import codes
+from opwright.coverage.records import TrapKind
+from opwright.coverage.report import device_dispatch
+from opwright.coverage.traps import TrapFacts, dispatch_traps, needs_kernels
+from opwright.emit.emitter import Job
+from opwright.model.external_backend import ExternalBackend
+from opwright.model.native_function import NativeFunction
+from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["check_backends"]
+
+_CODES: Final = {
+    TrapKind.needed: codes.NEEDED_OPERATOR,
+    TrapKind.view_fallback: codes.LEFT_VIEW,
+    TrapKind.inplace_alone: codes.INPLACE_ALONE,
+}
+
+
+def check_backends(job: Job, sink: Diagnostics) -> None:
+    """Warn about operators that a backend should have.
+
+    Files with nothing but what PyTorch's own generator reads do not say what else the backend registers, so they have
+    no warnings.
+    """
+    for backend in job.backends:
+        # Files in Opwright's dialect derive overloads from out kernels.
+        if backend.options.derives_from_out:
+            facts = TrapFacts(
+                device_dispatch(backend, job, backend.options.fallback),
+                job.rules,
+                backend.options.fallback_copies_views,
+            )
+            for function in _checked_functions(backend, job):
+                _report(function, backend, facts, sink)
+
+
+def _checked_functions(backend: ExternalBackend, job: Job) -> list[NativeFunction]:
+    """The functions that may have a trap: those that every device needs, and those with an entry."""
+    dense = backend.section("supported")
+    entries = frozenset(entry.function for entry in dense.entries) if dense is not None else frozenset()
+    return [function for function in job.catalog.functions if function in entries or needs_kernels(function, job.rules)]
+
+
+def _report(function: NativeFunction, backend: ExternalBackend, facts: TrapFacts, sink: Diagnostics) -> None:
+    dense = backend.section("supported")
+    for trap in dispatch_traps(function, facts):
+        span = trap.span or (None if dense is None else dense.span)
+        sink.warning(_CODES[trap.kind], trap.message, span, help=trap.help)
