@@ -134,3 +134,23 @@ def test_listed_overload_has_its_own_kernel() -> None:
     assert "return acme::native::AcmeNativeFunctions::blend_(self, other);" in text
     assert "structured_blend_out_functional" in text
     assert "structured_blend_out_inplace" not in text
+
+
+def test_shape_function_replaces_that_of_meta_tensors() -> None:
+    """With `register_meta`, a wrapper under Meta runs the backend's shape function on meta tensors."""
+    options = EntryOptions(Implementation.structured, define_meta=True, register_meta=True)
+    source = backend_files(ENTRIES, {"total.out": options}).source
+    text = slot(source, "dispatch_anonymous_definitions")
+    assert "struct structured_total_out_define_meta final : public acme::native::" in text
+    head = "::std::tuple<at::Tensor,at::Tensor> wrapper_Meta_define_total(const at::Tensor & self, int64_t dim) {"
+    assert f"{head}\nstructured_total_out_define_meta op;\nauto precompute = op.meta(self, dim);" in text
+    assert "return at::empty(sizes, options.device(at::kMeta));" in slot(source, "dispatch_helpers")
+    assert (
+        'TORCH_LIBRARY_IMPL(aten, Meta, m) {\n    m.impl("total", TORCH_FN(define_meta::wrapper_Meta_define_total));\n}'
+    ) in slot(source, "static_init_dispatch_registrations")
+
+
+def test_only_the_option_registers_for_meta() -> None:
+    """A shape function of the backend serves its own device alone by default."""
+    source = backend_files(ENTRIES, {"total.out": WITH_META}).source
+    assert "define_meta" not in "".join(slot(source, name) for name in source)

@@ -20,6 +20,7 @@ from opwright.emit.backend.fallbacks import (
     fallback_registrations,
 )
 from opwright.emit.backend.kernel_checks import checks
+from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers, meta_registrations
 from opwright.emit.backend.registration_records import Registration, print_registrations
 from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
@@ -55,7 +56,7 @@ def _fragment(wrapping: Backend, unit: RegisteredUnit, context: FragmentContext)
     definitions = [
         wrapper_definition(wrapper_of(function, kind, wrapping), group, wrapping, context) for function, kind in kinds
     ]
-    return {"dispatch_anonymous_definitions": definitions}
+    return {"dispatch_anonymous_definitions": [*definitions, *meta_definitions(group, wrapping, context)]}
 
 
 def _wrappers(file: SectionFile, job: Job) -> Iterator[KernelWrapper]:
@@ -78,6 +79,7 @@ def registrations(file: SectionFile, job: Job) -> Iterator[Registration]:
             macro,
             breaks_line=wrapper.kind is not WrapperKind.structured,
         )
+    yield from meta_registrations(file)
     yield from autocast_registrations(file, job)
     yield from fallback_registrations(file)
 
@@ -105,7 +107,7 @@ def _operator_classes(file: SectionFile) -> list[str]:
 
 
 def _file_slots(file: SectionFile, job: Job) -> Slots:
-    helpers = registration_helpers(file.wrapping)
+    helpers = [*registration_helpers(file.wrapping), *meta_helpers(file)]
     if calls_fallback(file):
         helpers.append(fallback_function(file))
     return {

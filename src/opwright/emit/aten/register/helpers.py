@@ -82,10 +82,11 @@ def registration_helpers(backend: Backend) -> list[str]:
 def allocation_helpers(backend: Backend) -> tuple[str, str]:
     """The functions that allocate an output, and what replaces one; empty if the key cannot allocate."""
     allocation = allocation_of(backend)
-    return ("", "") if allocation is None else (_create_out(allocation), _maybe_create_proxy(allocation))
+    return ("", "") if allocation is None else (create_out_function(allocation), _maybe_create_proxy(allocation))
 
 
-def _create_out(allocation: Allocation) -> str:
+def create_out_function(allocation: Allocation) -> str:
+    """The function that allocates an output."""
     empty, options = allocation.function, allocation.options
     return f"""
 Tensor create_out(IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {{

@@ -24,7 +24,7 @@ from opwright.emit.aten.register.devices import device_check, structured_guard
 from opwright.emit.aten.register.hooks import hooked_body
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR
 from opwright.source.diagnostic import Fault
@@ -86,10 +86,19 @@ def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, st
     if suffix:
         name = f"structured_{structured.meta_name(group)}"
         return f"{name}_{suffix}", f"{group.library.meta}::{name}"
+    return f"structured_{_group_kernel(group, backend).name}", structured_parent(group, backend)
+
+
+def structured_parent(group: NativeFunctionsGroup, backend: Backend) -> str:
+    """The class of a group's structured kernel."""
+    kernel = _group_kernel(group, backend)
+    return backend.callees.get(group.out) or f"{backend.owner(kernel)}::structured_{kernel.name}"
+
+
+def _group_kernel(group: NativeFunctionsGroup, backend: Backend) -> Kernel:
     kernel = backend.kernel(group)
     assert kernel is not None, "a group without a kernel has no structured wrappers"
-    name = f"structured_{kernel.name}"
-    return name, backend.callees.get(group.out) or f"{backend.owner(kernel)}::{name}"
+    return kernel
 
 
 _MOVE_GUARD: Final = """\
@@ -196,16 +205,23 @@ def definition(wrapper: KernelWrapper, group: NativeFunctionsGroup, backend: Bac
     output = output_class(wrapper.function, group, backend, context)
     checks = backend.device_guard or backend.device_handling(wrapper.function).check
     check = f"{device_check(wrapper.function, wrapper.name, backend)}\n" if checks else ""
-    body = (
-        f"{output.name} op{_constructed_from(wrapper.function)};\n"
-        f"{_run(wrapper, group, backend.key, context)}"
-        f"return {_result_expression(wrapper.function)};"
-    )
+    body = structured_body(wrapper, output, group, backend.key, context)
     return (
         f"{print_class(output)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{check}{hooked_body(wrapper, backend, body)}\n"
         "}"
+    )
+
+
+def structured_body(
+    wrapper: KernelWrapper, output: OutputClass, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext
+) -> str:
+    """The statements of a wrapper: an object of the class of its outputs, the calls, and the result."""
+    return (
+        f"{output.name} op{_constructed_from(wrapper.function)};\n"
+        f"{_run(wrapper, group, key, context)}"
+        f"return {_result_expression(wrapper.function)};"
     )
 
 

@@ -1,0 +1,1 @@
+"""Structured kernels of backends, compiled and called."""
