@@ -178,12 +178,17 @@ class Arguments:
             self.pre_options = keyword_only[:start]
             self.options = TensorOptions(*keyword_only[start : start + 4])
             self.post_options = keyword_only[start + 4 :]
-        self.has_symint: Final = any(argument.type.is_symint_like for argument in self.all)
-        self.writes: Final = any(argument.is_write for argument in self.all)
-        self.writes_before_self: Final = any(argument.is_write for argument in self.pre_self)
-        self.writes_after_self: Final = any(argument.is_write for argument in self.post_self)
-        annotations = [argument.annotation for argument in self.all if argument.annotation is not None]
-        self.joins_wildcard: Final = any("*" in annotation.after for annotation in annotations)
+        has_symint = writes = joins_wildcard = False
+        for argument in self.all:
+            has_symint = has_symint or argument.type.is_symint_like
+            if argument.annotation is not None:
+                writes = writes or argument.is_write
+                joins_wildcard = joins_wildcard or "*" in argument.annotation.after
+        self.has_symint: Final = has_symint
+        self.writes: Final = writes
+        self.writes_before_self: Final = writes and any(argument.is_write for argument in self.pre_self)
+        self.writes_after_self: Final = writes and any(argument.is_write for argument in self.post_self)
+        self.joins_wildcard: Final = joins_wildcard
 
     def __str__(self) -> str:
         shown = [argument.text for argument in self.positional]

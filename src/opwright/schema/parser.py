@@ -31,6 +31,8 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _OPERATOR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z0-9_]+))?")
 _SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
+# An argument with nothing that could contain a comma, except for the alias sets of its type.
+_SIMPLE_ARGUMENT: Final = re.compile(r"[\w.]+(?:\([^(),]*\))?[\]\[?\d]* \w+(?:=[^,()\[\]\"']*)?")
 # One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
 _ITEM: Final = re.compile(r"(?:[^,()\[\]\"']|\([^()]*\)|\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*")
 _COMMA: Final = re.compile(r", *")
@@ -142,16 +144,16 @@ def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
     if match is None:
         raise _unexpected_fault(text, start, "an operator's name")
     name, overload = match.groups("")
-    end = start + len(name)
-    check_name_length(start, end)
+    end = match.end(1)
+    if match.end() - start > _LONGEST_NAME:
+        check_name_length(start, end)
+        check_name_length(end + 1, match.end())
     if name.endswith("_out"):
         message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
         raise SchemaFault(codes.BAD_NAME, message, start, end, help="name the overload `out` instead")
     if name == "_" or (name.startswith("__") and name.endswith("__") and len(name) <= 4):
         raise SchemaFault(codes.BAD_NAME, f"`{name}` has no base name", start, end)
-    if overload:
-        check_name_length(end + 1, match.end())
-    elif text.startswith(".", end):
+    if not overload and text.startswith(".", end):
         raise _unexpected_fault(text, end + 1, "an overload name after `.`")
     parsed = parsed_operator_name(name, overload)
     if parsed.dunder and not parsed.inplace and parsed.base.startswith("i"):
@@ -172,10 +174,10 @@ def _item_end(text: str, start: int) -> int:
     return match.end() if match is not None else start
 
 
-def _known_arguments(items: list[str]) -> Arguments | None:
-    """The arguments of these texts if all are cached and in a valid order; else None.
+def _plain_arguments(items: list[str]) -> Arguments | None:
+    """The arguments of these texts if all are cached or simple, and in a valid order; else None.
 
-    It reports no fault: new or wrong texts are parsed afterwards.
+    It reports no fault: other texts are parsed afterwards, with their offsets in the schema.
     """
     positional: list[Argument] = []
     keyword_only: list[Argument] = []
@@ -183,7 +185,7 @@ def _known_arguments(items: list[str]) -> Arguments | None:
     names: set[str] = set()
     star = False
     for item in items:
-        argument = _ARGUMENTS.get(item)
+        argument = _ARGUMENTS.get(item) or _read_simple_argument(item)
         if argument is None:
             if item != "*" or star:
                 return None
@@ -205,13 +207,24 @@ def _known_arguments(items: list[str]) -> Arguments | None:
     return argument_list(tuple(positional), tuple(keyword_only), tuple(out))
 
 
+def _read_simple_argument(item: str) -> Argument | None:
+    """The argument of a simple text; None if it is not one."""
+    if _SIMPLE_ARGUMENT.fullmatch(item) is None:
+        return None
+    try:
+        argument = _ARGUMENTS[item] = _read_argument(item, 0, len(item))
+    except SchemaFault:
+        return None
+    return argument
+
+
 def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
     """The arguments up to the closing parenthesis, and the offset after it."""
     close = text.find(") -> ", start)
     # Whole lists repeat too: every second one in a release's file does.
     listed = text[start:close] if close >= 0 else ""
     arguments = _LISTS.get(listed)
-    if arguments is None and listed and (arguments := _known_arguments(listed.split(", "))) is not None:
+    if arguments is None and listed and (arguments := _plain_arguments(listed.split(", "))) is not None:
         _LISTS[listed] = arguments
     if arguments is not None:
         return arguments, close + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from opwright.convention import public_api
@@ -14,7 +15,7 @@ from opwright.convention.python.parameter import (
     parameter,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import FunctionSchema
+from opwright.schema.function import Arguments, FunctionSchema
 from opwright.source.span import Span
 
 
@@ -139,9 +140,12 @@ def function_signature(function: NativeFunction, *, method: bool) -> PythonSigna
 
 def is_factory_schema(schema: FunctionSchema) -> bool:
     """Whether a result is a tensor and no argument is."""
-    return any(result.type.is_tensor_like for result in schema.returns) and not any(
-        argument.type.is_tensor_like for argument in schema.arguments.non_out
-    )
+    return not _takes_tensor(schema.arguments) and any(result.type.is_tensor_like for result in schema.returns)
+
+
+@cache
+def _takes_tensor(arguments: Arguments) -> bool:
+    return any(argument.type.is_tensor_like for argument in arguments.non_out)
 
 
 def _options(schema: FunctionSchema, category: str | None) -> tuple[Parameter, ...]:

@@ -7,13 +7,14 @@ overload if it has an out overload but no functional one. Both call an existing 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
@@ -51,7 +52,7 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
     With `tag_by_kind`, out forms are tagged as such. Reports why a form cannot be made.
     """
     members = operation.members
-    base = next((members[kind] for kind in _BASES if kind in members), None)
+    base = next(filter(None, map(members.get, _BASES)), None)
     operation.is_left_alone = base is None or _is_left_alone(members)
     if base is None or operation.is_left_alone or _is_lone(members, report):
         return []
@@ -80,7 +81,7 @@ def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
             return True
     if all(overload.manual_cpp_binding for overload in functions):
         return True
-    return all(overload.has_composite_implicit for overload in functions) and not any(
+    return all(COMPOSITE_IMPLICIT in overload.kernels for overload in functions) and not any(
         "core" in overload.tags for overload in functions
     )
 
@@ -168,18 +169,18 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     )
 
 
-def _returning_to_out(schema: FunctionSchema, letters: list[str], *, keep_annotations: bool) -> FunctionSchema:
+def _returning_to_out(schema: FunctionSchema, letters: Sequence[str], *, keep_annotations: bool) -> FunctionSchema:
     """The out form, which writes each returned tensor to an out argument."""
     arguments = schema.arguments
     positional, keyword_only = arguments.positional, arguments.keyword_only
     if not keep_annotations:
-        positional = tuple(plain_argument(argument) for argument in positional)
-        keyword_only = tuple(plain_argument(option) for option in arguments.pre_options + arguments.post_options)
+        positional = tuple([plain_argument(argument) for argument in positional])
+        keyword_only = tuple([plain_argument(option) for option in arguments.pre_options + arguments.post_options])
     outs, returns = _outs(schema, letters)
     return FunctionSchema(out_name(schema.name), argument_list(positional, keyword_only, outs), returns)
 
 
-def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
+def _outs(schema: FunctionSchema, letters: Sequence[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
     """The out arguments for what a schema returns, and the returns that go with them.
 
     They are returned as well if all of them are tensors and none is a list.
@@ -195,7 +196,7 @@ def _outs(schema: FunctionSchema, letters: list[str]) -> tuple[tuple[Argument, .
     return tuple(outs), tuple(returns)
 
 
-def _free_letters(schema: FunctionSchema) -> list[str]:
+def _free_letters(schema: FunctionSchema) -> Sequence[str]:
     """The names for new alias sets.
 
     Names in use are skipped only as long as they occur in alphabetical order in the schema. PyTorch does the same, and
@@ -207,6 +208,8 @@ def _free_letters(schema: FunctionSchema) -> list[str]:
         if argument.annotation is not None
         for name in argument.annotation.before
     ]
+    if not used:
+        return _LETTERS
     free: list[str] = []
     position = 0
     for letter in _LETTERS:
