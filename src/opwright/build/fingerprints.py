@@ -83,6 +83,9 @@ class UnitFingerprints:
         Raises TypeError for a unit that holds an object of a kind whose contents are not known here: such a unit
         derives from `HasFingerprintKey`.
         """
+        # Nearly all units are of these two kinds.
+        if type(unit) is NativeFunction:
+            return self._by_value.get(unit) or self._function(unit)
         if type(unit) is DifferentiableFunction:
             # It has dictionaries, and to find out by an exception takes longer than the rest.
             return self._of_unhashable(unit) if unit.infos else self.of(unit.function)
@@ -107,8 +110,6 @@ class UnitFingerprints:
         return result
 
     def _compute(self, unit: object) -> bytes:
-        if isinstance(unit, NativeFunction):
-            return self._function(unit)
         if isinstance(unit, DifferentiableFunction):
             return self._differentiable(unit)
         if isinstance(unit, (tuple, list)):
@@ -155,15 +156,18 @@ class UnitFingerprints:
         return blake2b(b"|".join(parts), digest_size=FINGERPRINT_SIZE).digest()
 
     def _function(self, function: NativeFunction) -> bytes:
-        contents = self.entry(function)
+        """The fingerprint of a function: of its own entry, and of those of its groups' members."""
+        contents = self._entries.get(function) or self.entry(function)
         for group in (function.group, function.view_group):
             contents += b"|" if group is None else self._members.get(group) or self._member_entries(group)
-        return blake2b(contents, digest_size=FINGERPRINT_SIZE).digest()
+        result = self._by_value[function] = blake2b(contents, digest_size=FINGERPRINT_SIZE).digest()
+        return result
 
     def _member_entries(self, group: NativeFunctionsGroup | ViewGroup) -> bytes:
         """The fingerprint of the entries of a group's members."""
-        entries = b"".join([self.entry(member) for member in group.functions()])
-        result = self._members[group] = blake2b(entries, digest_size=FINGERPRINT_SIZE).digest()
+        entries = self._entries
+        contents = b"".join([entries.get(member) or self.entry(member) for member in group.functions()])
+        result = self._members[group] = blake2b(contents, digest_size=FINGERPRINT_SIZE).digest()
         return result
 
     def entry(self, function: NativeFunction) -> bytes:
