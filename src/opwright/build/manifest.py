@@ -15,6 +15,7 @@ import contextlib
 import os
 import sys
 import zlib
+from functools import cache
 from json import dumps, loads
 
 from opwright.build.plain_files import file_status, read_plain_file, stays_below
@@ -130,8 +131,12 @@ def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Stat
     return intact
 
 
+@cache
 def tool_identity() -> str:
-    """A text that is another one when any module of this package is."""
+    """A text that is another one when any module of this package is.
+
+    It is found out once, because modules do not change for a process that has imported them.
+    """
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     checksum = 0
     for line in sorted(_module_lines(top)):

@@ -116,14 +116,13 @@ class Session:
     Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = ("_identity", "_known", "jobs", "run", "seconds", "stamps")
+    __slots__ = ("_known", "jobs", "run", "seconds", "stamps")
 
     def __init__(self, run: Run, *, jobs: int | None = None) -> None:
         self.run: Final = run
         self.jobs: Final = jobs
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
-        self._identity = ""
         self._known: Mapping[str, KnownEntries] = {}
         self.stamps: InputStamps | None = None
         """The state of the inputs before they were loaded; None where they are not on this machine."""
@@ -134,12 +133,6 @@ class Session:
         started = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - started
-
-    def _tool(self) -> str:
-        """The identity of this package, whose modules do not change for a process that has imported them."""
-        if not self._identity:
-            self._identity = tool_identity()
-        return self._identity
 
     def current_manifest(self) -> Manifest | None:
         """The manifest of an earlier run that leaves this one nothing to do, or None."""
@@ -178,7 +171,7 @@ class Session:
         several = usable_processes(self.jobs) > 1
         prefetched: list[Wanted] = []
         if not serves_libraries(families):
-            self._known = load_known(self.run, self._tool(), inputs, dialects_of(families))
+            self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families))
             prefetched = _prefetched_files(inputs, families, self._known.values())
         with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
             with self._stage("import modules"):
@@ -243,7 +236,7 @@ class Session:
             remove_old_staging({*generation.request.folders.values(), *used})
             processes = usable_processes(self.jobs)
             with self._stage("read the previous build"):
-                previous = _previous_build(run, manifest, self._tool())
+                previous = _previous_build(run, manifest, tool_identity())
             keeper = self._entry_keeper(generation) if manifest is not None else None
             with self._stage("render and write files"):
                 outcome = generation.write_after(
@@ -263,7 +256,7 @@ class Session:
                 with self._stage("write the state of the build"):
                     if keeper is not None:
                         keeper.keep_operators()
-                    state = write_state(run, BuildState(self._tool(), outcome.emitters))
+                    state = write_state(run, BuildState(tool_identity(), outcome.emitters))
                     all_facts = {**(facts or {}), "state": state, **run_facts(generation, outcome)}
                     self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
         return outcome
@@ -275,7 +268,7 @@ class Session:
 
         if self.stamps is None or serves_libraries(self.run.families):
             return None
-        return EntryKeeper(self.run, self._tool(), generation, self._known)
+        return EntryKeeper(self.run, tool_identity(), generation, self._known)
 
     def remember(
         self,
@@ -303,7 +296,7 @@ class Session:
         manifest = Manifest(
             self.run.kind,
             self.run.request,
-            self._tool(),
+            tool_identity(),
             stamps,
             outputs,
             {**facts, "said": messages},
