@@ -10,7 +10,7 @@ from typing import Final
 from opwright.dialects.native_functions.variants import out_name
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_span
 from opwright.emit import codes
-from opwright.emit.aten.functionalization import functional_form, is_functionalized_by_pytorch
+from opwright.emit.aten.functional_forms import functional_form, is_functionalized_by_pytorch
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog

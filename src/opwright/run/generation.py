@@ -47,10 +47,13 @@ _MODULES: Final = ("build.fingerprints", "build.previous_build", "build.prune", 
 
 
 def import_modules(families: Iterable[str]) -> None:
-    """Import the modules that a run of these families uses, before forked processes import them one by one."""
+    """Import the modules that a run of these families uses, before forked processes import them one by one.
+
+    A late dialect is left out, because only one of the processes loads it.
+    """
     for name in _MODULES:
         import_module(f"opwright.{name}")
-    names = dialects_of(families)
+    names = dialects_of(families, late=False)
     for dialect in DIALECTS:
         if dialect.name in names:
             import_module(f"{dialect.package}.loader")

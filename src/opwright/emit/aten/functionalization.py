@@ -7,10 +7,10 @@ it reach its base. Views with a composite kernel are registered with that kernel
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TypeAlias
 
 from opwright.convention import native
+from opwright.emit.aten.functional_forms import is_functionalized_by_pytorch
 from opwright.emit.aten.functionalized_views import inplace_view_definition, view_definition, view_kernel
 from opwright.emit.aten.functionalized_writes import write_definition, write_kernel
 from opwright.emit.aten.units import kernel_argument
@@ -21,8 +21,6 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED, REGISTERED_BY_HAND
 from opwright.release.rules import Rules
-from opwright.schema.function import SchemaKind
-from opwright.schema.signature import signature_key
 
 FunctionalizedUnit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunction
 
@@ -47,34 +45,6 @@ def registration(function: NativeFunction) -> str:
 
 def _writes(function: NativeFunction) -> bool:
     return any(argument.is_write for argument in function.arguments.all)
-
-
-def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
-    """Whether `torch.compile` functionalizes an operator that has no group without a kernel for it.
-
-    PyTorch does so for operators outside `aten` that write to arguments and return none of them.
-
-    >>> import opwright
-    >>> is_functionalized_by_pytorch(opwright.load(torch="auto")["record_stream"])
-    False
-    """
-    return function.library is not PYTORCH and all(result.annotation is None for result in function.schema.returns)
-
-
-def functional_form(function: NativeFunction, functions: Iterable[NativeFunction]) -> NativeFunction | None:
-    """The operator among some that does what another one does, and writes to no argument; None if there is none.
-
-    >>> import opwright
-    >>> catalog = opwright.load(torch="auto")
-    >>> functional_form(catalog["sinh_"], catalog.functions)
-    <native function aten::sinh>
-    """
-    if function.group is not None:
-        return function.group.functional
-    operation = [other for other in functions if other.root_name == function.root_name and other is not function]
-    functional = [other for other in operation if other.kind is SchemaKind.functional and not other.is_view]
-    key = signature_key(function.schema)
-    return next((other for other in functional if signature_key(other.schema) == key), None)
 
 
 def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:

@@ -15,7 +15,8 @@ from opwright.convention.functionalization import (
 )
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten import view_meta
-from opwright.emit.aten.functionalization import functional_form, registration
+from opwright.emit.aten.functional_forms import functional_form
+from opwright.emit.aten.functionalization import registration
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.functional_kernels import SUPPORT, view_definition, write_definition
 from opwright.emit.library.parts import LibraryPart, has_own_kernel
