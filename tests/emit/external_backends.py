@@ -69,13 +69,20 @@ def _section(catalog: Catalog, name: str, operators: Mapping[str, EntryOptions])
     return BackendSection(name, key, tuple(entries), catalog.functions[0].entry)
 
 
+def backend_job(entries: str, operators: Mapping[str, EntryOptions], **choices: object) -> Job:
+    """The job of a backend with some of the operators of a text of entries."""
+    plain = job_of(entries)
+    backend = external_backend(plain.catalog, operators, **choices)  # type: ignore[arg-type]
+    return Job(
+        plain.catalog, plain.rules, plain.options, backends=(backend,), registration_text=plain.registration_text
+    )
+
+
 def backend_files(
     entries: str, operators: Mapping[str, EntryOptions], *, source: str = "Acme", **choices: object
 ) -> BackendFiles:
     """The files of a backend with some of the operators of a text of entries, with the source of one of its keys."""
-    plain = job_of(entries)
-    backend = external_backend(plain.catalog, operators, **choices)  # type: ignore[arg-type]
-    job = Job(plain.catalog, plain.rules, plain.options, backends=(backend,), registration_text=plain.registration_text)
+    job = backend_job(entries, operators, **choices)
     return BackendFiles(
         _file(headers.emitters, "AcmeNativeFunctions.h", job),
         _file(registrations.emitters, f"Register{source}.cpp", job),

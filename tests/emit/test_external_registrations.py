@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.emit.backend.codes import NO_DTYPE_OVERLOAD
+from opwright.emit.backend import dispatch_functions
+from opwright.emit.backend import registrations as register_sources
+from opwright.emit.backend.codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UNDECLARED_KERNEL, UNEXPORTED_KERNEL
+from opwright.emit.backend.inherited_kernels import check_inherited_kernels
 from opwright.model.external_backend import (
     NO_HEAD_OPTIONS,
     EntryOptions,
@@ -15,8 +18,9 @@ from opwright.model.external_backend import (
     HookPosition,
     Implementation,
 )
-from opwright.source.diagnostic import Fault
-from tests.emit.external_backends import BackendFiles, backend_files, slot
+from opwright.source.diagnostic import Diagnostics, Fault
+from tests.emit.emitting import slots_of
+from tests.emit.external_backends import BackendFiles, backend_files, backend_job, slot
 
 ENTRIES = """
 - func: scale(Tensor self, SymInt by=1, *, bool flip=False) -> Tensor
@@ -194,3 +198,45 @@ def test_one_kernel_for_two_keys() -> None:
     """A kernel that serves dense and sparse tensors is declared once."""
     declared = slot(files(sparse={"scale": PLAIN}).header, "dispatch_declarations")
     assert declared.count("scale(") == 1
+
+
+def test_functions_without_the_dispatcher() -> None:
+    """Headers declare functions that call the wrappers, which the source of the backend's own key defines."""
+    head = HeadOptions(dispatch_headers=True, export_macro="ACME_API", includes=("acme/macros.h",))
+    job = backend_job(ENTRIES, {"scale": PLAIN}, options=head, sparse={"scale": PLAIN})
+    header = slots_of(dispatch_functions.emitters, "ops/scale_acme_dispatch.h", job)
+    assert slot(header, "dispatch_namespace") == "acme"
+    assert slot(header, "dispatch_namespaced_declarations").splitlines() == [
+        "ACME_API at::Tensor scale(const at::Tensor & self, int64_t by=1, bool flip=false);",
+        "ACME_API at::Tensor scale_symint(const at::Tensor & self, c10::SymInt by=1, bool flip=false);",
+    ]
+    assert slot(header, "generated_comment").endswith("\n#include <acme/macros.h>")
+    every = slots_of(dispatch_functions.emitters, "AcmeFunctions_inl.h", job)
+    assert slot(every, "DispatchKeyFunctions_inl_includes") == '#include "ops/scale_acme_dispatch.h"'
+    source = slots_of(register_sources.emitters, "RegisterAcme.cpp", job)
+    functions = slot(source, "dispatch_namespaced_definitions")
+    assert (
+        "at::Tensor scale(const at::Tensor & self, int64_t by, bool flip) {\nreturn wrapper_Acme__scale(" in functions
+    )
+    assert (
+        slot(slots_of(register_sources.emitters, "RegisterSparseAcme.cpp", job), "dispatch_namespaced_definitions")
+        == ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("callee", "code"),
+    [
+        ("at::native::fill", None),
+        ("at::native::grow_cuda", UNEXPORTED_KERNEL),
+        ("at::native::fil", UNDECLARED_KERNEL),
+        ("at::native::wave", OTHER_KERNEL),
+    ],
+)
+def test_kernels_of_pytorch_that_cannot_be_called(callee: str, code: str | None) -> None:
+    """A kernel has to be declared, to be in the main library, and to have the types of the operator."""
+    entries = f"{ENTRIES}\n- func: wave(Tensor self) -> Tensor\n  dispatch:\n    CPU: wave\n    CUDA: grow_cuda\n"
+    inherited = EntryOptions(Implementation.inherited, callee)
+    sink = Diagnostics()
+    check_inherited_kernels(backend_job(entries, {"fill": inherited}), sink)
+    assert [diagnostic.code for diagnostic in sink.sorted()] == ([code] if code else [])

@@ -288,7 +288,7 @@ _ROWS: Final = (
     Family(
         "backend",
         "the code around the kernels of external backends",
-        emitters=(".backend.headers", ".backend.registrations"),
+        emitters=(".backend.headers", ".backend.registrations", ".backend.dispatch_functions"),
         folders={"backend": ""},
         inputs=(REGISTRATIONS,),
         imports=("opwright.dialects.backend.loader",),
@@ -296,6 +296,7 @@ _ROWS: Final = (
         checks=(
             Check(".backend.checks:check_wrappers"),
             Check("opwright.coverage.checks:check_backends", when_tolerant=False),
+            Check(".backend.inherited_kernels:check_inherited_kernels", when_tolerant=False),
         ),
         programs={"gen_backend_stubs": None},
     ),

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
+from opwright.emit.aten.backend import KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
 from opwright.emit.aten.register.hooks import operator_class_definition
-from opwright.emit.aten.register.registration import wrapper_definition, wrapper_of
+from opwright.emit.aten.register.registration import dispatch_key_definitions, wrapper_definition, wrapper_of
 from opwright.emit.aten.units import kernel_argument
 from opwright.emit.backend.autocast import autocast_registrations, has_policies
+from opwright.emit.backend.dispatch_functions import has_dispatch_functions
 from opwright.emit.backend.fallbacks import (
     FALLBACK_HEADER,
     calls_fallback,
@@ -29,8 +30,9 @@ from opwright.emit.library.autocast import AUTOCAST_HEADER
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).
 SOURCE_TEMPLATE: Final = "backend/RegisterDispatchKey.cpp"
 
-#: The slots of the template of a unit that stay slots in the template of a file, and those without text.
+#: The slots of the template of a unit that stay slots in the template of a file.
 _KEPT_SLOTS: Final = ("dispatch_anonymous_definitions", "static_init_dispatch_registrations", "dispatch_namespace")
+#: The slots without text, the second one unless a backend has functions that call kernels without the dispatcher.
 _UNUSED_SLOTS: Final = ("deferred_dispatch_registrations", "dispatch_namespaced_definitions")
 #: The slots that the template of a file has of its own.
 _FILE_SLOTS: Final = (
@@ -46,17 +48,27 @@ _HOOKS_HEADER: Final = "opwright/hooks.h"
 
 def template_slots(job: Job) -> Slots:
     """What PyTorch's template of a file is filled with: the one of a unit, for all units of the file together."""
-    slots = {slot: f"${{{slot}}}" for slot in _KEPT_SLOTS} | dict.fromkeys(_UNUSED_SLOTS, "")
+    open_slots = [*_KEPT_SLOTS, *_function_slots(job)]
+    slots = dict.fromkeys(_UNUSED_SLOTS, "") | {slot: f"${{{slot}}}" for slot in open_slots}
     text = job.registration_text({"ns_prologue": "namespace at {", "ns_epilogue": "} // namespace at", **slots})
     return {**{slot: f"${{{slot}}}" for slot in _FILE_SLOTS}, "dispatch_definitions": text}
 
 
-def _fragment(wrapping: Backend, unit: RegisteredUnit, context: FragmentContext) -> Slots:
+def _function_slots(job: Job) -> tuple[str, ...]:
+    """The slot of functions that call kernels without the dispatcher, if the sources of a run have any."""
+    return _UNUSED_SLOTS[1:] if any(backend.options.dispatch_headers for backend in job.backends) else ()
+
+
+def _fragment(file: SectionFile, unit: RegisteredUnit, context: FragmentContext) -> Slots:
+    wrapping = file.wrapping
     group, kinds = unit.wrapped
-    definitions = [
-        wrapper_definition(wrapper_of(function, kind, wrapping), group, wrapping, context) for function, kind in kinds
-    ]
-    return {"dispatch_anonymous_definitions": [*definitions, *meta_definitions(group, wrapping, context)]}
+    wrappers = [wrapper_of(function, kind, wrapping) for function, kind in kinds]
+    definitions = [wrapper_definition(wrapper, group, wrapping, context) for wrapper in wrappers]
+    definitions += meta_definitions(group, wrapping, context)
+    if not has_dispatch_functions(file):
+        return {"dispatch_anonymous_definitions": definitions}
+    functions = [dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers]
+    return {"dispatch_anonymous_definitions": definitions, "dispatch_namespaced_definitions": functions}
 
 
 def _wrappers(file: SectionFile, job: Job) -> Iterator[KernelWrapper]:
@@ -121,6 +133,7 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
         ],
         "dispatch_helpers": helpers,
         "dispatch_anonymous_definitions": [],
+        **{slot: [] for slot in _function_slots(job)},
         "static_init_dispatch_registrations": print_registrations(registrations(file, job)),
         "dispatch_namespace": file.name.lower(),
     }
@@ -135,7 +148,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template=SOURCE_TEMPLATE,
             folder="backend",
             units=partial(registered_units, file),
-            fragment=partial(_fragment, file.wrapping),
+            fragment=partial(_fragment, file),
             reads=(NATIVE_AOT_KERNELS,),
             file_slots=partial(_file_slots, file),
             layout=OneFile(f"Register{file.name}.cpp"),

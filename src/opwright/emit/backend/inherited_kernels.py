@@ -1,0 +1,65 @@
+"""Checks of the kernels of PyTorch that backends name: whether they can be called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opwright.emit.aten.backend import kernel_signature
+from opwright.emit.backend import codes
+from opwright.emit.emitter import Job, per_job
+from opwright.model.external_backend import BackendEntry, Implementation
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.release.operator_names.libraries import IN_MAIN_LIBRARY
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+
+__all__ = ["check_inherited_kernels"]
+
+
+def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
+    """Report kernels of PyTorch that it does not declare, does not export, or declares with other types."""
+    for entry in _inherited_entries(job):
+        name = entry.options.callee
+        uses = _kernels(job).get(name)
+        if uses is None:
+            help = did_you_mean(name, _kernels(job))
+            sink.error(codes.UNDECLARED_KERNEL, f"PyTorch has no kernel `{name}`", entry.span, help=help)
+        elif not any(_is_exported(kernel, job) for _, kernel in uses):
+            message = f"`{name}` is in PyTorch's library for {uses[0][1].key.backend}, which other devices do not have"
+            sink.error(codes.UNEXPORTED_KERNEL, message, entry.span, help="write a kernel of your own")
+        else:
+            _check_type(entry, uses, sink)
+
+
+def _inherited_entries(job: Job) -> Iterator[BackendEntry]:
+    for backend in job.backends:
+        for section in backend.sections:
+            for entry in section.entries:
+                if entry.options.implementation is Implementation.inherited:
+                    yield entry
+
+
+@per_job
+def _kernels(job: Job) -> dict[str, list[tuple[NativeFunction, Kernel]]]:
+    """The kernels of PyTorch that are functions, by name, with the functions that they implement."""
+    kernels: dict[str, list[tuple[NativeFunction, Kernel]]] = {}
+    for function in job.catalog.functions:
+        for kernel in function.kernels.values():
+            if not kernel.structured:
+                kernels.setdefault(f"{kernel.namespace}::{kernel.name}", []).append((function, kernel))
+    return kernels
+
+
+def _is_exported(kernel: Kernel, job: Job) -> bool:
+    """Whether a kernel is in PyTorch's main library: those that only one device needs are in that of the device."""
+    device = kernel.key.device
+    is_of_main = device is None or not (device.flag or device.export_macro)
+    return is_of_main or kernel.name in IN_MAIN_LIBRARY.in_release(job.rules)
+
+
+def _check_type(entry: BackendEntry, uses: list[tuple[NativeFunction, Kernel]], sink: Diagnostics) -> None:
+    wanted = kernel_signature(entry.function, entry.kernel).type
+    functions_by_type = {kernel_signature(function, kernel).type: function for function, kernel in uses}
+    if wanted not in functions_by_type:
+        type, function = next(iter(functions_by_type.items()))
+        message = f"`{entry.options.callee}` is a kernel of `{function.name}`, of type `{type}`"
+        sink.error(codes.OTHER_KERNEL, message, entry.span, help=f"`{entry.function.name}` needs `{wanted}`")
