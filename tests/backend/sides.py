@@ -52,7 +52,7 @@ def opwright_program() -> Program:
     """Opwright's program, with PyTorch's entries parsed already. It repeats its diagnostics as a line of JSON."""
     import_all("opwright")
     from opwright.cli import console
-    from opwright.run import loading
+    from opwright.run import loading, session
     from opwright.torchgen import gen_backend_stubs
 
     catalog = loading.load("auto", source_path=None, **dict.fromkeys(device_flags(), True))
@@ -64,6 +64,7 @@ def opwright_program() -> Program:
 
     # Every task is a fresh copy of this process, and all of them read the same inputs.
     setattr(loading, "_load_catalog", lambda _: catalog)  # noqa: B010
+    setattr(session, "_prefetched_files", lambda *_: [])  # noqa: B010
     console.report = report_twice
     return gen_backend_stubs.main
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from opwright.build.runs import Run
     from opwright.release.inputs import Inputs
+    from opwright.run.generation import Generation
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
@@ -57,9 +58,20 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     inputs = open_inputs(arguments.torch, arguments.source_path, sink=sink)
     session = Session(run)
     generation = session.load(inputs, lambda: _request(arguments, inputs, run), sink, _files_besides(arguments))
+    if arguments.impl_path is not None and generation.job.backends:
+        _check_definitions(arguments.impl_path, generation, sink)
     if not arguments.dry_run:
         session.write(generation)
     return console.SUCCESS
+
+
+def _check_definitions(path: str, generation: Generation, sink: Diagnostics) -> None:
+    """Report kernels that a C++ file does not define. Raises FaultsFound."""
+    from opwright.emit.backend.definitions import check_definitions
+    from opwright.source.text import SourceFile
+
+    check_definitions(generation.job.backends, SourceFile.read(path), sink)
+    sink.raise_if_errors()
 
 
 def _files_besides(arguments: argparse.Namespace) -> list[str]:

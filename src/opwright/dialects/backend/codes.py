@@ -181,6 +181,22 @@ PyTorch's generator accepts any.
 """,
 )
 CPP_NAME_WARNING: Final = _code(15, "a name that C++ cannot have", "See E1315.", "W")
+KERNEL_DEFINITIONS: Final = _code(
+    16,
+    "a C++ file does not define the kernels of a backend",
+    """
+With `--impl-path`, PyTorch's generator counts the lines of a C++ file that look like definitions of a kernel, such as
+`PrivateUse1NativeFunctions::abs(`. There have to be as many as operators that need a kernel of that name; overloads of
+an operator share one. Definitions with the namespace before the class do not count, and those in comments do.
+
+    supported:
+    - abs
+      ^^^ no line with `PrivateUse1NativeFunctions::abs(`
+
+The notes of the diagnostic show the definition that each operator needs. A kernel with other arguments than these is
+not found by this check, but by the compiler.
+""",
+)
 OWN_DIALECT: Final = _code(
     33,
     "PyTorch's generator does not know this part of a backend file",

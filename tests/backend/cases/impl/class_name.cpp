@@ -1,0 +1,1 @@
+at::Tensor Acme::abs(const at::Tensor & self) { return self; }

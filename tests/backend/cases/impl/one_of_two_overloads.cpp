@@ -1,0 +1,1 @@
+at::Tensor PrivateUse1NativeFunctions::add(const at::Tensor & self, const at::Tensor & other, const at::Scalar & alpha) { return self; }

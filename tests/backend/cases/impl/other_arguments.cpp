@@ -1,0 +1,1 @@
+int PrivateUse1NativeFunctions::abs(int x) { return x; }

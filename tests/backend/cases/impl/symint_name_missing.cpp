@@ -1,0 +1,1 @@
+at::Tensor PrivateUse1NativeFunctions::view(const at::Tensor & self, c10::SymIntArrayRef size) { return self; }

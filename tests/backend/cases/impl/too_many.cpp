@@ -1,0 +1,6 @@
+at::Tensor PrivateUse1NativeFunctions::abs(const at::Tensor & self) {
+  return self;
+}
+at::Tensor PrivateUse1NativeFunctions::abs(const at::Tensor & self) {
+  return self;
+}
