@@ -112,6 +112,10 @@ class UnitFingerprints:
     def _compute(self, unit: object) -> bytes:
         if isinstance(unit, DifferentiableFunction):
             return self._differentiable(unit)
+        if isinstance(unit, HasFingerprintKey):
+            return self._row(unit.fingerprint_key)
+        if isinstance(unit, DifferentiabilityInfo):
+            return fingerprint(f"{_derivatives_text(unit)}|{self.of(unit.function).hex()}")
         if isinstance(unit, (tuple, list)):
             return self._row(unit)
         if isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
@@ -127,10 +131,6 @@ class UnitFingerprints:
             return self._row(list(unit.items()))
         if isinstance(unit, frozenset):
             return self._row(sorted(map(str, unit)))
-        if isinstance(unit, DifferentiabilityInfo):
-            return fingerprint(f"{_derivatives_text(unit)}|{self.of(unit.function).hex()}")
-        if isinstance(unit, HasFingerprintKey):
-            return self._row(unit.fingerprint_key)
         raise TypeError(f"a unit holds a `{type(unit).__name__}`, which has no fingerprint")
 
     def _row(self, row: Sequence[object]) -> bytes:
@@ -157,10 +157,13 @@ class UnitFingerprints:
 
     def _function(self, function: NativeFunction) -> bytes:
         """The fingerprint of a function: of its own entry, and of those of its groups' members."""
-        contents = self._entries.get(function) or self.entry(function)
-        for group in (function.group, function.view_group):
-            contents += b"|" if group is None else self._members.get(group) or self._member_entries(group)
-        result = self._by_value[function] = blake2b(contents, digest_size=FINGERPRINT_SIZE).digest()
+        result = self._entries.get(function) or self.entry(function)
+        group, view_group = function.group, function.view_group
+        if group is not None or view_group is not None:
+            result += b"|" if group is None else self._members.get(group) or self._member_entries(group)
+            result += b"|" if view_group is None else self._members.get(view_group) or self._member_entries(view_group)
+            result = blake2b(result, digest_size=FINGERPRINT_SIZE).digest()
+        self._by_value[function] = result
         return result
 
     def _member_entries(self, group: NativeFunctionsGroup | ViewGroup) -> bytes:
