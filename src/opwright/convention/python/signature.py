@@ -117,19 +117,22 @@ def python_signature(
 
     `category` is the entry's `category_override`. Deprecated signatures have `passed` and `span`.
     """
-    arguments = schema.arguments
+    inputs, keywords, out = _parameters(schema.arguments, method)
+    return PythonSignature(schema, inputs, keywords, out, _options(schema, category), method, passed, span)
+
+
+@cache
+def _parameters(
+    arguments: Arguments, method: bool
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...], Parameter | None]:
+    """The positional and keyword-only parameters for arguments, and `out`, if there is one."""
     positional = arguments.positional
     if method and arguments.self_arg is not None:
         positional = arguments.pre_self + arguments.post_self
-    return PythonSignature(
-        schema,
+    return (
         tuple([parameter(argument) for argument in positional]),
         tuple([parameter(option) for option in arguments.pre_options + arguments.post_options]),
         out_parameter(arguments.out) if arguments.out else None,
-        _options(schema, category),
-        method,
-        passed,
-        span,
     )
 
 
