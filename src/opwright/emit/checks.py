@@ -42,10 +42,10 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
     """What is written to is a tensor, not an optional one, and has an alias set of its own."""
     reported: set[Span] = set()
     for function in catalog.functions:
-        written = [argument for argument in function.arguments.all if argument.is_write]
         # Forms that are synthesized from an entry write to the same arguments, which are reported once.
-        if not written or function.entry in reported:
+        if not function.arguments.writes or function.entry in reported:
             continue
+        written = [argument for argument in function.arguments.all if argument.is_write]
         message = _fault_of_writes(function, written)
         if message is not None:
             reported.add(function.entry)
@@ -91,7 +91,7 @@ def _check_groups(catalog: Catalog, sink: Diagnostics) -> None:
         if not isinstance(group, NativeFunctionsGroup):
             continue
         functional = group.functional
-        for argument in functional.arguments.all:
+        for argument in functional.arguments.all if functional.arguments.writes else ():
             if argument.is_write:
                 message = (
                     f"`{functional.name}` is the functional form of its operation, and writes to `{argument.name}`"
@@ -186,7 +186,7 @@ def _is_plain_view(view: NativeFunction) -> bool:
 
 def _is_left_alone(function: NativeFunction, catalog: Catalog) -> bool:
     """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
-    if function.has_composite_implicit or not any(argument.is_write for argument in function.arguments.all):
+    if function.has_composite_implicit or not function.arguments.writes:
         return False
     if function.library is not PYTORCH:
         return not is_functionalized_by_pytorch(function) and functional_form(function, catalog.functions) is None

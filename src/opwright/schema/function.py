@@ -144,13 +144,14 @@ class Arguments:
     `post_self`.
 
     Interned: `argument_list` gives the same object for the same arguments, and half of all overloads share theirs.
-    `has_symint` says that an argument is a symbolic integer, `writes` that one is written, `writes_after_self` and
-    `writes_before_self` that one after or before `self` is, and `joins_wildcard` that one joins the alias set `*`.
+    `has_symint` says that an argument is a symbolic integer, `has_annotations` that one has an alias set, `writes` that
+    one is written, `writes_after_self` and `writes_before_self` that one after or before `self` is, and
+    `joins_wildcard` that one joins the alias set `*`.
     """
 
     __slots__ = (
-        "all", "has_symint", "joins_wildcard", "keyword_only", "non_out", "options", "out", "positional",
-        "post_options", "post_self", "pre_options", "pre_self", "self_arg", "writes", "writes_after_self",
+        "all", "has_annotations", "has_symint", "joins_wildcard", "keyword_only", "non_out", "options", "out",
+        "positional", "post_options", "post_self", "pre_options", "pre_self", "self_arg", "writes", "writes_after_self",
         "writes_before_self",
     )  # fmt: skip
 
@@ -178,13 +179,15 @@ class Arguments:
             self.pre_options = keyword_only[:start]
             self.options = TensorOptions(*keyword_only[start : start + 4])
             self.post_options = keyword_only[start + 4 :]
-        has_symint = writes = joins_wildcard = False
+        has_symint = has_annotations = writes = joins_wildcard = False
         for argument in self.all:
             has_symint = has_symint or argument.type.is_symint_like
             if argument.annotation is not None:
+                has_annotations = True
                 writes = writes or argument.is_write
                 joins_wildcard = joins_wildcard or "*" in argument.annotation.after
         self.has_symint: Final = has_symint
+        self.has_annotations: Final = has_annotations
         self.writes: Final = writes
         self.writes_before_self: Final = writes and any(argument.is_write for argument in self.pre_self)
         self.writes_after_self: Final = writes and any(argument.is_write for argument in self.post_self)

@@ -133,6 +133,8 @@ def _arguments_key(arguments: Arguments, strip_default: bool) -> SignatureKey:
     """The part of a key for the arguments, which many schemas share."""
     pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
     options = arguments.pre_options + arguments.post_options
+    if not strip_default and not arguments.has_annotations:
+        return (pre_self, arguments.positional, options)
     return (
         pre_self,
         tuple([plain_argument(argument, strip_default=strip_default) for argument in arguments.positional]),

@@ -11,7 +11,7 @@ have the types that they should have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.model.dispatch_key import KEYS, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, UnlinkedFunction
@@ -107,13 +107,14 @@ def _row(function: UnlinkedFunction, start: int, text: str) -> str:
 class RowReader:
     """Reads rows of entries of one file."""
 
-    __slots__ = ("_file", "_library", "_rows", "_tags")
+    __slots__ = ("_file", "_flags", "_library", "_rows", "_tags")
 
     def __init__(self, file: SourceText, rows: Mapping[str, str], library: Library) -> None:
         self._file: Final = file
         self._rows: Final = rows
         self._library: Final = library
         self._tags: Final[dict[str, frozenset[str]]] = {}
+        self._flags: Final[dict[str, dict[str, Any]]] = {}
 
     def functions(self, items: Iterable[ItemText]) -> list[UnlinkedFunction | None]:
         """The function of each item, None for one without a row; no list at all if a row was not written by a run."""
@@ -125,30 +126,24 @@ class RowReader:
 
     def _function(self, start: int, text: str, row: str) -> UnlinkedFunction:
         length, flag_text, module, delegate, inherits, autogen, tag_text, kernel_text = row.split(_SEPARATOR)
-        flags = int(flag_text)
+        flags = self._flags.get(flag_text)
+        if flags is None:
+            flags = self._flags[flag_text] = _flag_fields(int(flag_text))
         tags = self._tags.get(tag_text)
         if tags is None:
             tags = self._tags[tag_text] = frozenset(tag_text.split())
-        structured = bool(flags & _STRUCTURED)
         return UnlinkedFunction(
             namespace=self._library.namespace,
             schema=read_unchecked_schema(text.partition("\n")[0], len(_FUNC)),
             entry=Span(self._file, start, start + int(length)),
-            function=bool(flags & _FUNCTION),
-            method=bool(flags & _METHOD),
-            kernels=self._kernels(kernel_text, structured) if kernel_text else {},
-            structured=structured,
+            kernels=self._kernels(kernel_text, flags["structured"]) if kernel_text else {},
             structured_delegate=read_operator_name(delegate) if delegate else None,
             structured_inherits=inherits or None,
-            device_check=DeviceCheck.NoCheck if flags & _NO_DEVICE_CHECK else DeviceCheck.ExactSame,
-            device_guard=bool(flags & _DEVICE_GUARD),
-            manual_cpp_binding=bool(flags & _MANUAL_BINDING),
-            manual_kernel_registration=bool(flags & _MANUAL_REGISTRATION),
             python_module=module or None,
             autogen=tuple([read_operator_name(name) for name in autogen.split(" ")]) if autogen else (),
             tags=tags,
-            has_ignored_kernels=bool(flags & _IGNORED_KERNELS),
             library=self._library,
+            **flags,
         )
 
     def _kernels(self, text: str, structured: bool) -> dict[DispatchKey, Kernel]:
@@ -158,6 +153,22 @@ class RowReader:
         for part in text.split(","):
             key_name, name = part.split(" ")
             key = KEYS[key_name]
-            namespace, _, plain = name.rpartition("::")
-            kernels[key] = Kernel(key, plain, namespace or native, structured and key.has_structured)
+            namespace = native
+            if ":" in name:
+                namespace, _, name = name.rpartition("::")
+            kernels[key] = Kernel(key, name, namespace or native, structured and key.has_structured)
         return kernels
+
+
+def _flag_fields(flags: int) -> dict[str, Any]:
+    """The fields of a function that its flags give."""
+    return {
+        "function": bool(flags & _FUNCTION),
+        "method": bool(flags & _METHOD),
+        "structured": bool(flags & _STRUCTURED),
+        "device_check": DeviceCheck.NoCheck if flags & _NO_DEVICE_CHECK else DeviceCheck.ExactSame,
+        "device_guard": bool(flags & _DEVICE_GUARD),
+        "manual_cpp_binding": bool(flags & _MANUAL_BINDING),
+        "manual_kernel_registration": bool(flags & _MANUAL_REGISTRATION),
+        "has_ignored_kernels": bool(flags & _IGNORED_KERNELS),
+    }

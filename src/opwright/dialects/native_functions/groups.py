@@ -92,9 +92,10 @@ def view_families(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report
     for function, key in keyed:
         if function.name.base.endswith(("_copy", "_scatter")):
             key = signature_key(function.schema, view_form=True)
-        view_kind = function.view_kind
-        kind = function.kind if view_kind is ViewKind.non_aliasing else view_kind
-        family = families.setdefault(key, {})
+        kind = function.view_kind if function.is_view else function.kind
+        family = families.get(key)
+        if family is None:
+            family = families[key] = {}
         earlier = family.setdefault(kind, function)
         if earlier is not function and (earlier.name.base, earlier.kind) != (function.name.base, function.kind):
             message = f"`{function.name}` and `{earlier.name}` have the same role for one view"

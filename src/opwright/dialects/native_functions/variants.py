@@ -174,8 +174,10 @@ def _returning_to_out(schema: FunctionSchema, letters: Sequence[str], *, keep_an
     arguments = schema.arguments
     positional, keyword_only = arguments.positional, arguments.keyword_only
     if not keep_annotations:
-        positional = tuple([plain_argument(argument) for argument in positional])
-        keyword_only = tuple([plain_argument(option) for option in arguments.pre_options + arguments.post_options])
+        keyword_only = arguments.pre_options + arguments.post_options
+        if arguments.has_annotations:
+            positional = tuple([plain_argument(argument) for argument in positional])
+            keyword_only = tuple([plain_argument(option) for option in keyword_only])
     outs, returns = _outs(schema, letters)
     return FunctionSchema(out_name(schema.name), argument_list(positional, keyword_only, outs), returns)
 
