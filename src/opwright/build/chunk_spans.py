@@ -10,8 +10,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from opwright.source.named_tuple import NamedTuple
 from opwright.build.template import AnyTemplate, TemplatePart
 from opwright.build.fingerprints import split_fingerprints
 

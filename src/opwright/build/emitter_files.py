@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from opwright.source.named_tuple import NamedTuple
 from opwright.build.chunk_spans import FileContents, FileSpans, assemble, splice
 from opwright.build.codes import NO_UTF8
 from opwright.build.file_spec import FileSpec, file_specs

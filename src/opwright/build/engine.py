@@ -11,8 +11,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from opwright.source.named_tuple import NamedTuple
 from opwright.build.plan import Plan, PlannedFile
 from opwright.build.workers import MOST_TASKS, share_work
 from opwright.build.writer import Writer, file_holds

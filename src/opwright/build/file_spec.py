@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+
+from opwright.source.named_tuple import NamedTuple
 from opwright.build.shards import EVERYTHING, shard_number, shard_path
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, OneFile
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
+
+from opwright.source.named_tuple import NamedTuple
 from opwright.build.codes import DUPLICATE_OUTPUT, LEAVES_FOLDER, UNKNOWN_FOLDER
 from opwright.source.diagnostic import Fault, did_you_mean
 

@@ -17,8 +17,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from opwright.source.named_tuple import NamedTuple
 from opwright.build.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.text import SourceFile

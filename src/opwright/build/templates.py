@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+
+from opwright.source.named_tuple import NamedTuple
 from opwright.build.template import Template
 from opwright.source.text import SourceFile
 

@@ -8,12 +8,13 @@ pointers.
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention.defaults import default_expression
 from opwright.release.operator_names.c_shims import NULLABLE_RESULTS
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
+from opwright.source.named_tuple import NamedTuple
 
 
 class NoCForm(Exception):

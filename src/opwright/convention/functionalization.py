@@ -7,13 +7,14 @@ base. Both take the dispatcher's arguments, with `base` as the first one.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher, shared_types
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.model.native_function import NativeFunction, TypeStyle, ViewGroup
 from opwright.schema.function import Argument, FunctionSchema
+from opwright.source.named_tuple import NamedTuple
 
 INVERSE_RETURN_MODE: Final = c_types.base("at::functionalization::InverseReturnMode")
 

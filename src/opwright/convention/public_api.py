@@ -8,7 +8,7 @@ schema has any.
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import shared_types
 from opwright.convention.caching import Bindings, per_function
@@ -19,6 +19,7 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema, TensorOptions
+from opwright.source.named_tuple import NamedTuple
 
 #: The prefix of generated functions whose public form is written by hand.
 MANUAL_PREFIX: Final = "__dispatch_"

@@ -7,7 +7,7 @@ arguments that are the same for all elements, and are called with the others.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import shared_types, structured
 from opwright.cpp import c_types
@@ -16,6 +16,7 @@ from opwright.cpp.c_types import CType
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey
 from opwright.schema.function import Argument
+from opwright.source.named_tuple import NamedTuple
 
 
 def kernel_name(group: NativeFunctionsGroup, key: DispatchKey) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, Generic, NamedTuple, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast
 
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 # The table of dialects imports this module before prefetch begins.

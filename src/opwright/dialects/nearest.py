@@ -7,12 +7,13 @@ operations, each of which lacks a member. The diagnostic then shows the user the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.signature import plain_argument, signature
 from opwright.source.diagnostic import Label, did_you_mean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = [

@@ -7,7 +7,7 @@ and writes. Emitters read and write no files themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
@@ -21,6 +21,7 @@ from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
 from opwright.source.diagnostic import FaultsFound
+from opwright.source.named_tuple import NamedTuple
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
 Slots = Mapping[str, "str | Sequence[str]"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 

@@ -11,12 +11,13 @@ import enum
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.model.dispatch_key import devices
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 #: The name of the formulas for all dispatch keys without formulas of their own.

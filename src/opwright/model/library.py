@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.model.declared_outputs import DeclaredOutputs

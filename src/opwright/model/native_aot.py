@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["NativeAotKernel"]
 

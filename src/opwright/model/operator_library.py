@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.frozen import Frozen
 from opwright.model.library import Library
+from opwright.source.named_tuple import NamedTuple
 
 
 class LibraryDerivatives(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = ["EVERYTHING", "SelectedOperator", "Selection", "merge", "qualified_name"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from opwright.build.emitter_files import Build, FragmentCounts
 from opwright.build.engine import Engine, Report, Summary, Task
@@ -20,6 +20,7 @@ from opwright.release.version import Version, version_of
 from opwright.run.loading import check_job, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from opwright.build.file_spec import FileSpec
 from opwright.build.shards import shard_number
@@ -11,6 +10,7 @@ from opwright.emit.emitter import Options
 from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 __all__ = ["OutputShard", "Request"]

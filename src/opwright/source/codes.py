@@ -9,7 +9,8 @@ The first two digits of a code name its subject, see `RANGES`. Warnings take the
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["RANGES", "Code", "all_codes", "find_code", "register"]
 

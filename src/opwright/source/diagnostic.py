@@ -10,9 +10,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from opwright.source import limits
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = [

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import public_api
 from opwright.convention.python.signature import PythonSignature
@@ -12,6 +12,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument
 from opwright.schema.types import base, list_of, optional
+from opwright.source.named_tuple import NamedTuple
 
 
 class _LambdaParameters(dict[Argument, str]):

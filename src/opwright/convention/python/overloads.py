@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention.python.signature import PythonSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.types import Type
+from opwright.source.named_tuple import NamedTuple
 
 
 class Overload(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Files
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.deprecated import codes
 from opwright.dialects.dialect import LoadContext
@@ -19,6 +19,7 @@ from opwright.schema.parser import read_schema
 from opwright.schema.types import SCALAR, Type
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile

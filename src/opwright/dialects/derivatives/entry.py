@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
@@ -23,6 +23,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import Type
 from opwright.source.diagnostic import did_you_mean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 
 _NUMBERED_RESULT: Final = re.compile(r"result(\d{1,6})")

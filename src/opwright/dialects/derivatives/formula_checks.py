@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
@@ -17,6 +17,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Scalar
 from opwright.source.span import Span
 

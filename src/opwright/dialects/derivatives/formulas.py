@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.report import FormulaReport
 from opwright.model.derivatives import SavedAttribute, SavedKind, words_of
 from opwright.schema.function import Argument, Return
+from opwright.source.named_tuple import NamedTuple
 
 _WORD: Final = re.compile(r"\w+")
 _GRADIENT_INDEX: Final = re.compile(r"(?:^|\W)grads\[(\d+)\]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formulas import substitute_word
@@ -12,6 +12,7 @@ from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Scalar
 
 _ELEMENT_WISE: Final = "auto_element_wise"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar, Sequence
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
@@ -34,6 +34,7 @@ from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 
 KernelUnit: TypeAlias = "NativeFunction | NativeFunctionsGroup"
 """A group of overloads that share their implementation, or an overload on its own."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import c_shim, public_api
 from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
@@ -28,6 +28,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 #: The keys whose kernels serve a device that has none of its own, the best first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher, native
 from opwright.cpp import c_types
@@ -14,6 +14,7 @@ from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, jo
 from opwright.emit.aten.view_meta import creation, view_meta
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
+from opwright.source.named_tuple import NamedTuple
 
 _SYMBOLIC: Final = {
     c_types.SYMINT: "{0}.is_symbolic()",

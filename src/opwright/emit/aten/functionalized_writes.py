@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from opwright.convention import dispatcher, native, shared_types
 from opwright.cpp.binding import Binding
@@ -15,6 +14,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
+from opwright.source.named_tuple import NamedTuple
 
 
 class WriteKernel(NamedTuple):

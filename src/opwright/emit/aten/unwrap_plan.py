@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
+from opwright.source.named_tuple import NamedTuple
 
 IMPL: Final = "at::functionalization::impl::"
 KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"

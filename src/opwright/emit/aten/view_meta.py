@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from opwright.convention.functionalization import (
     BASE,
@@ -30,6 +29,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.operator_names.functionalization import SINGLE_OUTPUTS
 from opwright.release.rules import Rules
+from opwright.source.named_tuple import NamedTuple
 
 
 class ViewMeta(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.autograd.views import view_base
@@ -20,6 +20,7 @@ from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import ListType
+from opwright.source.named_tuple import NamedTuple
 
 
 class NodeInput(NamedTuple):

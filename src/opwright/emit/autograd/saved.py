@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import shared_types
 from opwright.cpp import c_types
@@ -13,6 +13,7 @@ from opwright.model.library import PYTORCH
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 
 _OPTIONAL_SIZES: Final = c_types.optional(c_types.SYMINT_ARRAY_REF)
 

@@ -7,7 +7,7 @@ for whoever replays a view under other sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher, shared_types
 from opwright.cpp import c_types
@@ -21,6 +21,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, One
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
+from opwright.source.named_tuple import NamedTuple
 
 #: The additional field of an object for one of several views: the view's index.
 _INDEX: Final = "view_idx"

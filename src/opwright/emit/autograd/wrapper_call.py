@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import public_api, shared_types
 from opwright.cpp import c_types
@@ -23,6 +23,7 @@ from opwright.release.operator_names.autograd import (
 )
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
+from opwright.source.named_tuple import NamedTuple
 
 
 class Unpacked(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
@@ -12,6 +12,7 @@ from opwright.emit.autograd.saved import FLOATS, saved_type
 from opwright.emit.autograd.wrappers import Wrapper
 from opwright.model.derivatives import SavedAttribute, SavedKind
 from opwright.schema.types import ListType
+from opwright.source.named_tuple import NamedTuple
 
 _MASK: Final = re.compile(r"grad_input_mask\[(\d+)\]")
 _SCALAR_TYPE: Final = "_scalar_type"

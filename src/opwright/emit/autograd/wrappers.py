@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from opwright.convention import public_api
 from opwright.emit.autograd.codes import (
@@ -29,6 +28,7 @@ from opwright.release.operator_names.autograd import FOREACH_WITHOUT_DERIVATIVES
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 

@@ -6,11 +6,11 @@ A function has one such type per set of names; each overload with it takes the t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from opwright.convention import public_api
 from opwright.convention.python.results import field_names, struct_key
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 
 
 class Struct(NamedTuple):

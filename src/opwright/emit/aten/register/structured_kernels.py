@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import native, public_api, structured
 from opwright.convention.caching import per_function
@@ -28,6 +28,7 @@ from opwright.model.native_function import Kernel, NativeFunction, NativeFunctio
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 
 
 class OutputClass(NamedTuple):
