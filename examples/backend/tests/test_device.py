@@ -79,8 +79,10 @@ def test_resize() -> None:
     values.untyped_storage().resize_(4000)
     assert values.untyped_storage().nbytes() == 4000
     assert values.flatten()[:4].tolist() == [0, 1, 2, 3]
-    assert torch.ones(1, 2, 2, 2, device="acme").resize_(2, 3, 2, 2, memory_format=torch.channels_last).is_contiguous(
-        memory_format=torch.channels_last
+    assert (
+        torch.ones(1, 2, 2, 2, device="acme")
+        .resize_(2, 3, 2, 2, memory_format=torch.channels_last)
+        .is_contiguous(memory_format=torch.channels_last)
     )
 
 

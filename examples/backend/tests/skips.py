@@ -1,0 +1,30 @@
+"""Operators of PyTorch's list that are not compared with the CPU, each with the reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_UNINITIALIZED: Final = "the elements of its result have no values yet"
+_SPARSE: Final = "the device has no sparse tensors"
+_CUDA: Final = "it is only for CUDA devices"
+
+SKIPS: Final = {
+    "empty": _UNINITIALIZED,
+    "empty_like": _UNINITIALIZED,
+    "empty_permuted": _UNINITIALIZED,
+    "empty_strided": _UNINITIALIZED,
+    "jiterator_2inputs_2outputs": _CUDA,
+    "jiterator_4inputs_with_extra_args": _CUDA,
+    "jiterator_binary": _CUDA,
+    "jiterator_binary_return_by_ref": _CUDA,
+    "jiterator_unary": _CUDA,
+    "new_empty": _UNINITIALIZED,
+    "new_empty_strided": _UNINITIALIZED,
+    "sparse.mm.reduce": _SPARSE,
+    "sparse.sampled_addmm": _SPARSE,
+    "tensor_split": "its indices must be a tensor of the CPU",
+    "to_sparse": _SPARSE,
+}
+
+# Operators whose `out` overload is not compared.
+NO_OUT: Final = {"mode": "PyTorch has it for the devices in its tree alone"}

@@ -1,0 +1,149 @@
+"""PyTorch's own list of operators, with its samples: the device gives what the CPU gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+import torch
+from skips import NO_OUT, SKIPS
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import OpInfo, SampleInput
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
+
+# How many samples of an operator are compared.
+SAMPLES = 5
+
+OPERATORS = {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in op_db if op.dtypes}
+
+
+def samples(op: OpInfo, *, requires_grad: bool) -> Iterator[SampleInput]:
+    """Some samples of an operator, on the CPU."""
+    dtype = torch.float32 if torch.float32 in op.dtypes else min(op.dtypes, key=str)
+    requires_grad = requires_grad and op.supports_autograd and dtype.is_floating_point
+    torch.manual_seed(0)
+    yield from islice(op.sample_inputs("cpu", dtype, requires_grad=requires_grad), SAMPLES)
+
+
+def on_device(values: Any) -> Any:  # noqa: ANN401
+    """A copy of arguments on the device, with the same strides."""
+
+    def copy(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, torch.Tensor) and value.layout == torch.strided:
+            base = value.detach().resolve_conj().resolve_neg()
+            storage = base.untyped_storage().acme()
+            made = torch.empty(0, dtype=base.dtype, device="acme")
+            made.set_(storage, base.storage_offset(), base.size(), base.stride())
+            return made.requires_grad_(value.requires_grad)
+        return "acme" if value in ("cpu", torch.device("cpu")) else value
+
+    return tree_map(copy, values)
+
+
+def result_and_gradients(function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401
+    """What a function returns, and the gradients of its arguments."""
+    torch.manual_seed(1)
+    result = function(*arguments, **options)
+    outputs = [value for value in tree_leaves(result) if isinstance(value, torch.Tensor) and value.requires_grad]
+    inputs = [value for value in tree_leaves((arguments, options)) if isinstance(value, torch.Tensor)]
+    inputs = [value for value in inputs if value.requires_grad]
+    total = sum((value * value.conj()).real.sum() for value in outputs)
+    return result, torch.autograd.grad(total, inputs, allow_unused=True) if outputs and inputs else ()
+
+
+def check(actual: Any, expected: Any) -> None:  # noqa: ANN401
+    """Compare results of the device with those of the CPU."""
+    actual, expected = tree_leaves(actual), tree_leaves(expected)
+    assert len(actual) == len(expected)
+    for value, right in zip(actual, expected, strict=True):
+        if not isinstance(right, torch.Tensor):
+            assert value == right or (value != value and right != right)
+            continue
+        assert value.device.type == "acme"
+        tolerance = 0 if right.dtype.itemsize == 1 else 1e-4
+        torch.testing.assert_close(value.cpu(), right, equal_nan=True, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operator(name: str, record_property: Callable[[str, object], None]) -> None:
+    """An operator gives the results and the gradients of the CPU."""
+    if name in SKIPS:
+        pytest.skip(SKIPS[name])
+    op = OPERATORS[name]
+    count = 0
+    for sample in samples(op, requires_grad=True):
+        arguments, options = (sample.input, *sample.args), sample.kwargs
+        copies = on_device((arguments, options))
+        check(result_and_gradients(op.op, *copies), result_and_gradients(op.op, arguments, options))
+        count += 1
+    assert count
+    record_property("calls", count)
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.inplace_variant])
+def test_in_place(name: str, record_property: Callable[[str, object], None]) -> None:
+    """An operator that works in place leaves in its argument what it leaves on the CPU."""
+    if name in SKIPS:
+        pytest.skip(SKIPS[name])
+    op = OPERATORS[name]
+    count = 0
+    for sample in samples(op, requires_grad=False):
+        if sample.broadcasts_input:
+            continue
+        arguments, options = (sample.input, *sample.args), sample.kwargs
+        copies = on_device((arguments, options))
+        try:
+            torch.manual_seed(1)
+            op.inplace_variant(*arguments, **options)
+        except RuntimeError:
+            # Samples are for the functional operator: some results do not fit into the argument.
+            continue
+        torch.manual_seed(1)
+        assert op.inplace_variant(*copies[0], **copies[1]) is copies[0][0]
+        check(copies[0][0], arguments[0])
+        count += 1
+    record_property("calls", count)
+
+
+def layouts(tensors: Any) -> list[list[int]]:  # noqa: ANN401
+    """The strides of the dimensions that have more than one element, for each of some tensors."""
+    return [
+        [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
+        for tensor in tree_leaves(tensors)
+        if tensor.numel()
+    ]
+
+
+def transposed(tensor: torch.Tensor) -> torch.Tensor:
+    """Zeros of the size of a tensor, with other strides."""
+    return torch.zeros_like(tensor.transpose(0, -1), memory_format=torch.contiguous_format).transpose(0, -1)
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.supports_out and name not in NO_OUT])
+def test_out(name: str, record_property: Callable[[str, object], None]) -> None:
+    """An operator writes to `out`, which may have any strides, what it writes on the CPU."""
+    if name in SKIPS:
+        pytest.skip(SKIPS[name])
+    op = OPERATORS[name]
+    count = 0
+    for sample in samples(op, requires_grad=False):
+        arguments, options = (sample.input, *sample.args), sample.kwargs
+        copies = on_device((arguments, options))
+        try:
+            out = tree_map_only(
+                torch.Tensor, lambda value: transposed(value) if value.dim() else value, op.op(*arguments, **options)
+            )
+            out_on_device = on_device(out)
+            torch.manual_seed(1)
+            op.op(*arguments, **options, out=out)
+        except (RuntimeError, TypeError):
+            # The operator has no `out` for this sample.
+            continue
+        torch.manual_seed(1)
+        op.op(*copies[0], **copies[1], out=out_on_device)
+        check(out_on_device, out)
+        assert layouts(out_on_device) == layouts(out)
+        count += 1
+    record_property("calls", count)

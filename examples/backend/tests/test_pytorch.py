@@ -1,0 +1,139 @@
+"""What PyTorch builds on operators: gradients, compilation, vmap, export, autocast, profiles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch.autograd import gradcheck
+from torch.profiler import ProfilerActivity, profile
+
+
+def model() -> torch.nn.Module:
+    """A small network."""
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LazyLinear(8), torch.nn.LayerNorm(8)
+    )
+
+
+def test_training() -> None:
+    """A network that is trained on the device has the parameters of one that is trained on the CPU."""
+    parameters = []
+    for device in ("cpu", "acme"):
+        network = model()
+        batch = torch.randn(4, 1, 6, 6)
+        network(batch)
+        network, batch = network.to(device), batch.to(device)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
+        for _ in range(3):
+            optimizer.zero_grad()
+            network(batch).square().mean().backward()
+            optimizer.step()
+        assert all(parameter.device.type == device for parameter in network.parameters())
+        parameters.append([parameter.detach().cpu() for parameter in network.parameters()])
+    torch.testing.assert_close(parameters[1], parameters[0])
+
+
+def test_gradcheck() -> None:
+    """Gradients are those that differences give."""
+    left = torch.randn(3, 4, dtype=torch.float64, device="acme", requires_grad=True)
+    right = torch.randn(4, 2, dtype=torch.float64, device="acme", requires_grad=True)
+    assert gradcheck(lambda left, right: (left @ right).mul(2).tanh().sum(0), (left, right))
+    assert gradcheck(torch.mul, (left, right[:, 0]))
+
+
+def test_forward_mode() -> None:
+    """Derivatives are computed forwards too."""
+    value = torch.randn(3, device="acme")
+    _, tangent = torch.func.jvp(torch.sin, (value,), (torch.ones_like(value),))
+    torch.testing.assert_close(tangent, value.cos())
+
+
+def test_vmap() -> None:
+    """Functions of examples work on batches."""
+    batch, weight = torch.randn(5, 3, device="acme"), torch.randn(3, 3, device="acme")
+    result = torch.vmap(lambda example: (weight @ example).relu())(batch)
+    torch.testing.assert_close(result, (batch @ weight.t()).relu())
+
+
+def test_fake_tensors() -> None:
+    """Shapes are computed without memory."""
+    with torch._subclasses.FakeTensorMode():
+        result = torch.empty(1 << 20, 1 << 20, device="acme").add(1) @ torch.empty(1 << 20, 2, device="acme")
+    assert result.shape == (1 << 20, 2)
+    assert result.device == torch.device("acme:0")
+
+
+def test_compile() -> None:
+    """Compiled functions give the results and gradients of those that are not compiled."""
+    values = torch.randn(3, 4, device="acme", requires_grad=True)
+
+    def function(values: torch.Tensor) -> torch.Tensor:
+        halves = values.view(4, 3)[1:] * 2
+        return halves.relu_().sum() + torch.ones(2, device=values.device).sum()
+
+    compiled = torch.compile(function, backend="aot_eager", fullgraph=True)
+    expected, actual = function(values), compiled(values)
+    assert actual.equal(expected)
+    (expected,) = torch.autograd.grad(expected, values)
+    (actual,) = torch.autograd.grad(actual, values)
+    assert actual.equal(expected)
+
+
+def test_export() -> None:
+    """A network on the device is exported and runs."""
+    network = model()
+    batch = torch.randn(2, 1, 6, 6)
+    network(batch)
+    network, batch = network.acme().eval(), batch.acme()
+    program = torch.export.export(network, (batch,))
+    torch.testing.assert_close(program.module()(batch), network(batch))
+
+
+def test_functionalize() -> None:
+    """Writes to views become functions."""
+
+    def function(values: torch.Tensor) -> torch.Tensor:
+        values = values.clone()
+        values[0].add_(1)
+        return values
+
+    values = torch.zeros(2, 2, device="acme")
+    assert torch.func.functionalize(function)(values).equal(function(values))
+
+
+def test_profile(tmp_path: Path) -> None:
+    """Operators and memory of the device are in a trace."""
+    values = torch.ones(64, 64, device="acme")
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as trace:
+        values @ values
+    trace.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert "aten::mm" in {event.get("name") for event in events}
+    memory = [event["args"] for event in events if event.get("name") == "[memory]"]
+    assert any(arguments["Device Type"] == 20 and arguments["Bytes"] == 64 * 64 * 4 for arguments in memory)
+
+
+def test_device_times() -> None:
+    """The older profiler measures times of the device."""
+    values = torch.ones(64, 64, device="acme")
+    with torch.autograd.profiler.profile(use_device="acme", use_kineto=False) as trace:
+        values @ values
+    assert any(event.name == "aten::mm" and event.device_time > 0 for event in trace.function_events)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradient_scaler(dtype: torch.dtype) -> None:
+    """Gradients can be scaled for types with few bits."""
+    network = torch.nn.Linear(4, 4, device="acme")
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("acme", init_scale=8.0)
+    loss = network(torch.ones(2, 4, device="acme")).to(dtype).float().sum()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert network.weight.grad is not None
+    assert network.weight.grad.eq(2).all()
