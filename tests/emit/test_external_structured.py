@@ -88,6 +88,15 @@ def test_wrappers_of_all_forms() -> None:
     assert text.count("// No device check") == 3
 
 
+def test_kernels_write_to_proxies() -> None:
+    """A kernel that needs other strides than `out` or `self` has writes to the proxy that is copied there."""
+    text = slot(backend_files(ENTRIES, {"blend.out": STRUCTURED}).source, "dispatch_anonymous_definitions")
+    for output in ("op(self)", "op(out)"):
+        body = text.partition(f"{output};\n")[2]
+        calls = ["op.meta(self, other);", "op.impl(self, other, op.maybe_get_output(0));"]
+        assert body.split("\n")[:2] == calls
+
+
 def test_registrations_name_the_dispatch_key() -> None:
     """Wrappers are registered for the dispatch key, whatever the display name of the backend is."""
     source = backend_files(ENTRIES, {"blend.out": STRUCTURED}).source

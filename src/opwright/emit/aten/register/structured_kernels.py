@@ -47,6 +47,7 @@ class OutputClass(NamedTuple):
     guard: str
     moves_guard: bool
     names: bool
+    passes_proxies: bool = False
 
 
 def structured_wrapper(function: NativeFunction, backend: Backend) -> KernelWrapper:
@@ -78,6 +79,7 @@ def output_class(
         guard="" if is_unguarded else structured_guard(backend, rocm=context.options.rocm, rules=context.rules),
         moves_guard=backend.moves_guard and not is_unguarded,
         names=context.rules.set_output_takes_names,
+        passes_proxies=function.kind is SchemaKind.out or (function.kind is SchemaKind.inplace and backend.external),
     )
 
 
@@ -221,7 +223,7 @@ def structured_body(
     """The statements of a wrapper: an object of the class of its outputs, the calls, and the result."""
     return (
         f"{output.name} op{_constructed_from(wrapper.function)};\n"
-        f"{_run(wrapper, group, key, context)}"
+        f"{_run(wrapper, output, group, key, context)}"
         f"return {_result_expression(wrapper.function)};"
     )
 
@@ -248,20 +250,21 @@ class _Calls(NamedTuple):
 
 @per_function
 def _calls(function: NativeFunction) -> _Calls:
-    return _arguments_of_calls(function, native.signature(function))
+    return _arguments_of_calls(function, native.signature(function), passes_proxies=function.kind is SchemaKind.out)
 
 
 @per_function
 def _symint_calls(function: NativeFunction) -> _Calls:
-    return _arguments_of_calls(function, native.symint_signature(function))
+    signature = native.symint_signature(function)
+    return _arguments_of_calls(function, signature, passes_proxies=function.kind is SchemaKind.out)
 
 
-def _arguments_of_calls(function: NativeFunction, signature: Signature) -> _Calls:
+def _arguments_of_calls(function: NativeFunction, signature: Signature, *, passes_proxies: bool) -> _Calls:
     group = function.group
     assert group is not None, "only overloads of a group have structured wrappers"
     available: tuple[AvailableValue, ...] = signature.bindings
     meta = translate(available, structured.meta_arguments(group))
-    available += _precomputed_values(group) + _outputs(function, group)
+    available += _precomputed_values(group) + _outputs(group, passes_proxies=passes_proxies)
     out = public_api.function_signatures(group.out).most_faithful
     return _Calls(
         ", ".join(meta),
@@ -280,9 +283,9 @@ def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
     return tuple([Expression(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
 
 
-def _outputs(function: NativeFunction, group: NativeFunctionsGroup) -> tuple[Expression, ...]:
-    """The outputs after `meta`. Those of an out function may be proxies."""
-    form = "op.maybe_get_output({})" if function.kind is SchemaKind.out else "op.outputs_[{}]"
+def _outputs(group: NativeFunctionsGroup, *, passes_proxies: bool) -> tuple[Expression, ...]:
+    """The outputs after `meta`, or the proxies of those whose strides the kernel does not support."""
+    form = "op.maybe_get_output({})" if passes_proxies else "op.outputs_[{}]"
     outs = structured.out_arguments(group)
     check_tensor_outputs(group)
     tensor = c_types.mut_ref(c_types.TENSOR)
@@ -320,11 +323,16 @@ def _reaches_meta(argument: Argument, style: TypeStyle) -> bool:
     return True
 
 
-def _run(wrapper: KernelWrapper, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> str:
+def _run(
+    wrapper: KernelWrapper, output: OutputClass, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext
+) -> str:
     """The calls of `meta` and `impl`, and the copies of proxies into the outputs that they replace."""
     function = wrapper.function
     symbolic = wrapper.signature is not native.signature(function)
     calls = _symint_calls(function) if symbolic else _calls(function)
+    if output.passes_proxies and function.kind is SchemaKind.inplace:
+        # PyTorch's own wrappers pass `self`, and then overwrite it with the proxy, which has no values.
+        calls = _arguments_of_calls(function, wrapper.signature, passes_proxies=True)
     lines = [f"op.meta({calls.meta});"]
     if group.out.precomputed is not None:
         lines = [f"auto precompute = op.meta({calls.meta});", "(void)precompute;"]
