@@ -12,13 +12,14 @@ from torch.utils.cpp_extension import BuildExtension, CppExtension
 GENERATED = "build/generated"
 
 subprocess.run(
-    [sys.executable, "-m", "opwright.torchgen.gen_backend_stubs", "-s", "acme.yaml", "-o", GENERATED], check=True
+    [sys.executable, "-m", "opwright", "generate", "--backend", "acme.yaml", "--torch", "auto", "--out", GENERATED],
+    check=True,
 )
 setup(
     ext_modules=[
         CppExtension(
             "torch_acme._C",
-            [*sorted(glob("csrc/*/*.cpp")), f"{GENERATED}/RegisterPrivateUse1.cpp"],
+            [*sorted(glob("csrc/*/*.cpp")), f"{GENERATED}/RegisterAcme.cpp"],
             include_dirs=[f"{sys.path[0]}/{GENERATED}", f"{sys.path[0]}"],
             extra_compile_args=["-g0", "-O1", "-Wno-interference-size"],
         )

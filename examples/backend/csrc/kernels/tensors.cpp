@@ -1,18 +1,12 @@
 // Tensors of the device: made, resized, copied, and seen in other shapes.
 
-#include <PrivateUse1NativeFunctions.h>
+#include <AcmeNativeFunctions.h>
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/_reshape_alias_native.h>
-#include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/copy.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/set_native.h>
-#include <ATen/ops/unfold_native.h>
-#include <ATen/ops/view_as_complex_native.h>
-#include <ATen/ops/view_as_real_native.h>
-#include <ATen/ops/view_native.h>
 
 #include "../runtime/device.h"
 #include "host.h"
@@ -108,14 +102,6 @@ at::Tensor& Kernels::set_(at::Tensor& self) {
       self, c10::Storage(c10::Storage::use_byte_size_t(), 0, device_allocator(), /*resizable=*/true));
 }
 
-at::Tensor& Kernels::set_(at::Tensor& self, const at::Tensor& source) {
-  return at::native::set_tensor_(self, source);
-}
-
-at::Tensor& Kernels::set_(at::Tensor& self, at::Storage source) {
-  return at::native::set_(self, std::move(source));
-}
-
 at::Tensor& Kernels::set_(
     at::Tensor& self,
     at::Storage source,
@@ -150,32 +136,7 @@ at::Scalar Kernels::_local_scalar_dense(const at::Tensor& self) {
   return host_view(self).item();
 }
 
-at::Tensor Kernels::as_strided(
-    const at::Tensor& self,
-    at::IntArrayRef size,
-    at::IntArrayRef stride,
-    std::optional<int64_t> storage_offset) {
-  return at::native::as_strided_tensorimpl(self, size, stride, storage_offset);
-}
-
-at::Tensor Kernels::view(const at::Tensor& self, at::IntArrayRef size) {
-  return at::native::view(self, size);
-}
-
-at::Tensor Kernels::_reshape_alias(const at::Tensor& self, at::IntArrayRef size, at::IntArrayRef stride) {
-  return at::native::_reshape_alias(self, size, stride);
-}
-
-at::Tensor Kernels::unfold(const at::Tensor& self, int64_t dimension, int64_t size, int64_t step) {
-  return at::native::unfold(self, dimension, size, step);
-}
-
-at::Tensor Kernels::view_as_real(const at::Tensor& self) {
-  return at::native::view_as_real(self);
-}
-
-at::Tensor Kernels::view_as_complex(const at::Tensor& self) {
-  return at::native::view_as_complex(self);
-}
+// The work of each call is done when it returns, so that memory is never in use on another stream.
+void Kernels::record_stream(at::Tensor& /*self*/, at::Stream /*s*/) {}
 
 }  // namespace acme

@@ -1,13 +1,11 @@
 // Kernels that write values.
 
-#include <PrivateUse1NativeFunctions.h>
+#include <AcmeNativeFunctions.h>
 
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/fill.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/zero.h>
 
 #include "host.h"
 
@@ -22,16 +20,6 @@ at::Tensor& Kernels::fill_(at::Tensor& self, const at::Scalar& value) {
 at::Tensor& Kernels::zero_(at::Tensor& self) {
   return fill_(self, 0);
 }
-
-at::Tensor Kernels::relu(const at::Tensor& self) {
-  at::Tensor out = at::empty_like(self);
-  const MemoryAccess access;
-  host_view(out).copy_(host_view(self).relu());
-  return out;
-}
-
-// The work of each call is done when it returns, so that memory is never in use on another stream.
-void Kernels::record_stream(at::Tensor& /*self*/, at::Stream /*s*/) {}
 
 namespace {
 
