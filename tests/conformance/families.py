@@ -26,6 +26,8 @@ FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(^|/)Register\w+(_\d+|Everything)\.cpp$", "Register{Key}"),
         (r"(^|/)Ufunc", "ufunc kernels"),
         (r"(^|/)Unboxing", "unboxing"),
+        (r"(^|/)LazyIr\.h$|NonNativeIr\.h$|NativeFunctions\.(h|cpp)$", "lazy tensors"),
+        (r"(^|/)Register(Autograd)?(Lazy|XLA)\.cpp$", "lazy tensors"),
         (r"(^|/)VariableType", "VariableType"),
         (r"(^|/)TraceType", "TraceType"),
         (r"(^|/)ADInplaceOrViewType", "ADInplaceOrViewType"),

@@ -42,6 +42,8 @@ MUTATIONS: dict[str, Mutation] = {
 PACKAGED = "torchgen/packaged/"
 SHIM_TABLES = "torchgen/aoti/fallback_ops.py"
 
+#: The inputs for lazy tensors; `lazy@RELEASE` are those of a release, `lazy-NAME` are made from the inputs called NAME.
+LAZY = "lazy"
 #: The inputs that are laid out as a source tree, and the program there that PyTorch's build runs.
 TREE = "tree"
 BUILD_PROGRAM = "tools/setup_helpers/generate_code.py"
@@ -101,6 +103,10 @@ def input_folder(name: str) -> Path:
     inputs called NAME from those of a release.
     """
     mutation, _, release = name.partition("@")
+    if mutation == LAZY or mutation.startswith(f"{LAZY}-"):
+        from tests.conformance.lazy_inputs import lazy_folder
+
+        return lazy_folder(name)
     if release or name[0].isdigit():
         from tests.conformance.release_inputs import release_folder
 

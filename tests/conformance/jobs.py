@@ -10,11 +10,11 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from tests.conformance.inputs import BUILD_PROGRAM, ROOT, TREE, input_folder, installed_headers
+from tests.conformance.inputs import BUILD_PROGRAM, LAZY, ROOT, TREE, input_folder, installed_headers
 
 Command = tuple[str, ...]
 Side = Literal["reference", "opwright"]
@@ -26,7 +26,8 @@ SHIM_HEADERS = "torch/csrc/inductor/aoti_torch/generated"
 class Job:
     """One comparison: what each side runs, on which inputs, and files that stand in the output folder beforehand.
 
-    `seeds` maps a place in the output folder to a file below the headers that the installed PyTorch ships.
+    `seeds` maps a place in the output folder to a file below the headers that the installed PyTorch ships, or, with
+    `{root}/`, to one among the inputs.
     """
 
     name: str
@@ -76,7 +77,9 @@ def prepare(job: Job, folder: Path) -> None:
     """Put the seeds of `job` into the still empty output folder."""
     for target, source in job.seeds.items():
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(installed_headers() / source, folder / target)
+        own = source.removeprefix("{root}/")
+        place = installed_headers() if own == source else input_folder(job.inputs)
+        shutil.copyfile(place / own, folder / target)
 
 
 # The main program. Both sides take the same flags, which is the whole point.
@@ -239,6 +242,79 @@ def tree_jobs() -> list[Job]:
     return [*jobs, Job("tree-gen", (("{root}/torchgen/gen.py", *main),), (ours,), TREE)]
 
 
+# Lazy tensors. The reference has no flags for what PyTorch's build asks for, which calls a function.
+
+LAZY_CALL = (
+    "import sys, torchgen.gen_lazy_tensor as program, torchgen.dest.lazy_ir as nodes; "
+    "sys.modules['__main__'].__file__ = sys.argv[4]; "
+    "program.run_gen_lazy_tensor(sys.argv[1], sys.argv[2], './lazy/generated', False, sys.argv[3], 'TsNode', "
+    "'torch/csrc/lazy/ts_backend/ts_node.h', lazy_ir_generator=nodes.GenTSLazyIR, build_in_tree=True, "
+    "per_operator_headers={per_operator}, backend_name='TorchScript', gen_forced_fallback_code=True)"
+)
+# The reference's program looks for ATen where it never is, so it is told another place of its own file.
+LAZY_PROGRAM = (
+    "import sys, torchgen.gen_lazy_tensor as program; sys.modules['__main__'].__file__ = program.__file__; "
+    "program.__file__ = sys.argv.pop(1); program.main()"
+)
+LAZY_KERNELS = "torch/csrc/lazy/ts_backend/ts_native_functions.cpp"
+LAZY_SHAPES = "torch/csrc/lazy/core/shape_inference.h"
+TORCHSCRIPT = ("--gen-ts-lowerings", "--node-base", "TsNode", "--node-base-hdr", "torch/csrc/lazy/ts_backend/ts_node.h")
+
+
+def lazy_build(inputs: str = LAZY, *, per_operator: bool = True) -> Job:
+    """The job of lazy tensors as PyTorch's build runs it."""
+    call = LAZY_CALL.format(per_operator=per_operator)
+    places = ("{aten}", "{aten}/native/ts_native_functions.yaml", LAZY_KERNELS, "{root}/" + BUILD_PROGRAM)
+    annotated_call = reference_call("torchgen.packaged.autograd.gen_annotated_fn_args", "gen_annotated")
+    folders = {**BUILD_FOLDERS, "out": "."}
+    build = (annotated_call, ("-c", VIEW_META_CALL, *VIEW_META_PLACES), ("-c", call, *places))
+    flags = ("--native-functions-path", "{native}", "--tags-path", "{tags}", "--install-dir", ".", "--subset", "python")
+    ours = ("-m", "opwright.torchgen.generate_code", *flags, "--gen-lazy-ts-backend")
+    return Job(
+        "lazy-build" if per_operator else "lazy-build-aggregated",
+        reference=tuple(tuple(folders.get(word, word) for word in step) for step in build),
+        opwright=((*ours, *(PER_OPERATOR if per_operator else ())),),
+        inputs=inputs,
+        seeds={path: f"{{root}}/include/{path}" for path in (LAZY_KERNELS, LAZY_SHAPES)},
+    )
+
+
+def lazy_tensors(name: str, source: str, *flags: str, inputs: str = LAZY) -> Job:
+    """A job of the program for lazy tensors, with a YAML file among the inputs."""
+    arguments = ("-s", source, "-o", "out", *flags)
+    return Job(
+        f"lazy-{name}",
+        reference=(("-c", LAZY_PROGRAM, "{root}/tree/torchgen/program/gen_lazy_tensor.py", *arguments),),
+        opwright=(("-m", "opwright.torchgen.gen_lazy_tensor", "--source-path", "{aten}", *arguments),),
+        inputs=inputs,
+        seeds={LAZY_SHAPES: f"{{root}}/include/{LAZY_SHAPES}"},
+    )
+
+
+def lazy_program(inputs: str = LAZY) -> Job:
+    """The job of the program for lazy tensors, with all operators of the TorchScript backend."""
+    return lazy_tensors("program", "{aten}/native/ts_native_functions.yaml", *TORCHSCRIPT, inputs=inputs)
+
+
+def lazy_wide(inputs: str = LAZY) -> Job:
+    """The job of the program for lazy tensors with every operator for which it can generate a kernel."""
+    flags = (*TORCHSCRIPT, "--shape-inference-hdr", "{root}/lazy/wide.h")
+    return lazy_tensors("wide", "{root}/lazy/wide.yaml", *flags, inputs=inputs)
+
+
+def lazy_flag_jobs(inputs: str = LAZY) -> list[Job]:
+    """The other jobs of lazy tensors: flags, and other YAML files."""
+    own = ("--tensor-class", "acme::Tensor", "--tensor-class-hdr", "acme/tensor.h", "--backend-name", "")
+    return [
+        lazy_build(inputs, per_operator=False),
+        lazy_tensors("plain", "{aten}/native/ts_native_functions.yaml", inputs=inputs),
+        lazy_tensors("reduced", "{root}/lazy/reduced.yaml", *TORCHSCRIPT, inputs=inputs),
+        lazy_tensors("otherwise", "{root}/lazy/otherwise.yaml", *TORCHSCRIPT, *own, inputs=inputs),
+        lazy_tensors("out-first", "{root}/lazy/out_first.yaml", *own, inputs=inputs),
+        lazy_wide(inputs),
+    ]
+
+
 def usual_jobs() -> list[Job]:
     """The jobs that every run of the checks compares."""
     return [
@@ -254,6 +330,8 @@ def usual_jobs() -> list[Job]:
         annotated(),
         generate_code("generate-code-libtorch", "libtorch", reference_autograd("all", program=BUILD_PROGRAM)),
         generate_code("generate-code-pybindings", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")),
+        lazy_build(),
+        lazy_program(),
     ]
 
 
@@ -306,6 +384,7 @@ def flag_jobs() -> list[Job]:
         generate("flags-generate", *DEVICES),
         autograd_selected("autograd-disabled", "all", disabled=True),
         autograd_selected("autograd-training", "training"),
+        *lazy_flag_jobs(),
     ]
 
 
@@ -329,6 +408,9 @@ def mutated_jobs() -> list[Job]:
         jobs += [autograd(inputs, f"-mutated-{inputs}"), python_bindings(inputs, f"-mutated-{inputs}")]
         libtorch = reference_autograd("all", program=BUILD_PROGRAM)
         jobs += [generate_code(f"generate-code-mutated-{inputs}", "libtorch", libtorch, inputs=inputs)]
+    for inputs in ("third", "namespace", "overloads", "templates", "templates-again"):
+        lazy = (lazy_program(f"{LAZY}-{inputs}"), lazy_wide(f"{LAZY}-{inputs}"))
+        jobs += [replace(job, name=f"{job.name}-mutated-{inputs}") for job in lazy]
     sources = ("--generate", "sources")
     return [
         *jobs,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.conformance.inputs import BUILD_PROGRAM
+from dataclasses import replace
+
+from tests.conformance.inputs import BUILD_PROGRAM, LAZY
 from tests.conformance.jobs import (
     AUTOGRAD_MODULE,
     DEVICES,
@@ -14,6 +16,8 @@ from tests.conformance.jobs import (
     aten,
     flag_jobs,
     generate_code,
+    lazy_build,
+    lazy_wide,
     reference_autograd,
     reference_call,
 )
@@ -43,7 +47,11 @@ def release_jobs(release: str) -> list[Job]:
     jobs.append(generate_code("autograd", "libtorch", reference_autograd("all", program=BUILD_PROGRAM)))
     jobs.append(generate_code("python", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")))
     jobs.append(annotated())
-    return [Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs]
+    lazy = f"{LAZY}@{release}"
+    return [
+        *[Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs],
+        *[replace(job, name=f"{release}-{job.name}") for job in (lazy_build(lazy), lazy_wide(lazy))],
+    ]
 
 
 def all_release_jobs() -> list[Job]:

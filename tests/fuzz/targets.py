@@ -13,7 +13,7 @@ from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.selection.loader import check_selection
-from opwright.dialects.table import DERIVATIVES, DIALECTS, LIBRARY, NATIVE_FUNCTIONS, SELECTION
+from opwright.dialects.table import BACKEND, DERIVATIVES, DIALECTS, LAZY, LIBRARY, NATIVE_FUNCTIONS, SELECTION
 from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
 from opwright.emit.checks import check_emittable
@@ -22,6 +22,8 @@ from opwright.emit.registry import FAMILIES, checks_of, emitters
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
+from opwright.model.external_backend import ExternalBackend
+from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
 from opwright.release.inputs import Inputs, open_inputs
@@ -31,6 +33,7 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
+from tests.fuzz.backends import BACKENDS, LAZY_BACKENDS
 from tests.fuzz.libraries import LIBRARIES
 
 MOST_ENTRIES = 6
@@ -161,14 +164,49 @@ def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, 
     return texts
 
 
+def use_backends(backends: tuple[ExternalBackend, ...], context: LoadContext, length: int) -> object:
+    """Emits the files of backends, after the checks that a run makes."""
+    job = Job(context.operators, RULES, Options(), backends=backends)
+    return emitted_family("backend", job, context)
+
+
+def use_lazy(backends: tuple[LazyBackend, ...], context: LoadContext, length: int) -> object:
+    """Emits the files of lazy tensors, in one style or the other, after the checks that a run makes."""
+    names = LazyNames(forced_fallback=length % 3 == 0, style=("plain", "torchscript")[length % 2])
+    own = [backend.backend for backend in backends]
+    job = Job(context.operators, RULES, Options(lazy=names), backends=own, lazy_backends=backends)
+    return emitted_family("lazy", job, context)
+
+
+def emitted_family(family: str, job: Job, context: LoadContext) -> list[object]:
+    """The fragments and the slots of all files of a family."""
+    context.sink.raise_if_errors()
+    for check in checks_of([family], late=False, tolerant=context.tolerant):
+        check(job, context.sink)
+    context.sink.raise_if_errors()
+    texts: list[object] = []
+    for emitter in emitters(job, [family]):
+        fragment_context = job.context(emitter.reads)
+        texts.append(emitter.file_slots(job))
+        texts += [emitter.fragment(unit, fragment_context) for unit in emitter.units(job)]
+    return texts
+
+
 USES: dict[str, Use] = {
     NATIVE_FUNCTIONS.name: use_catalog,
     DERIVATIVES.name: use_derivatives,
     SELECTION.name: use_selection,
     LIBRARY.name: use_libraries,
+    BACKEND.name: use_backends,
+    LAZY.name: use_lazy,
 }
 #: Whole files of the dialects that PyTorch has no file of.
-WHOLE_FILES = {SELECTION.name: [*SELECTIONS.values()], LIBRARY.name: LIBRARIES}
+WHOLE_FILES = {
+    SELECTION.name: [*SELECTIONS.values()],
+    LIBRARY.name: LIBRARIES,
+    BACKEND.name: BACKENDS,
+    LAZY.name: LAZY_BACKENDS,
+}
 
 
 def entries_of(dialect: Dialect[Any], inputs: Inputs) -> list[str]:
@@ -185,7 +223,8 @@ def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
     name = dialect.inputs[0].rpartition("/")[2] if dialect.inputs else f"{dialect.name}.yaml"
 
     def load(text: str, sink: Diagnostics) -> object:
-        own = context._replace(sink=sink, strict=len(text) % 2 == 0)
+        tolerant = dialect in (BACKEND, LAZY) and len(text) % 3 == 0
+        own = context._replace(sink=sink, strict=len(text) % 2 == 0, tolerant=tolerant)
         loaded = dialect.load([SourceFile(name, text)], own)
         return USES[dialect.name](loaded, own, len(text)) if dialect.name in USES else loaded
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from opwright.build.template import Template, has_uneven_lines
-from opwright.build.templates import generated_comment
+from opwright.build.templates import LAUNCHER, generated_comment
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
@@ -16,7 +16,7 @@ __all__ = ["UnitTemplate"]
 
 
 class UnitTemplate:
-    """A template whose filled text is a part of a file: its empty lines are left out.
+    """A template whose filled text is a part of a file: its empty lines are left out. Comments name the `launcher`.
 
     >>> from opwright.source.text import SourceFile
     >>> template = UnitTemplate(SourceFile("unit.ini", "namespace {\\n\\n${body}\\n\\n}\\n"))
@@ -29,9 +29,9 @@ class UnitTemplate:
 
     __slots__ = ("_comment", "_is_plain", "_template")
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, launcher: str = LAUNCHER) -> None:
         self._template = Template(source)
-        self._comment = generated_comment(os.path.basename(source.path))
+        self._comment = generated_comment(os.path.basename(source.path), launcher)
         commented = "generated_comment" in self._template.names
         self._is_plain = not commented and all(not part.indent for part in self._template.parts)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from opwright.model.deprecated import DeprecatedSignature
     from opwright.model.derivatives import Derivatives
     from opwright.model.external_backend import ExternalBackend
+    from opwright.model.lazy_backend import LazyBackend
     from opwright.model.native_aot import NativeAotKernel
     from opwright.model.operator_library import OperatorLibrary
     from opwright.model.selection import Selection
@@ -26,6 +27,7 @@ __all__ = [
     "DEPRECATED",
     "DERIVATIVES",
     "DIALECTS",
+    "LAZY",
     "LIBRARY",
     "NATIVE_AOT",
     "NATIVE_FUNCTIONS",
@@ -86,6 +88,8 @@ LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
 )
 
 BACKEND: Final[Dialect[tuple[ExternalBackend, ...]]] = Dialect("backend", fields=("backend",), loads_into=tuple)
+#: The sections of a backend file for lazy tensors.
+LAZY: Final[Dialect[tuple[LazyBackend, ...]]] = Dialect("lazy", loads_into=tuple)
 
 _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     TAGS,
@@ -97,6 +101,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     SHIM_TABLES,
     LIBRARY,
     BACKEND,
+    LAZY,
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.

@@ -14,6 +14,7 @@ from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import UNDEFINED, DispatchKey
 from opwright.model.external_backend import ExternalBackend
+from opwright.model.lazy_backend import DEFAULT_NAMES, LazyBackend, LazyNames
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -41,7 +42,8 @@ class Options(NamedTuple):
     name; the default is the one that PyTorch's build runs. `disable_autograd` leaves out all kernels of autograd, of
     views and of tracing. `stub_project` is the name of the project that installs the stubs of `torch.ops`, None if pip
     does not install them. `backend_folder` is the folder of an external backend's header in include directives, with a
-    slash at its end; it may be empty, because the header is beside the sources.
+    slash at its end; it may be empty, because the header is beside the sources. `lazy` are the names around lazy
+    tensors.
     """
 
     per_operator_headers: bool = True
@@ -57,6 +59,7 @@ class Options(NamedTuple):
     disable_autograd: bool = False
     stub_project: str | None = None
     backend_folder: str = ""
+    lazy: LazyNames = DEFAULT_NAMES
 
     def texts(self) -> dict[str, str]:
         """Each option by its name, as a text that is the same in every process: the order of a set is not.
@@ -174,7 +177,8 @@ class Job(FragmentContext):
     place of each key without kernels. `registration_text` makes the text of a unit in `Register{Key}.cpp`. `own_stubs`
     are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
     that are not built in loaded, by the name of the dialect. `libraries` are the operator libraries of the run, each
-    with a catalog of its own, and `backends` its external backends. `cache` has what `per_job` functions computed.
+    with a catalog of its own, `backends` its external backends, and `lazy_backends` those with lazy tensors. `cache`
+    has what `per_job` functions computed.
     """
 
     __slots__ = (
@@ -185,6 +189,7 @@ class Job(FragmentContext):
         "by_root",
         "cache",
         "catalog",
+        "lazy_backends",
         "libraries",
         "more_inputs",
         "native_aot",
@@ -208,6 +213,7 @@ class Job(FragmentContext):
         more_inputs: Mapping[str, object] | None = None,
         libraries: Sequence[OperatorLibrary] = (),
         backends: Sequence[ExternalBackend] = (),
+        lazy_backends: Sequence[LazyBackend] = (),
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -220,6 +226,7 @@ class Job(FragmentContext):
         self.more_inputs: Final[Mapping[str, object]] = more_inputs or {}
         self.libraries: Final = tuple(libraries)
         self.backends: Final = tuple(backends)
+        self.lazy_backends: Final = tuple(lazy_backends)
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

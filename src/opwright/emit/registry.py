@@ -300,6 +300,18 @@ _ROWS: Final = (
         ),
         programs={"gen_backend_stubs": None},
     ),
+    Family(
+        "lazy",
+        "the code of lazy tensors of external backends",
+        emitters=(".lazy.files",),
+        folders={"lazy": "torch/csrc/lazy/generated"},
+        inputs=(REGISTRATIONS,),
+        dialects=("lazy",),
+        imports=("opwright.dialects.lazy.loader",),
+        checks=(Check(".backend.checks:check_wrappers"), Check(".lazy.checks:check_lazy")),
+        by_default=False,
+        programs={"gen_lazy_tensor": None},
+    ),
 )
 
 #: Name -> family. Rows may be added.
@@ -391,10 +403,13 @@ def checks_of(families: Iterable[str], *, late: bool, tolerant: bool = False) ->
     return [check.load() for check in checks.values()]
 
 
-#: Templates that are made by filling another: name -> that one, and the module whose `template_slots` fill it.
+#: Templates that are made from another: name -> that one, and the module whose `template_slots` fill it, if any does.
+#: The folder of a name decides which program the comments of its files name.
 _MADE_TEMPLATES: Final = {
     "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", ".autograd.variable_type"),
     "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", ".backend.registrations"),
+    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", ".lazy.registrations"),
+    **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
 }
 
 
@@ -403,7 +418,7 @@ def made_template(name: str, job: Job) -> tuple[str, Slots | None]:
     if name not in _MADE_TEMPLATES:
         return name, None
     plain, module = _MADE_TEMPLATES[name]
-    slots: Slots = _module(module).template_slots(job)
+    slots: Slots | None = _module(module).template_slots(job) if module else None
     return plain, slots
 
 

@@ -213,6 +213,14 @@ class Rules:
         "Each macro says from which library the symbol is exported; on Windows the wrong one does not link.",
     )
 
+    # Lazy tensors.
+
+    lazy_texts_are_moved = _from(
+        "2.13",
+        "`ToString` of a node returns the text of `std::move(ss)`.",
+        "The stream gives its text away instead of copying it.",
+    )
+
     # Autograd.
 
     tensor_use_count_asked_of_tensor = _from(

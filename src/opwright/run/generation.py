@@ -124,8 +124,9 @@ class Generation:
     def _comment(self, template: str) -> str:
         """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
         folder, _, name = template.rpartition("/")
-        launchers = {"": LAUNCHER, "backend": BACKEND_LAUNCHER}
-        return generated_comment(name, launchers.get(folder, self.request.options.autograd_program))
+        options = self.request.options
+        launchers = {"": LAUNCHER, "backend": BACKEND_LAUNCHER, "lazy": options.lazy.program}
+        return generated_comment(name, launchers.get(folder, options.autograd_program))
 
     def _tasks(self, build: Build | None = None) -> Iterator[Task]:
         """The tasks that make the files of each emitter, without a previous build unless `build` has one."""

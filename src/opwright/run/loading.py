@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from opwright.build.templates import BACKEND_LAUNCHER, LAUNCHER
 from opwright.build.unit_template import UnitTemplate
 from opwright.convention import public_api
 from opwright.dialects.dialect import LoadContext
@@ -15,6 +16,7 @@ from opwright.dialects.table import (
     BACKEND,
     DEPRECATED,
     DERIVATIVES,
+    LAZY,
     LIBRARY,
     NATIVE_AOT,
     NATIVE_FUNCTIONS,
@@ -37,6 +39,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
+from opwright.model.lazy_backend import LazyBackend
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
@@ -129,7 +132,10 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
     check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
     dialects = dialects_of(request.families)
-    backends = BACKEND.load(request.backends, context) if request.backends else ()
+    lazy_backends = _load_lazy(request, context) if LAZY.name in dialects else ()
+    backends = tuple([lazy_backend.backend for lazy_backend in lazy_backends])
+    if request.backends and LAZY.name not in dialects:
+        backends = BACKEND.load(request.backends, context)
     has_shims = SHIM_TABLES.name in dialects
     return Job(
         catalog,
@@ -144,7 +150,22 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         own_stubs=_load_own_stubs(request, sink),
         more_inputs={dialect.name: dialect.load_inputs(context) for dialect in more_dialects(dialects)},
         backends=backends,
+        lazy_backends=lazy_backends,
     )
+
+
+def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...]:
+    """The backends with lazy tensors of a request, with the header that declares their shape functions."""
+    backends = LAZY.load(request.backends, context)
+    path = request.options.lazy.shape_header
+    if path is None:
+        return backends
+    try:
+        header = context.read_file(path)
+    except Fault as fault:
+        context.sink.add(fault.diagnostic)
+        return backends
+    return tuple([backend.with_shape_header(header) for backend in backends])
 
 
 def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
@@ -197,6 +218,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
         registration_text=job.registration_text,
         own_stubs=job.own_stubs,
         backends=job.backends,
+        lazy_backends=job.lazy_backends,
     )
 
 
@@ -299,10 +321,17 @@ def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate
     if REGISTRATIONS not in family_inputs(request.families):
         return None
     try:
-        return UnitTemplate(request.inputs.read_text(REGISTRATIONS))
+        return UnitTemplate(request.inputs.read_text(REGISTRATIONS), _launcher(request))
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
+
+
+def _launcher(request: Request) -> str:
+    """The program that comments of registrations name."""
+    if "lazy" in request.families:
+        return request.options.lazy.program
+    return BACKEND_LAUNCHER if "backend" in request.families else LAUNCHER
 
 
 def own_stub_paths(inputs: Inputs) -> list[str]:

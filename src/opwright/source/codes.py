@@ -32,6 +32,7 @@ RANGES = {
     "13": "backend files",
     "14": "generated code of backends",
     "15": "coverage of backends",
+    "16": "lazy tensors",
 }
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")

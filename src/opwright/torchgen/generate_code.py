@@ -15,8 +15,8 @@ from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
-from opwright.source.codes import Code, register
 from opwright.torchgen.autograd_paths import templates_as_named
+from opwright.torchgen.lazy_kernels import check_kernel_file
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -25,28 +25,20 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.build.runs import Run
+    from opwright.emit.emitter import Options
     from opwright.model.selection import Selection
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
-NO_LAZY: Final = register(
-    Code(
-        "W1031",
-        "the lazy TorchScript backend is not generated",
-        """
-        `--gen-lazy-ts-backend` also requests the files in `lazy/generated`. Opwright does not generate them yet; it
-        writes all other files. Use PyTorch's own program for them.
-
-            warning[W1031]: the files of the lazy TorchScript backend are not generated
-        """,
-    )
-)
-
 _PROGRAM: Final = "generate_code"
 
 _NATIVE: Final = "aten/src/ATen/native/native_functions.yaml"
 _TAGS: Final = "aten/src/ATen/native/tags.yaml"
+
+#: The YAML of the lazy TorchScript backend in the folder of ATen, and the file that defines its kernels.
+_LAZY_YAML: Final = os.path.join("native", "ts_native_functions.yaml")
+_LAZY_KERNELS: Final = "torch/csrc/lazy/ts_backend/ts_native_functions.cpp"
 
 
 def _parser() -> Parser:
@@ -73,8 +65,18 @@ def _parser() -> Parser:
         help="a YAML file that selects operators, and which of them are for training",
     )
     add("--force-schema-registration", "--force_schema_registration", action="store_true", help="has no effect here")
-    add("--gen-lazy-ts-backend", "--gen_lazy_ts_backend", action="store_true", help="not supported yet: prints a note")
-    add("--per-operator-headers", "--per_operator_headers", action="store_true", help="for --gen-lazy-ts-backend")
+    add(
+        "--gen-lazy-ts-backend",
+        "--gen_lazy_ts_backend",
+        action="store_true",
+        help="make the lazy TorchScript backend too, from ts_native_functions.yaml beside native_functions.yaml",
+    )
+    add(
+        "--per-operator-headers",
+        "--per_operator_headers",
+        action="store_true",
+        help="include a header per operator in its files",
+    )
     add_prune_argument(parser)
     return parser
 
@@ -96,11 +98,23 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     chosen: str | None = arguments.install_dir
     install = os.path.join(arguments.gen_dir, chosen or os.path.join("torch", "csrc"))
     testing = os.path.join(arguments.gen_dir, "torch", "testing", "_internal", "generated")
+    lazy = {"lazy": _lazy_folder(arguments)} if arguments.gen_lazy_ts_backend else {}
     return {
+        **lazy,
         "autograd": os.path.join(install, "autograd", "generated"),
         "functionalization": os.path.join(install, "functionalization", "generated"),
         "testing": testing if chosen is None else install,
     }
+
+
+def _lazy_folder(arguments: argparse.Namespace) -> str:
+    """The output folder of lazy tensors, which include directives name."""
+    install: str = arguments.install_dir or os.path.join(os.path.normpath(arguments.gen_dir), "torch", "csrc")
+    return os.path.join(os.path.normpath(install) if arguments.install_dir is None else install, "lazy", "generated")
+
+
+def _lazy_yaml(arguments: argparse.Namespace) -> str:
+    return os.path.join(os.path.dirname(os.path.dirname(arguments.native_functions_path)), _LAZY_YAML)
 
 
 def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
@@ -127,36 +141,62 @@ def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
-    return tuple(program_families(_PROGRAM, arguments.subset))
+    # The flag asks for lazy tensors, whatever the subset.
+    return (*program_families(_PROGRAM, arguments.subset), *(["lazy"] if arguments.gen_lazy_ts_backend else []))
 
 
 def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.release.inputs import from_files
 
-    if arguments.gen_lazy_ts_backend:
-        sink.warning(NO_LAZY, "the files of the lazy TorchScript backend are not generated")
     native: str = arguments.native_functions_path
     autograd = autograd_folder(native)
     inputs = from_files(native, arguments.tags_path, autograd)
     chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
+    if arguments.gen_lazy_ts_backend:
+        chosen += [_lazy_yaml(arguments), _LAZY_KERNELS]
     templates = templates_as_named(autograd)
     session = Session(run)
-    session.write(session.load(inputs, lambda: _request(arguments, inputs, run, templates, sink), sink, chosen))
+    generation = session.load(inputs, lambda: _request(arguments, inputs, run, templates, sink), sink, chosen)
+    if arguments.gen_lazy_ts_backend:
+        check_kernel_file(_LAZY_KERNELS, generation, sink)
+    session.write(generation)
     return console.SUCCESS
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, templates: str, sink: Diagnostics) -> Request:
-    from opwright.emit.emitter import Options
     from opwright.run.request import Request
+    from opwright.source.text import SourceFile
 
     return Request(
         inputs=inputs,
         folders=_folders(arguments),
         families=run.families,
-        options=Options(autograd_templates=templates, disable_autograd=arguments.disable_autograd),
+        options=_options(arguments, templates),
         selection=_selection(arguments, sink),
         tolerant=True,
+        backends=(SourceFile.read(_lazy_yaml(arguments)),) if arguments.gen_lazy_ts_backend else (),
+    )
+
+
+def _options(arguments: argparse.Namespace, templates: str) -> Options:
+    from opwright.emit.emitter import Options
+    from opwright.model.lazy_backend import LazyNames
+
+    options = Options(autograd_templates=templates, disable_autograd=arguments.disable_autograd)
+    if not arguments.gen_lazy_ts_backend:
+        return options
+    return options._replace(
+        per_operator_headers=arguments.per_operator_headers,
+        backend_folder=f"{_lazy_folder(arguments)}/",
+        lazy=LazyNames(
+            node_base="TsNode",
+            node_base_header="torch/csrc/lazy/ts_backend/ts_node.h",
+            in_tree=True,
+            forced_fallback=True,
+            style="torchscript",
+            program=options.autograd_program,
+        ),
     )
 
 

@@ -7,33 +7,46 @@ at. Kernels that operators share, because they are overloads, need as many defin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from opwright.dialects.backend.codes import KERNEL_DEFINITIONS
 from opwright.emit.aten.backend import kernel_signature
 from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import SourceText, Span
 
 __all__ = ["check_definitions"]
 
 
-def check_definitions(backends: Iterable[ExternalBackend], file: SourceText, sink: Diagnostics) -> None:
-    """Report kernels that a C++ file does not define as often as the backends' entries need them."""
+def check_definitions(
+    backends: Iterable[ExternalBackend],
+    file: SourceText,
+    sink: Diagnostics,
+    *,
+    generated: Collection[NativeFunction] = (),
+) -> None:
+    """Report kernels that a C++ file does not define as often as the backends' entries need them.
+
+    The kernels of `generated` functions are not looked for.
+    """
     for backend in backends:
         definitions = _definitions(file, backend.class_name)
-        for name, entries in _entries_by_kernel(backend).items():
+        for name, entries in _entries_by_kernel(backend, generated).items():
             places = definitions.get(name, ())
             if len(places) != len(entries):
                 _report(f"{backend.class_name}::{name}", entries, places, file.path, sink)
 
 
-def _entries_by_kernel(backend: ExternalBackend) -> Mapping[str, Sequence[BackendEntry]]:
+def _entries_by_kernel(
+    backend: ExternalBackend, generated: Collection[NativeFunction]
+) -> Mapping[str, Sequence[BackendEntry]]:
     """The entries that need a kernel, by its name."""
     kernels: dict[str, list[BackendEntry]] = {}
     for section in backend.sections:
         for entry in section.entries:
-            kernels.setdefault(entry.kernel.name, []).append(entry)
+            if entry.function not in generated:
+                kernels.setdefault(entry.kernel.name, []).append(entry)
     return kernels
 
 

@@ -147,18 +147,20 @@ def _file_slots(backend: ExternalBackend, job: Job) -> Slots:
     }
 
 
+def native_functions_header(backend: ExternalBackend, family: str = "backend") -> AnyEmitter:
+    """The emitter of the header of a backend."""
+    return Emitter(
+        name=f"{backend.display_name.lower()}_native_functions_header",
+        family=family,
+        template="DispatchKeyNativeFunctions.h",
+        folder=family,
+        units=partial(_declarations, backend),
+        fragment=_fragment,
+        file_slots=partial(_file_slots, backend),
+        layout=OneFile(f"{backend.display_name}NativeFunctions.h"),
+    )
+
+
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the headers of the run's backends."""
-    return [
-        Emitter(
-            name=f"{backend.display_name.lower()}_native_functions_header",
-            family="backend",
-            template="DispatchKeyNativeFunctions.h",
-            folder="backend",
-            units=partial(_declarations, backend),
-            fragment=_fragment,
-            file_slots=partial(_file_slots, backend),
-            layout=OneFile(f"{backend.display_name}NativeFunctions.h"),
-        )
-        for backend in dict.fromkeys(file.backend for file in section_files(job))
-    ]
+    return [native_functions_header(backend) for backend in dict.fromkeys(file.backend for file in section_files(job))]

@@ -1,0 +1,141 @@
+"""Checks that nodes and kernels of lazy tensors can be generated. They run before Opwright writes any file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.convention import lazy
+from opwright.convention.lazy import NodeArguments, NodeConvention
+from opwright.convention.shared_types import NoCppType
+from opwright.cpp import c_types
+from opwright.emit.emitter import Job
+from opwright.emit.lazy import codes
+from opwright.emit.lazy.kernel import LazyKernel
+from opwright.emit.lazy.shapes import VIEW_COPY, has_meta_function, shape_declaration
+from opwright.model.external_backend import BackendEntry
+from opwright.model.lazy_backend import LazyBackend, LazyNames
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.schema.types import TENSOR
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["check_lazy"]
+
+#: A fault: its code and its message.
+_Fault = tuple[str, str]
+
+#: The overloads that replace the value of an argument.
+_WRITING: Final = (SchemaKind.inplace, SchemaKind.out, SchemaKind.scratch)
+
+
+def check_lazy(job: Job, sink: Diagnostics) -> None:
+    """Report each node and each kernel that cannot be generated."""
+    names = job.options.lazy
+    for backend in job.lazy_backends:
+        for node in backend.non_native:
+            constants = node.properties.constant_scalars
+            _check_node(node.schema, _convention(names, symint=True, constants=constants), node.span, sink)
+        for entry in backend.nodes:
+            _check_node(entry.function.schema, _convention(names), entry.span, sink)
+        for kernel_entry in backend.generated:
+            _check_kernel(kernel_entry, names, sink)
+        _check_classes(backend, sink)
+        if backend.shape_header is not None:
+            _check_shape_functions(backend, backend.shape_header, sink)
+
+
+def _convention(names: LazyNames, *, symint: bool = False, constants: bool = False) -> NodeConvention:
+    return NodeConvention(c_types.base(names.value), symint, constants)
+
+
+def _check_node(schema: FunctionSchema, convention: NodeConvention, span: Span, sink: Diagnostics) -> bool:
+    """Report arguments that a node cannot have, and tell whether there are any."""
+    faults = list(_faults_of_node(schema, convention))
+    for code, message in faults:
+        sink.error(code, message, span)
+    return bool(faults)
+
+
+def _faults_of_node(schema: FunctionSchema, convention: NodeConvention) -> Iterator[_Fault]:
+    for argument in schema.arguments.all:
+        message = f"`{argument.name}` of `{schema.name}` is a `{argument.type}`"
+        try:
+            type = lazy.argument_type(argument.type, convention)
+        except NoCppType:
+            yield codes.ARGUMENT_TYPE, message
+            continue
+        if type.kind == "list":
+            yield codes.INPUT_LIST, message
+    keyword_only = schema.arguments.keyword_only
+    generators = [argument.name for argument in keyword_only if argument.type.text in ("Generator", "Generator?")]
+    if len(generators) > 1:
+        yield codes.SEVERAL_GENERATORS, f"`{schema.name}` has the generators `{'` and `'.join(generators)}`"
+
+
+def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> None:
+    schema = entry.function.schema
+    convention = _convention(names, symint=entry.kernel.symint)
+    if _check_node(schema, convention, entry.span, sink):
+        return
+    arguments = lazy.arguments(schema.arguments, convention)
+    for code, message in _faults_of_kernel(entry.function, arguments, names):
+        sink.error(code, message, entry.span)
+    others = [result.type.text for result in schema.returns if result.type is not TENSOR]
+    if others or not schema.returns:
+        results = f"a `{others[0]}`" if others else "nothing"
+        sink.warning(codes.RESULT_TYPE, f"`{schema.name}` returns {results}", entry.span)
+
+
+def _faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names: LazyNames) -> Iterator[_Fault]:
+    name, count = function.name, len(function.schema.returns)
+    for argument in arguments.values:
+        inner = argument.type.elem if argument.is_optional else argument.type
+        # An optional list of numbers passes as one number does.
+        if inner.kind != "base" and not (argument.is_optional and argument.is_number):
+            yield codes.INPUT_LIST, f"`{argument.name}` of `{name}` is a `{argument.argument.type}`"
+    tensors = [argument for argument in arguments.values if not argument.is_number]
+    if not tensors and not any(argument.argument.type.text == "Device?" for argument in arguments.scalars):
+        yield codes.NO_DEVICE, f"`{name}` has neither tensors nor a device"
+    if function.kind in _WRITING and count != 1:
+        yield codes.RESULT_COUNT, f"`{name}` writes to its arguments, and returns {count} results"
+    elif not tensors and (count > 1 or names.create_from_tensor):
+        yield codes.RESULTS_WITHOUT_TENSOR, f"`{name}` makes {count} results, and takes no tensor"
+    if VIEW_COPY in function.tags and not function.has_composite_non_functional:
+        yield codes.COPY_WITHOUT_KERNEL, f"`{name}` has no CompositeExplicitAutogradNonFunctional kernel"
+
+
+def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
+    """Report nodes that have the class of another one."""
+    first: dict[str, tuple[NativeFunction, Span]] = {}
+    named = [(entry.function, entry.span) for entry in backend.generated]
+    named += [(entry.function, entry.span) for entry in backend.nodes]
+    for function, span in named:
+        name = lazy.name(function.name)
+        owner, place = first.setdefault(name, (function, span))
+        if owner is not function:
+            also = [Label(place, "first here", primary=False)]
+            message = f"the node of `{function.name}` has the class of `{owner.name}`, `{name}`"
+            sink.warning(codes.SAME_CLASS, message, span, also=also)
+
+
+#: The name of a shape function in a line that declares it.
+_DECLARED: Final = re.compile(r"^.*\bcompute_shape_(\w+)\(.*$", re.MULTILINE)
+
+
+def _check_shape_functions(backend: LazyBackend, header: SourceFile, sink: Diagnostics) -> None:
+    """Report kernels whose shape functions the header does not declare, or declares with other parameters."""
+    lines = frozenset(header.text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    for entry in backend.generated:
+        if has_meta_function(entry.function):
+            continue
+        kernel = LazyKernel(entry.function, entry.kernel.name, entry.kernel.symint)
+        declaration = shape_declaration(kernel.name, kernel.signature)
+        if declaration not in lines:
+            message = f"`{header.path}` does not declare the shape function of `{entry.function.name}`"
+            near = [match for match in _DECLARED.finditer(header.text) if match[1] == kernel.name]
+            also = [Label(header.span(*match.span()), "other parameters", primary=False) for match in near]
+            sink.error(codes.NO_SHAPE_FUNCTION, message, entry.span, help=f"declare `{declaration}`", also=also)

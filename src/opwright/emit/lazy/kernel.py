@@ -1,0 +1,211 @@
+"""Kernels of lazy tensors: instead of computing, a kernel makes a node for its result, or finds the one of before.
+
+A backend that makes nodes in its own way replaces some of the functions here: see `KernelStyle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from opwright.convention import dispatcher
+from opwright.convention.lazy import NodeArgument
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import translate
+from opwright.emit.lazy.node import LazyNode, node_of, op_kind
+from opwright.emit.lazy.shapes import shapes
+from opwright.model.lazy_backend import LazyNames
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import SchemaKind
+
+__all__ = ["KernelStyle", "LazyKernel", "kernel_definition"]
+
+
+class LazyKernel(NamedTuple):
+    """The kernel of a function: its name, and whether it takes symbolic integers."""
+
+    function: NativeFunction
+    name: str
+    symint: bool
+
+    @property
+    def signature(self) -> Signature:
+        """The kernel's signature."""
+        signature = dispatcher.signature if self.symint else dispatcher.concrete_signature
+        return signature(self.function)
+
+
+class KernelParts(NamedTuple):
+    """What the functions of a style print from: a kernel, the node that it makes, and the names of the backend."""
+
+    kernel: LazyKernel
+    node: LazyNode
+    names: LazyNames
+
+    @property
+    def tensors(self) -> list[str]:
+        """The names of the inputs of the node that are not made from numbers."""
+        return [argument.name for argument in self.node.arguments.values if not argument.is_number]
+
+
+class KernelStyle(NamedTuple):
+    """The functions that print the statements of a kernel, in their order. Each gives lines, with their indentation."""
+
+    fallback: Callable[[KernelParts], Sequence[str]]
+    counter: Callable[[KernelParts], Sequence[str]]
+    device: Callable[[KernelParts], Sequence[str]]
+    tensors: Callable[[KernelParts], Sequence[str]]
+    node: Callable[[KernelParts], Sequence[str]]
+    result: Callable[[KernelParts], Sequence[str]]
+
+
+def kernel_definition(kernel: LazyKernel, owner: str, style: KernelStyle, names: LazyNames) -> str:
+    """The definition of a kernel, a member of the class `owner`, with two empty lines after it."""
+    node = node_of(kernel.function, names.value, symint=kernel.symint)
+    parts = KernelParts(kernel, node, names)
+    body = [line for print_lines in style for line in print_lines(parts)]
+    head = kernel.signature.definition(f"{owner}::{kernel.name}")
+    return "\n".join([f"    {head} {{", *body, "    }", "", "", ""])
+
+
+def fallback(parts: KernelParts) -> Sequence[str]:
+    """Runs the CPU's kernel if the user asks for it."""
+    if not parts.names.forced_fallback:
+        return [""]
+    function, name = parts.kernel.function, parts.kernel.function.name
+    overload = f"ATEN_OP2({name.name}, {name.overload})" if name.overload else f"ATEN_OP({name.name})"
+    arguments = translate(parts.kernel.signature.bindings, dispatcher.signature(function).bindings)
+    return [
+        "",
+        f"        if (force_eager_fallback({op_kind(function.schema)})) {{",
+        f"            return at::native::call_fallback_fn_symint<&ltc_eager_fallback, {overload}>::call(",
+        "                " + ",\n                ".join(arguments),
+        "            );",
+        "        }",
+        "",
+    ]
+
+
+def counter(parts: KernelParts) -> Sequence[str]:
+    """Counts the calls of the kernel."""
+    return [f"        {parts.names.counter};"]
+
+
+def device(parts: KernelParts) -> Sequence[str]:
+    """Finds the device of the arguments."""
+    scalars = parts.node.arguments.scalars
+    devices = [scalar.name for scalar in scalars if scalar.argument.type.text == "Device?"]
+    return [
+        f"        auto common_device = {parts.names.get_device}({', '.join(parts.tensors + devices)});",
+        "        TORCH_INTERNAL_ASSERT(common_device);",
+        "",
+    ]
+
+
+def tensors(parts: KernelParts) -> Sequence[str]:
+    """Declares a variable for each input of the node."""
+    inputs = [value for value in parts.node.arguments.values if not value.is_symbolic]
+    return [line for value in inputs for line in _input_lines(value, parts.names)] or [""]
+
+
+_FROM_NUMBER: Final = "GetIrValueForScalarFromCodegen"
+_EXECUTOR: Final = "torch::lazy::LazyGraphExecutor::Get()->"
+
+
+def _input_lines(argument: NodeArgument, names: LazyNames) -> list[str]:
+    name = argument.name
+    if argument.is_number and argument.is_optional:
+        return [
+            f"        auto node_{name} = {name} ?",
+            f"                std::make_optional({_EXECUTOR}",
+            f"                    {_FROM_NUMBER}(*{name}, *common_device)):",
+            "                ::std::nullopt;",
+        ]
+    if argument.is_number:
+        return [
+            f"        auto node_{name} = {_EXECUTOR}",
+            f"                            {_FROM_NUMBER}({name}, *common_device);",
+        ]
+    if argument.is_tensor_list:
+        return [f"        auto lazy_{name}_tensorlist = {names.namespace}::{names.get_tensor_list}({name});"]
+    get = f"{names.get_tensor}({name}, *common_device)"
+    if argument.is_optional:
+        get = f"{names.try_get_tensor}({name}.value_or(at::Tensor()))"
+    return [f"        {names.tensor_pointer} lazy_{name} = {names.namespace}::{get};"]
+
+
+def node_lookup(parts: KernelParts) -> Sequence[str]:
+    """Finds the node of before, or makes one with shapes."""
+    node = parts.node
+    inputs = ", ".join([_node_input(argument) for argument in node.arguments.all])
+    with_shapes = ", ".join([inputs, "std::move(shapes)"] if inputs else ["std::move(shapes)"])
+    kernel = parts.kernel
+    return [
+        f"        torch::lazy::NodePtr node = torch::lazy::ReuseNode<{node.name}>({inputs});",
+        "        if (!node) {",
+        *shapes(kernel.function, kernel.signature, kernel.name, symint=kernel.symint),
+        f"            node = torch::lazy::MakeNode<{node.name}>({with_shapes});",
+        "            CacheNode(node);",
+        "        }",
+        "",
+    ]
+
+
+def _node_input(argument: NodeArgument) -> str:
+    """What the constructor of a node gets for an argument."""
+    return _value_input(argument) if argument.is_value else _scalar_input(argument)
+
+
+def _value_input(argument: NodeArgument) -> str:
+    name = argument.name
+    if argument.is_number:
+        return f"node_{name}"
+    if argument.is_symbolic:
+        return _if_present(name, f"GetSymIntValue(*{name})") if argument.is_optional else f"GetSymIntValue({name})"
+    if argument.is_optional:
+        return _if_present(f"lazy_{name}", f"lazy_{name}->GetIrValue()")
+    return f"lazy_{name}_tensorlist" if argument.is_tensor_list else f"lazy_{name}->GetIrValue()"
+
+
+def _if_present(name: str, value: str) -> str:
+    return f"{name} ? std::make_optional({value}) : ::std::nullopt"
+
+
+def _scalar_input(argument: NodeArgument) -> str:
+    name, type = argument.name, argument.type
+    if argument.takes_symbols and type.kind == "vector":
+        return f"GetSymIntArrayRefValue({name})"
+    if type.kind == "vector" and type.elem.kind == "base":
+        return f"std::vector<{type.elem.text}>({name}.begin(), {name}.end())"
+    if type.kind == "optional" and type.elem.kind == "vector" and type.elem.elem.kind == "base":
+        return f"torch::lazy::ToOptionalVector<{type.elem.elem.text}>({name})"
+    return name
+
+
+def result(parts: KernelParts) -> Sequence[str]:
+    """Returns tensors whose values the node gives."""
+    schema, names = parts.kernel.function.schema, parts.names
+    first = parts.tensors[0] if parts.tensors else ""
+    create = f"{first}." if names.create_from_tensor else f"{names.namespace}::"
+    create += names.create_tensor
+    count = len(schema.returns)
+    if schema.kind in (SchemaKind.inplace, SchemaKind.out, SchemaKind.scratch):
+        lines = [f"        lazy_{first}->SetInPlaceIrValue(node);", f"        auto& result = {first};"]
+    elif count > 1:
+        lines = [
+            f"        std::vector<{names.tensor_pointer}> lazy_tensors;",
+            f"        for (int i = 0; i < {count}; i++) {{",
+            f"            lazy_tensors.push_back({create}({names.value}(node, i), *common_device));",
+            "        }",
+            f"        auto result = {names.to_aten_tuple}<{count}>(lazy_tensors);",
+        ]
+    else:
+        lines = [
+            f"        auto result = {names.to_aten}(",
+            f"                {create}(std::move(node), *common_device));",
+        ]
+    return [*lines, "        return result;"]
+
+
+#: The kernels of all backends, unless they have functions of their own.
+DEFAULT: Final = KernelStyle(fallback, counter, device, tensors, node_lookup, result)

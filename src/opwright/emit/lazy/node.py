@@ -1,0 +1,227 @@
+"""Nodes of graphs of lazy tensors, and the functions that print members of their classes.
+
+A backend that lowers graphs in its own way replaces some of these functions: see `LazyStyle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from opwright.convention import lazy
+from opwright.convention.lazy import NodeArgument, NodeArguments, NodeConvention
+from opwright.cpp import c_types
+from opwright.model.fingerprint_key import HasFingerprintKey
+from opwright.model.lazy_backend import (
+    NATIVE_PROPERTIES,
+    LazyNames,
+    NodeMember,
+    NodeProperties,
+    NodeShape,
+    NonNativeNode,
+)
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import FunctionSchema
+
+__all__ = ["LazyNode", "NodeStyle", "node_of", "non_native_node", "op_kind"]
+
+
+class LazyNode(HasFingerprintKey):
+    """A node: the name of its class, its kind as a C++ expression, what it takes, and what its class contains."""
+
+    __slots__ = ("arguments", "name", "op_kind", "properties", "schema")
+
+    def __init__(
+        self, schema: FunctionSchema, op_kind: str, convention: NodeConvention, properties: NodeProperties
+    ) -> None:
+        self.name: Final = lazy.name(schema.name)
+        self.schema: Final = schema
+        self.op_kind: Final = op_kind
+        self.arguments: Final[NodeArguments] = lazy.arguments(schema.arguments, convention)
+        self.properties: Final = properties
+
+    @property
+    def fingerprint_key(self) -> tuple[object, ...]:
+        """Everything that decides the text of the class."""
+        types = [argument.type.text for argument in self.arguments.all]
+        return (str(self.schema), self.op_kind, *types, *map(repr, self.properties))
+
+    @property
+    def parameters(self) -> str:
+        """The parameters of the constructor, without shapes."""
+        return ", ".join([f"const {argument.type.text}& {argument.name}" for argument in self.arguments.all])
+
+
+#: Names that PyTorch has not interned, so their symbols are looked up by name.
+_NOT_INTERNED: Final = frozenset(("sigmoid_backward",))
+
+
+def op_kind(schema: FunctionSchema) -> str:
+    """The symbol of an operator, as a C++ expression."""
+    operator = schema.name.name
+    if operator in _NOT_INTERNED:
+        return f'c10::Symbol::fromQualString("aten::{operator}")'
+    return f"at::aten::{operator}"
+
+
+def node_of(function: NativeFunction, value: str, *, symint: bool) -> LazyNode:
+    """The node of a function. Raises NoCppType for a type that nodes cannot have."""
+    convention = NodeConvention(c_types.base(value), symint)
+    return LazyNode(function.schema, op_kind(function.schema), convention, NATIVE_PROPERTIES)
+
+
+def non_native_node(node: NonNativeNode, value: str) -> LazyNode:
+    """A node without an operator. Raises NoCppType for a type that nodes cannot have."""
+    convention = NodeConvention(c_types.base(value), symint=True, constant_scalars=node.properties.constant_scalars)
+    return LazyNode(node.schema, node.op_kind or op_kind(node.schema), convention, node.properties)
+
+
+class NodeStyle(NamedTuple):
+    """The functions that print what classes of nodes have in common with others of their backend, and no others have.
+
+    `base` prints the call of the base class's constructor. `create`, `reuse` and `lower` print member functions, or
+    nothing.
+    """
+
+    base: Callable[[LazyNode, LazyNames], str]
+    create: Callable[[LazyNode], str]
+    reuse: Callable[[LazyNode], str]
+    lower: Callable[[LazyNode], str]
+
+
+def base_call(node: LazyNode, names: LazyNames) -> str:
+    """The call of the base class's constructor, with inputs, shapes, and the hash of what the node keeps."""
+    inputs = ", ".join([_input(argument) for argument in node.arguments.values])
+    hashed = ", ".join([argument.name for argument in node.arguments.scalars])
+    return (
+        f"{names.node_base}(\n"
+        f"              {node.name}::ClassOpKind(),\n"
+        f"              OpList{{{inputs}}},\n"
+        f"              {_shapes(node)},\n"
+        f"              /* num_outputs */ {len(node.schema.returns)},\n"
+        f"              torch::lazy::MHash({hashed}))"
+    )
+
+
+def _input(argument: NodeArgument) -> str:
+    return f"{argument.name}.value_or(kNullValue)" if argument.is_optional else argument.name
+
+
+def _shapes(node: LazyNode) -> str:
+    """The argument that gives the base class the shapes of the results."""
+    function = f"compute_shape_{node.schema.name.text}"
+    values = [argument.name for argument in node.arguments.values]
+    scalars = [argument.name for argument in node.arguments.scalars]
+    match node.properties.shape:
+        case NodeShape.precomputed:
+            return "std::move(shapes)"
+        case NodeShape.computed:
+            return f"{function}({', '.join(values + scalars)})"
+        case NodeShape.cached:
+            operands = [f"operand({index})" for index in range(len(values))]
+            return f"[&](){{ return {function}({', '.join(operands + scalars)})[0]; }}"
+
+
+def no_creation(node: LazyNode) -> str:
+    """Nothing: the class has no function that makes nodes."""
+    return ""
+
+
+def no_reuse(node: LazyNode) -> str:
+    """The function that refuses to use a node again for other arguments."""
+    return f"bool CanBeReused({node.parameters}) const {{\n    return false;\n    }}"
+
+
+def no_lowering(node: LazyNode) -> str:
+    """Nothing: the class has no function that lowers nodes."""
+    return ""
+
+
+#: The nodes of backends that lower graphs without member functions of nodes.
+PLAIN: Final = NodeStyle(base_call, no_creation, no_reuse, no_lowering)
+
+
+def creation(node: LazyNode) -> str:
+    """The function that makes a node, or uses one again."""
+    head = f"static NodePtr Create({node.parameters})"
+    if node.properties.create is not NodeMember.defined:
+        return f"{head};" if node.properties.create is NodeMember.declared else ""
+    return f"{head} {{\n    return ReuseOrMakeNode<{node.name}>(data);\n  }}"
+
+
+def reuse(node: LazyNode) -> str:
+    """The function that tells whether a node is that of these arguments."""
+    head = f"bool CanBeReused({node.parameters}) const"
+    if node.properties.reuse is NodeMember.declared:
+        return f"{head};"
+    tests = [_same_value(argument) for argument in node.arguments.values]
+    tests += [_same_scalar(argument) for argument in node.arguments.scalars]
+    return f"{head} {{\n    size_t i = 0;\n    return ({_conjunction(tests)});\n  }}"
+
+
+def _conjunction(tests: list[str]) -> str:
+    return " &&\n        ".join(tests)
+
+
+def _same_value(argument: NodeArgument) -> str:
+    operand = "nullable_operand" if argument.is_optional else "operand"
+    return f"{operand}(i++) == {_input(argument)}"
+
+
+def _same_scalar(argument: NodeArgument) -> str:
+    own, other = f"this->{argument.name}", argument.name
+    if argument.is_optional:
+        return f"((!{own}&&!{other}) || ({own}&&{other} && *({own}) == *{other}))"
+    return f"{own} == {other}"
+
+
+_LOWER: Final = """
+  torch::lazy::TSOpVector Lower(
+      std::shared_ptr<torch::jit::GraphFunction> function,
+      torch::lazy::TSLoweringContext* loctx) const override"""
+
+
+def lowering(node: LazyNode) -> str:
+    """The function that lowers a node to an operation of TorchScript."""
+    if node.properties.lower is NodeMember.declared:
+        return f"{_LOWER};"
+    # The columns are those of PyTorch's own files.
+    return f"{_LOWER} {{\n        {_lowering_body(node)}\n\n  }}\n"
+
+
+def _lowering_body(node: LazyNode) -> str:
+    arguments = node.arguments
+    positional = [_lowered_positional(argument) for argument in arguments.positional]
+    in_order = sorted(arguments.keyword_only, key=lambda argument: not argument.is_value)
+    keyword_only = [f'"{argument.name}", {_lowered_value(argument)}' for argument in in_order]
+    result = f"{node.schema.name.name}_out"
+    lines = [
+        "std::vector<torch::jit::NamedValue> arguments;",
+        "std::vector<torch::jit::NamedValue> kwarguments;",
+        f"arguments.reserve({len(positional)});",
+        f"kwarguments.reserve({len(keyword_only)});",
+        "size_t i = 0;",
+        *([f"arguments.emplace_back({text});" for text in positional] or [""]),
+        *([f"kwarguments.emplace_back({text});" for text in keyword_only] or [""]),
+        f"torch::lazy::TSOpVector {result} = torch::lazy::LowerTSBuiltin(function, op().op, arguments, kwarguments);",
+        f"TORCH_CHECK_EQ({result}.size(), {len(node.schema.returns)});",
+        "",
+        f"return {result};",
+    ]
+    return "\n    ".join(lines)
+
+
+def _lowered_positional(argument: NodeArgument) -> str:
+    value = _lowered_value(argument)
+    return value if argument.is_value else f'"{argument.name}", {value}'
+
+
+def _lowered_value(argument: NodeArgument) -> str:
+    if not argument.is_value:
+        return argument.name
+    output = "loctx->GetOutputOp(operand(i++))"
+    return f"has_{argument.name} ? {output} : nullptr" if argument.is_optional else output
+
+
+#: The nodes of the TorchScript backend.
+TORCHSCRIPT: Final = NodeStyle(base_call, creation, reuse, lowering)

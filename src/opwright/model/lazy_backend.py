@@ -1,0 +1,147 @@
+"""Lazy tensors: the nodes of a graph that a backend file asks for, and the C++ names around them."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.model.frozen import Frozen
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import FunctionSchema
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = [
+    "DEFAULT_NAMES",
+    "NATIVE_PROPERTIES",
+    "NON_NATIVE_PROPERTIES",
+    "LazyBackend",
+    "LazyNames",
+    "NodeEntry",
+    "NodeMember",
+    "NodeProperties",
+    "NodeShape",
+    "NonNativeNode",
+]
+
+
+class NodeShape(enum.Enum):
+    """How a node gets the shapes of its results."""
+
+    precomputed = "the constructor takes them"
+    computed = "the constructor calls a shape function"
+    cached = "they are computed when they are first needed"
+
+    __hash__ = object.__hash__
+
+
+class NodeMember(enum.Enum):
+    """Whether a class of nodes has a member function."""
+
+    absent = "no"
+    declared = "its declaration, because the backend defines it"
+    defined = "its definition"
+
+    __hash__ = object.__hash__
+
+
+class NodeProperties(NamedTuple):
+    """What the class of a node contains. With `constant_scalars`, numbers are part of the node instead of inputs."""
+
+    shape: NodeShape
+    lower: NodeMember
+    reuse: NodeMember
+    create: NodeMember = NodeMember.absent
+    constant_scalars: bool = False
+
+
+#: The properties of nodes of operators.
+NATIVE_PROPERTIES: Final = NodeProperties(NodeShape.precomputed, lower=NodeMember.defined, reuse=NodeMember.defined)
+#: Those of nodes without an operator, unless the file says otherwise.
+NON_NATIVE_PROPERTIES: Final = NodeProperties(NodeShape.cached, lower=NodeMember.declared, reuse=NodeMember.defined)
+
+
+class NodeEntry(NamedTuple):
+    """A function of which only the node is generated; `span` is its name in the file."""
+
+    function: NativeFunction
+    span: Span
+
+
+class NonNativeNode(NamedTuple):
+    """A node without an operator of PyTorch: its schema, its kind as a C++ expression if the file has one."""
+
+    schema: FunctionSchema
+    op_kind: str
+    properties: NodeProperties
+    span: Span
+
+
+class LazyBackend(Frozen):
+    """A backend with lazy tensors.
+
+    `generated` are the entries whose kernels and nodes are generated. `nodes` are functions of which only the nodes
+    are. `shape_header` declares the shape functions, None if they are not checked.
+    """
+
+    __slots__ = ("backend", "generated", "nodes", "non_native", "shape_header")
+
+    def __init__(
+        self,
+        backend: ExternalBackend,
+        generated: tuple[BackendEntry, ...],
+        nodes: tuple[NodeEntry, ...] = (),
+        non_native: tuple[NonNativeNode, ...] = (),
+        shape_header: SourceFile | None = None,
+    ) -> None:
+        self.backend: Final = backend
+        self.generated: Final = generated
+        self.nodes: Final = nodes
+        self.non_native: Final = non_native
+        self.shape_header: Final = shape_header
+
+    def with_shape_header(self, file: SourceFile) -> LazyBackend:
+        """The same backend, whose shape functions are those that the file declares."""
+        return LazyBackend(self.backend, self.generated, self.nodes, self.non_native, file)
+
+    def __repr__(self) -> str:
+        return f"<lazy tensors of {self.backend!r}>"
+
+
+class LazyNames(NamedTuple):
+    """The C++ names that the code of lazy tensors uses, and other choices of a run.
+
+    `node_base` is the base class of nodes, which `node_base_header` declares, and `value` the class of the values that
+    nodes take. `shape_header` declares shape functions, None if nothing checks for them. `in_tree` includes the
+    generated headers in angle brackets. `backend_name` is part of the names of registration functions. With
+    `forced_fallback`, kernels run the CPU's kernel if the user asks for it. With `takes_shapes`, constructors of nodes
+    take precomputed shapes. With `create_from_tensor`, `create_tensor` is a member of the first tensor. `program` is
+    the program that comments name.
+    """
+
+    node_base: str = "Node"
+    node_base_header: str | None = None
+    shape_header: str | None = "torch/csrc/lazy/core/shape_inference.h"
+    tensor_header: str = "torch/csrc/lazy/core/tensor.h"
+    in_tree: bool = False
+    backend_name: str = "TorchScript"
+    forced_fallback: bool = False
+    takes_shapes: bool = True
+    namespace: str = "torch::lazy"
+    get_tensor_list: str = "GetTensorList"
+    get_tensor: str = "GetLtcTensorOrCreateForWrappedNumber"
+    try_get_tensor: str = "TryGetLtcTensor"
+    counter: str = 'TORCH_LAZY_FN_COUNTER("lazy::")'
+    create_tensor: str = "LazyTensor::Create"
+    create_from_tensor: bool = False
+    to_aten: str = "torch::lazy::CreateAtenFromLtcTensor"
+    to_aten_tuple: str = "torch::lazy::TupleAtenFromLtcTensors"
+    value: str = "torch::lazy::Value"
+    tensor_pointer: str = "LazyTensorPtr"
+    get_device: str = "torch::lazy::GetBackendDevice"
+    style: str = "plain"
+    program: str = "torchgen/gen_lazy_tensor.py"
+
+
+DEFAULT_NAMES: Final = LazyNames()
