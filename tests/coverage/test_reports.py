@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from opwright.cli.main import main
 from opwright.coverage.records import BackwardStatus, CoverageReport, OperatorStatus, TrapKind
 from opwright.release.operator_names.backends import NEEDED
 from tests.coverage.reports import EVERY_NEEDED, record_of, report_of
@@ -130,7 +134,7 @@ def test_each_needed_operator_is_missed(name: str) -> None:
     assert name in traps_of(report_of(supported), TrapKind.needed)
     report = report_of(supported, fallback="cpu")
     with_fallback = {needed.record.name for needed in report.needed if needed.breaks}
-    harmless = name in ("empty.memory_format", "_local_scalar_dense")
+    harmless = name in ("empty.memory_format", "_local_scalar_dense", "set_")
     assert with_fallback == (set() if harmless else {name})
     traps = traps_of(report, TrapKind.needed) | traps_of(report, TrapKind.view_fallback)
     assert (name in traps) is not harmless
@@ -169,3 +173,23 @@ def test_forward_kernels_without_their_backward_operators_are_traps() -> None:
     assert trap.kind is TrapKind.backward
     assert trap.message == "backward of `tanh` calls `tanh_backward.grad_input`, which the backend lacks"
     assert str(trap.span) == "acme.yaml:5:3"
+
+
+def test_the_report_counts_what_is_registered(tmp_path: Path) -> None:
+    """The operators that the report says the backend implements are those that the generated code registers."""
+    head = "use_out_as_primary: true\n"
+    supported = "add.out mul.out abs.out relu_ tanh tanh_ sigmoid.out _foreach_add.Scalar view fill_.Scalar"
+    report = report_of(supported, head + "default_args: true\n")
+    own = {
+        *(OperatorStatus.kernel, OperatorStatus.structured, OperatorStatus.stub),
+        *(OperatorStatus.by_out, OperatorStatus.by_functional, OperatorStatus.inherited),
+    }
+    file = tmp_path / "acme.yaml"
+    entries = "".join([f"- {name}\n" for name in supported.split()])
+    text = f"backend: PrivateUse1\ncpp_namespace: acme\n{head}default_args: true\nsupported:\n{entries}"
+    file.write_text(text, encoding="utf-8")
+    assert main(["generate", "--backend", str(file), "--out", str(tmp_path / "out")]) == 0
+    source = (tmp_path / "out" / "RegisterPrivateUse1.cpp").read_text(encoding="utf-8")
+    registered = set(re.findall(r'm\.impl\("([\w.]+)"', source))
+    assert {record.name for record in report.records if record.status in own} == registered
+    assert {"add.out", "abs.out", "tanh_"} <= registered

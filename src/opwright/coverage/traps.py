@@ -9,7 +9,7 @@ from opwright.coverage.dispatch import Dispatch, composite_key
 from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind
 from opwright.model.dispatch_key import CPU, CUDA, FUNCTIONALIZED_DEVICES
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, OTHER_LAYOUTS
+from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source.span import Span
@@ -76,7 +76,7 @@ def is_view_of_devices(function: NativeFunction) -> bool:
     >>> [is_view_of_devices(catalog[name]) for name in ("as_strided", "transpose.int", "set_")]
     [True, False, False]
     """
-    if function.kind is SchemaKind.inplace or function.name.text in OTHER_LAYOUTS.in_any_release:
+    if function.kind is SchemaKind.inplace or function.name.text in RARE_VIEWS.in_any_release:
         return False
     return function.is_view and CPU in function.kernels and composite_key(function, CPU) is None
 

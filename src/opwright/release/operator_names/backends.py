@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = ["BROKEN_BY_FALLBACK", "CALLED_ON_OTHER_DEVICES", "NEEDED", "OTHER_LAYOUTS", "RAISING_COMPOSITES"]
+__all__ = ["BROKEN_BY_FALLBACK", "CALLED_ON_OTHER_DEVICES", "NEEDED", "RAISING_COMPOSITES", "RARE_VIEWS"]
 
 NEEDED: Final = NameMap(
     "Operators that tensors of every device need, each with what raises NotImplementedError without a kernel.",
@@ -40,18 +40,19 @@ NEEDED: Final = NameMap(
         "Most views of dense tensors are made by it.",
         value="indexing with slices, `transpose`, `expand`, `select` and most other views",
     ),
-    Names(
-        "view", "`reshape` and `flatten` call it.", value="`view`, `flatten`, and operators that reshape an argument"
-    ),
-    Names("_reshape_alias", "`reshape` calls it.", value="`reshape` of tensors that need no copy"),
+    Names("view", "Most changes of a shape end in it.", value="`view`, `reshape` and `flatten`"),
     Names("unfold", "It has a kernel for each device.", value="`Tensor.unfold`"),
     Names(
         "view_as_real view_as_complex", "They have a kernel for each device.", value="these views of complex numbers"
     ),
+    Names("set_", "It empties a tensor.", value="`Tensor.set_` without an argument"),
     Names(
-        "set_.source_Tensor set_.source_Storage set_.source_Storage_storage_offset set_",
+        "set_.source_Tensor", "It puts the storage of a tensor into another one.", value="`Tensor.set_` with a tensor"
+    ),
+    Names(
+        "set_.source_Storage set_.source_Storage_storage_offset",
         "They put a storage into a tensor.",
-        value="`Tensor.set_`, `torch.load` and `copy.deepcopy`",
+        value="`Tensor.set_` with a storage, `torch.load` and `copy.deepcopy`",
     ),
     Names("_local_scalar_dense", "It reads a number.", value="`item()`, `bool(tensor)`, and printing a tensor"),
     form="overload",
@@ -77,24 +78,25 @@ BROKEN_BY_FALLBACK: Final = NameMap(
     Names(
         "_copy_from_and_resize",
         "The fallback writes its results with it, and the CPU has no kernel for it.",
-        value="every fallback raises NotImplementedError, which names the CPU, and so does `out=` on another device",
+        value="every fallback raises NotImplementedError, which names the CPU",
     ),
     Names(
-        "set_.source_Tensor set_",
+        "set_.source_Tensor",
         "The fallback sets the storage of a copy.",
-        value="`y.set_(x)` has no effect, without an error",
+        value="`y.set_(x)` copies the values of `x` in place of sharing its memory, without an error",
     ),
     Names(
         "set_.source_Storage set_.source_Storage_storage_offset",
         "The fallback does not copy storages.",
-        value="`Tensor.set_` with a storage raises an error, and `torch.load` with it",
+        value="`Tensor.set_` with a storage raises an error, and so do `torch.load` and `copy.deepcopy`",
     ),
     form="overload",
 )
 
-OTHER_LAYOUTS: Final = NameTable(
-    "Views of dense tensors that are no dense tensors, so a device may do without them.",
+RARE_VIEWS: Final = NameTable(
+    "Views with a kernel for each device that a device may do without.",
     Names("_nested_view_from_buffer", "It makes a nested tensor."),
+    Names("_reshape_alias", "PyTorch itself no longer calls it."),
     form="overload",
 )
 
