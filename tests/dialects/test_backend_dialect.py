@@ -245,3 +245,21 @@ def test_the_program_reads_the_generator_s_dialect_alone(text: str, place: str) 
     _, sink = loaded(f"backend: PrivateUse1\ncpp_namespace: acme\n{text}\n", tolerant=True)
     assert [(diagnostic.code, str(diagnostic.span)) for diagnostic in sink] == [("E1333", place)]
     assert "opwright generate --backend" in str(next(iter(sink)).help)
+
+
+def test_structured_kernels_of_families_in_namespaces() -> None:
+    """The wrapper of a structured kernel in a namespace derives from a class, whose name begins as all such names."""
+    backend = backend_of(
+        """
+backend: PrivateUse1
+cpp_namespace: acme
+use_out_as_primary: true
+families: {bang: {namespace: acme::bang, kernel_name: "bang_{name}"}}
+manual: [empty.memory_format, empty_strided, _copy_from, _copy_from_and_resize, resize_, as_strided, view]
+fallback: cpu
+supported:
+- mul.out: {structured: true, family: bang}
+"""
+    )
+    entry = entry_of(backend, "supported", "mul.out")
+    assert (entry.kernel.name, entry.options.callee) == ("bang_mul_out", "acme::bang::structured_bang_mul_out")

@@ -163,3 +163,14 @@ def test_only_the_option_registers_for_meta() -> None:
     """A shape function of the backend serves its own device alone by default."""
     source = backend_files(ENTRIES, {"total.out": WITH_META}).source
     assert "define_meta" not in "".join(slot(source, name) for name in source)
+
+
+def test_structured_kernel_in_a_namespace() -> None:
+    """A structured kernel outside of classes is declared in its namespace, and exported if the file says how."""
+    options = EntryOptions(Implementation.structured, callee="acme::bang::structured_bang_blend")
+    files = backend_files(ENTRIES, {"blend.out": options}, options=HeadOptions(export_macro="ACME_API"))
+    assert slot(files.header, "dispatch_declarations") == ""
+    declared = "struct ACME_API structured_bang_blend : public at::meta::structured_blend_Tensor {"
+    assert f"namespace acme {{\nnamespace bang {{\n\n{declared}\n" in slot(files.header, "namespace_epilogue")
+    text = slot(files.source, "dispatch_anonymous_definitions")
+    assert "structured_bang_blend_out final : public acme::bang::structured_bang_blend {" in text

@@ -85,7 +85,9 @@ def _check_kernel(entry: BackendEntryBuilder) -> None:
             entry.fault(codes.NO_INHERITED_KERNEL, f"PyTorch has no kernel of `{name}` for {source}", at, help=help)
         elif kernel.structured:
             message = f"PyTorch's kernel of `{entry.function.name}` is structured"
-            entry.fault(codes.NO_INHERITED_KERNEL, message, at, help="write `stub: true`")
+            is_shared = shared_kernel(entry.function) is not None
+            help = "write `stub: true`" if is_shared else "write `structured: true` and a kernel"
+            entry.fault(codes.NO_INHERITED_KERNEL, message, at, help=help)
     elif entry.kernel.rpartition("::")[0] == PYTORCH_KERNELS:
         entry.options = entry.options._replace(implementation=Implementation.inherited)
 

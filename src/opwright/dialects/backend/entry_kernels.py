@@ -26,6 +26,7 @@ def kernel_of(entry: BackendEntryBuilder) -> Kernel:
     """The kernel of an entry without faults. Sets what its options say of the function that wrappers call."""
     kind, key, options = entry.section.kind, entry.section.key, entry.options
     is_structured = options.implementation in (Implementation.structured, Implementation.stub)
+    prefix = "structured_" if is_structured else ""
     if options.implementation is Implementation.stub or entry.source:
         kernel, _ = inherited_kernel(entry.function, entry.source or SHARED, kind)
         assert kernel is not None, "an entry without the kernel has a fault"
@@ -33,7 +34,7 @@ def kernel_of(entry: BackendEntryBuilder) -> Kernel:
     else:
         namespace, _, name = entry.kernel.rpartition("::")
     if name:
-        entry.options = options._replace(callee=f"{namespace}::{'structured_' if is_structured else ''}{name}")
+        entry.options = options._replace(callee=f"{namespace}::{prefix}{name}")
         return Kernel(key, name, namespace, is_structured)
     family = entry.section.head.families.get(entry.family, KernelFamily())
     name = _own_name(entry, family)
@@ -41,7 +42,7 @@ def kernel_of(entry: BackendEntryBuilder) -> Kernel:
     if family.class_name:
         entry.options = options._replace(class_name=family.class_name)
     elif family.namespace:
-        entry.options = options._replace(callee=f"{namespace}::{name}")
+        entry.options = options._replace(callee=f"{namespace}::{prefix}{name}")
     return Kernel(key, name, namespace, is_structured)
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from opwright.convention import structured
+from opwright.cpp.namespaces import enclose
 from opwright.emit.aten.native_headers import structured_class_body
 from opwright.emit.aten.units import include
 from opwright.model.external_backend import BackendEntry, ExternalBackend, Implementation
 from opwright.model.native_function import NativeFunctionsGroup
 
-__all__ = ["class_declaration", "group_of", "header_lines"]
+__all__ = ["class_declaration", "free_classes", "group_of", "header_lines"]
 
 #: The header with macros for kernel files.
 _MACROS: Final = "#include <opwright/privateuse1.h>"
@@ -22,7 +23,7 @@ def group_of(entry: BackendEntry) -> NativeFunctionsGroup | None:
     return entry.function.group if entry.kernel.structured else None
 
 
-def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup) -> str:
+def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup, macro: str = "") -> str:
     """The declaration of a structured kernel: a class with `impl`, and with `meta` if the backend has its own.
 
     `base` is then PyTorch's class, whose `meta` the backend's own may call.
@@ -33,21 +34,31 @@ def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup) -> str:
         returns = "void" if group.out.precomputed is None else "meta_return_ty"
         parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
         own = f"using base = {parent};\n{returns} meta({parameters});\n"
-    return f"struct {structured_class_body(group, entry.kernel, own)}"
+    return f"struct {macro}{structured_class_body(group, entry.kernel, own)}"
 
 
-def _own_groups(backend: ExternalBackend) -> Iterator[NativeFunctionsGroup]:
-    """The groups with structured kernels of the backend's own."""
+def free_classes(backend: ExternalBackend, macro: str) -> list[str]:
+    """The structured kernels of families in namespaces: those of each namespace, sorted; `macro` exports them."""
+    classes: dict[str, list[str]] = {}
+    for entry, group in _own_kernels(backend):
+        if entry.options.callee:
+            namespace = entry.options.callee.rpartition("::")[0]
+            classes.setdefault(namespace, []).append(class_declaration(entry, group, macro))
+    return [enclose(namespace, "\n".join(["", *sorted(texts), ""])) for namespace, texts in classes.items()]
+
+
+def _own_kernels(backend: ExternalBackend) -> Iterator[tuple[BackendEntry, NativeFunctionsGroup]]:
+    """The entries and groups with structured kernels of the backend's own."""
     for section in backend.sections:
         for entry in section.entries:
             group = group_of(entry)
             if group is not None and entry.options.implementation is Implementation.structured:
-                yield group
+                yield entry, group
 
 
 def header_lines(backend: ExternalBackend) -> Iterable[str]:
     """The lines before the classes: what declares PyTorch's shape functions, and the macros for kernel files."""
-    headers = sorted({include(group.out, "_meta") for group in _own_groups(backend)})
+    headers = sorted({include(group.out, "_meta") for _, group in _own_kernels(backend)})
     if not headers:
         return ()
     return (
