@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from opwright.cpp.binding import Binding
 from opwright.model.native_function import NativeFunction
@@ -22,10 +22,11 @@ def per_function(make: Callable[[NativeFunction], FunctionFact]) -> Callable[[Na
     @wraps(make)
     def look_up(function: NativeFunction) -> FunctionFact:
         cache = function.cache
-        fact = cache.get(make)
+        # A function keeps facts of all types, each under what makes it. This runs often, so nothing is cast.
+        fact: FunctionFact | None = cache.get(make)  # type: ignore[assignment]
         if fact is None:
             fact = cache[make] = make(function)
-        return cast(FunctionFact, fact)
+        return fact
 
     return look_up
 
