@@ -29,8 +29,9 @@ from opwright.cli.explain import import_all_codes
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.parser import Parser
 from opwright.cli.schema import described_dialects, schema_text
+from opwright.dialects.autocast import AUTOCAST_POLICIES
 from opwright.dialects.library.expression_functions import FUNCTIONS, MEMBERS, TensorMember
-from opwright.dialects.library.fields import AUTOCAST_POLICIES, LIBRARY_FIELDS
+from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS

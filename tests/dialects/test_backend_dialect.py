@@ -10,6 +10,7 @@ import pytest
 from opwright.dialects.backend.loader import load
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import (
     BackendEntry,
     EntryOptions,
@@ -230,6 +231,38 @@ def test_rules_add_the_kernels_of_pytorch() -> None:
     assert not {"set_.source_Tensor", "sub.Tensor", "sqrt", "sum", "sort"} & dense.keys()
     sparse = {entry.function.name.text: entry.options.callee for entry in backend.sections[1].entries}
     assert sparse["_coalesced_"] == "at::native::_coalesced_sparse_"
+
+
+def test_own_operators_are_libraries_of_the_backend() -> None:
+    """The operators that a file defines are in its libraries, with a kernel for the backend unless they say more."""
+    acme, other = case_of("Own operators.").libraries
+    assert (acme.library.namespace, acme.python_package, acme.doc) == ("acme", "acme_ops", "Operators of Acme.")
+    assert acme.includes == ("acme/kernels.h",)
+    assert [str(function.name) for function in other.catalog.functions] == ["scale"]
+    kernels = {
+        function.name.text: {key.name: f"{kernel.namespace}::{kernel.name}" for key, kernel in function.kernels.items()}
+        for function in acme.catalog.functions
+    }
+    assert kernels == {
+        "scale": {"PrivateUse1": "acme::native::scale"},
+        "scale.out": {"PrivateUse1": "acme::native::scale_out"},
+        "twice": {"CompositeImplicitAutograd": "acme::native::twice"},
+        "thrice": {"PrivateUse1": "fast::thrice", "AutogradPrivateUse1": "acme::native::thrice_autograd"},
+        "clip": {},
+        "clip.out": {"PrivateUse1": "acme::native::clip_out"},
+    }
+    assert acme.catalog["clip.out"].kernels[key_named("PrivateUse1")].structured
+
+
+def test_entries_name_operators_of_other_libraries() -> None:
+    """An operator of another library has the schema in its entry, the same in all sections, and its group."""
+    backend = case_of("Operators of other libraries.")
+    nms = entry_of(backend, "supported", "nms").function
+    assert str(nms) == "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+    assert entry_of(backend, "autograd", "nms").function is nms
+    scale, out = (entry_of(backend, "supported", name).function for name in ("scale", "scale.out"))
+    assert scale.group is not None
+    assert scale.group.out is out
 
 
 @pytest.mark.parametrize(

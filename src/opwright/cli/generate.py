@@ -42,20 +42,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_input_arguments(parser)
-    parser.add_argument(
-        "--library",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="generate for the operators of this library file instead of PyTorch's (may be repeated)",
-    )
-    parser.add_argument(
-        "--backend",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="generate the code around the kernels of the external backend in this file (may be repeated)",
-    )
+    _add_file_arguments(parser)
     output = parser.add_argument_group("outputs")
     output.add_argument("--out", metavar="DIR", type=not_empty, required=True, help="the folder to write below")
     output.add_argument(
@@ -98,6 +85,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection_arguments(parser)
 
 
+def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that name files of libraries and backends."""
+    parser.add_argument(
+        "--library",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="generate for the operators of this library file instead of PyTorch's (may be repeated)",
+    )
+    parser.add_argument(
+        "--backend",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="generate the code around the kernels of the external backend in this file (may be repeated)",
+    )
+    parser.add_argument(
+        "--operators",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="operators that a backend file may name, in a file like native_functions.yaml (may be repeated)",
+    )
+
+
 def _add_other_ways(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments for other actions than writing the files, and for build systems."""
     group = parser.add_argument_group("instead of writing")
@@ -136,7 +148,8 @@ def _count(text: str) -> int:
 
 
 def _files_besides(arguments: argparse.Namespace) -> list[str]:
-    return [*files_besides(arguments, _folders(arguments)), *arguments.library, *arguments.backend]
+    files = [*arguments.library, *arguments.backend, *arguments.operators]
+    return [*files_besides(arguments, _folders(arguments)), *files]
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -146,7 +159,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
     """The family of the files that are named; None if PyTorch's own operators are meant."""
     if arguments.backend:
-        return ["backend"]
+        return ["backend", "library"]
     return ["library"] if arguments.library else None
 
 
@@ -220,6 +233,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         strict=arguments.strict,
         shard=shard,
         libraries=tuple(map(SourceFile.read, arguments.library)),
+        operator_files=tuple(map(SourceFile.read, arguments.operators)),
         backends=tuple(map(SourceFile.read, arguments.backend)),
     )
 

@@ -85,8 +85,8 @@ class Family:
     with the place of each below the folder of a build. `companions` are made too when a user asks for this family. A
     run without a choice makes those that are `by_default`. Where one `selects_as_aten`, a selection may name operators
     as if all were in the namespace `aten`. One that `serves_libraries` makes files for operator libraries; its runs do
-    not load PyTorch's operators. `programs` has the programs besides `opwright generate` that make it, each with what
-    its flag calls the family; None where the program always makes it.
+    not load PyTorch's operators unless another family `serves_backends`. `programs` has the programs besides `opwright
+    generate` that make it, each with what its flag calls the family; None where the program always makes it.
     """
 
     __slots__ = (
@@ -103,6 +103,7 @@ class Family:
         "name",
         "programs",
         "selects_as_aten",
+        "serves_backends",
         "serves_libraries",
     )
 
@@ -122,6 +123,7 @@ class Family:
         by_default: bool = True,
         selects_as_aten: bool = False,
         serves_libraries: bool = False,
+        serves_backends: bool = False,
         programs: Mapping[str, str | None] | None = None,
     ) -> None:
         self.name: Final = name
@@ -137,6 +139,7 @@ class Family:
         self.by_default: Final = by_default
         self.selects_as_aten: Final = selects_as_aten
         self.serves_libraries: Final = serves_libraries
+        self.serves_backends: Final = serves_backends
         self.programs: Final[Mapping[str, str | None]] = programs or {}
 
 
@@ -292,6 +295,7 @@ _ROWS: Final = (
         folders={"backend": ""},
         inputs=(REGISTRATIONS,),
         imports=("opwright.dialects.backend.loader",),
+        serves_backends=True,
         by_default=False,
         checks=(
             Check(".backend.checks:check_wrappers"),
@@ -346,12 +350,15 @@ def program_families(program: str, chosen: str | None = None) -> dict[str, str |
 
 
 def serves_libraries(families: Iterable[str]) -> bool:
-    """Whether a run of these families is for operator libraries instead of PyTorch's operators.
+    """Whether a run of these families is for operator libraries alone, without PyTorch's operators.
+
+    A run for backends makes files for their own operators too.
 
     >>> serves_libraries(["headers"]), serves_libraries(["library"])
     (False, True)
     """
-    return any(FAMILIES[name].serves_libraries for name in families)
+    rows = [FAMILIES[name] for name in families]
+    return any(row.serves_libraries for row in rows) and not any(row.serves_backends for row in rows)
 
 
 def families_with(folder: str) -> tuple[str, ...]:
@@ -434,8 +441,15 @@ def _module(name: str) -> ModuleType:
 
 
 def import_modules(families: Iterable[str]) -> None:
-    """Import what runs of these families use sooner or later."""
-    for name in families:
+    """Import what runs of these families use sooner or later.
+
+    Few runs for backends have operators of their own, so their emitters are imported when they are needed.
+    """
+    names = list(families)
+    has_backends = any(FAMILIES[name].serves_backends for name in names)
+    for name in names:
+        if has_backends and FAMILIES[name].serves_libraries:
+            continue
         for module in (*FAMILIES[name].imports, *FAMILIES[name].emitters):
             _module(module)
 
@@ -454,6 +468,8 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     ['declarations_yaml']
     """
     for family in families:
+        if FAMILIES[family].serves_libraries and not job.libraries:
+            continue
         for module in FAMILIES[family].emitters:
             for emitter in _module(module).emitters(job):
                 if emitter.family == family:

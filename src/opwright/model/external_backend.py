@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from opwright.model.dispatch_key import ANY_DEVICE_GUARD, Allocation, DispatchKey
 from opwright.model.frozen import Frozen
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.operator_library import OperatorLibrary
 from opwright.source.span import Span
 
 __all__ = [
@@ -197,7 +198,8 @@ class ExternalBackend(Frozen):
     `key` is its dispatch key, and `display_name` stands in C++ names in place of the key's. `cpp_namespace` and
     `class_name` are those of the class whose static members are the kernels. With `out_is_primary`, kernels of out
     overloads implement their groups; otherwise the out and in-place overloads without a kernel copy the result of the
-    functional one. With `device_guard`, wrappers check devices and set the current one.
+    functional one. With `device_guard`, wrappers check devices and set the current one. `libraries` has the backend's
+    own operators.
     """
 
     __slots__ = (
@@ -206,6 +208,7 @@ class ExternalBackend(Frozen):
         "device_guard",
         "display_name",
         "key",
+        "libraries",
         "options",
         "out_is_primary",
         "path",
@@ -223,6 +226,7 @@ class ExternalBackend(Frozen):
         out_is_primary: bool = False,
         device_guard: bool = False,
         path: str = "",
+        libraries: tuple[OperatorLibrary, ...] = (),
         options: HeadOptions = NO_HEAD_OPTIONS,
     ) -> None:
         self.key: Final = key
@@ -233,6 +237,7 @@ class ExternalBackend(Frozen):
         self.out_is_primary: Final = out_is_primary
         self.device_guard: Final = device_guard
         self.path: Final = path
+        self.libraries: Final = libraries
         self.options: Final = options
 
     def section(self, name: str) -> BackendSection | None:

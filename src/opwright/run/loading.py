@@ -39,6 +39,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
+from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import Inputs, open_inputs
@@ -135,7 +136,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
     lazy_backends = _load_lazy(request, context) if LAZY.name in dialects else ()
     backends = tuple([lazy_backend.backend for lazy_backend in lazy_backends])
     if request.backends and LAZY.name not in dialects:
-        backends = BACKEND.load(request.backends, context)
+        backends = _load_backends(request, context)
+    own_libraries = tuple([library for backend in backends for library in backend.libraries])
     has_shims = SHIM_TABLES.name in dialects
     return Job(
         catalog,
@@ -149,6 +151,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         registration_text=_load_registration_text(request, sink),
         own_stubs=_load_own_stubs(request, sink),
         more_inputs={dialect.name: dialect.load_inputs(context) for dialect in more_dialects(dialects)},
+        libraries=_load_libraries(request, rules, sink) + own_libraries if backends else (),
         backends=backends,
         lazy_backends=lazy_backends,
     )
@@ -166,6 +169,17 @@ def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...
         context.sink.add(fault.diagnostic)
         return backends
     return tuple([backend.with_shape_header(header) for backend in backends])
+
+
+def _load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
+    """The external backends of a request, which may name the operators of its operator files."""
+    if request.operator_files:
+        from opwright.dialects.native_functions.libraries import load_libraries
+
+        tags = TAGS.files(request.inputs)[0]
+        catalog = load_libraries(context.operators, request.operator_files, tags, context.sink, context.rules)
+        context = context._replace(catalog=catalog, functions=catalog.functions)
+    return BACKEND.load(request.backends, context)
 
 
 def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
@@ -195,7 +209,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
     Raises FaultsFound.
     """
     has_operators = request.libraries or request.operator_files
-    if serves_libraries(request.families) or (not has_operators and request.namespaces is None):
+    if serves_libraries(request.families) or request.backends or (not has_operators and request.namespaces is None):
         return job
     from opwright.dialects.native_functions.libraries import add_operators, load_libraries
 

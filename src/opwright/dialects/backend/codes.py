@@ -512,3 +512,40 @@ Names in braces that are values of hooks are replaced. Others stay, because they
 """,
     "W",
 )
+OWN_OPERATOR: Final = _code(
+    61,
+    "an own operator of a backend stands in a section",
+    """
+The entries of sections are operators that PyTorch or another library defines. Those that the file defines itself, in
+`operators` or in a file that `library` names, have their kernels there:
+
+    operators:
+    - func: scale(Tensor self, float factor) -> Tensor
+      dispatch: {PrivateUse1: scale, AutogradPrivateUse1: scale_autograd}
+    supported:
+    - acme::scale
+      ^^^^^^^^^^^ delete it
+""",
+)
+FOREIGN_SCHEMA: Final = _code(
+    62,
+    "the schema of an operator of another library has a mistake",
+    """
+An operator of another library than PyTorch has its namespace in its name, and its schema in `func` or in a file that
+the run names with `--operators`:
+
+    supported:
+    - torchvision::nms: {func: "nsm(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"}
+                                ^^^ write `nms`
+""",
+)
+LIBRARY_FILE: Final = _code(
+    63,
+    "a library file of a backend cannot be read",
+    """
+`library` is the path of a library file with the backend's own operators, relative to the backend file.
+
+    library: operators.yml
+             ^^^^^^^^^^^^^ no such file
+""",
+)

@@ -11,23 +11,25 @@ from opwright.dialects.backend.entry_builder import BackendEntryBuilder, Section
 from opwright.dialects.backend.entry_checks import check_entry
 from opwright.dialects.backend.entry_fields import READERS
 from opwright.dialects.backend.entry_kernels import kernel_of
+from opwright.dialects.backend.foreign_operators import FUNC
 from opwright.dialects.backend.head import OWN_HELP
 from opwright.dialects.backend.releases import RELEASE_FIELDS, check_overlaps
 from opwright.dialects.dialect import LoadContext
-from opwright.model.catalog import Catalog
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.release.version_range import ReleaseSpan
-from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
-__all__ = ["EntryNode", "find_operator", "load_entries", "split_entry"]
+__all__ = ["EntryNode", "load_entries", "split_entry"]
 
 #: The options of earlier proposals, with what they are called now.
 _RENAMED: Final = {"ext_structured_meta": "define_meta"}
 _RELEASE_NAMES: Final = tuple([field.name for field in RELEASE_FIELDS])
+#: The options that are read before the operator is looked up.
+_READ_BEFORE: Final = (*_RELEASE_NAMES, FUNC)
 
 
 class EntryNode(NamedTuple):
@@ -103,7 +105,7 @@ def _report_several_keys(item: Mapping, sink: Diagnostics) -> None:
     if (
         isinstance(value, Scalar)
         and value.kind == "null"
-        and item.entries[1][0].value in {*READERS, *_RENAMED, *_RELEASE_NAMES}
+        and item.entries[1][0].value in {*READERS, *_RENAMED, *_READ_BEFORE}
     ):
         message = f"`{item.entries[1][0].value}` is beside `{name.value}`, not one of its options"
         help = "indent the options under the name of the operator"
@@ -115,7 +117,7 @@ def _report_several_keys(item: Mapping, sink: Diagnostics) -> None:
 
 def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None:
     """The entry; None if it has a fault."""
-    function = find_operator(node.name, section.load)
+    function = section.operators.find(node.name)
     if function is None:
         return None
     entry = BackendEntryBuilder(node.name, function, section)
@@ -123,7 +125,7 @@ def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None
         entry.keys[key.value] = key
         if key.value in READERS:
             _read_option(key.value, value, entry)
-        elif key.value not in _RELEASE_NAMES:
+        elif key.value not in _READ_BEFORE:
             _report_option(key, entry)
     check_entry(entry)
     if entry.failed:
@@ -140,29 +142,8 @@ def _read_option(name: str, node: Node, entry: BackendEntryBuilder) -> None:
 
 def _report_option(key: Scalar, entry: BackendEntryBuilder) -> None:
     new_name = _RENAMED.get(key.value)
-    help = did_you_mean(key.value, [*READERS, *_RELEASE_NAMES]) if new_name is None else f"write `{new_name}`"
+    help = did_you_mean(key.value, [*READERS, *_READ_BEFORE]) if new_name is None else f"write `{new_name}`"
     entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
-
-
-def find_operator(name: Scalar, context: LoadContext) -> NativeFunction | None:
-    """The operator of a name. Unknown ones go to the sink, unless the entry of the operator has a fault."""
-    catalog = context.operators
-    if name.value in catalog and "::" not in name.value:
-        return catalog[name.value]
-    if not catalog.may_lack(name.value):
-        message = f"there is no operator `{name.value}`"
-        context.sink.error(codes.UNKNOWN_OPERATOR, message, name.span, help=_name_help(name.value, catalog))
-    return None
-
-
-def _name_help(name: str, catalog: Catalog) -> str | Suggestion:
-    """The operators that a wrong name may stand for."""
-    bare = name.partition("(")[0].removeprefix("aten::").removesuffix(".")
-    if bare != name and bare in catalog:
-        return f"write `{bare}`"
-    names = [function.name.text for function in catalog.functions]
-    overloads = [f"`{own}`" for own in names if own.startswith(f"{name}.")]
-    return f"write one of its overloads: {', '.join(overloads)}" if overloads else did_you_mean(name, names)
 
 
 def _report_repeated(first: BackendEntry, again: BackendEntry, context: LoadContext) -> None:

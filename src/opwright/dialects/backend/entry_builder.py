@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
+from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.sections import SectionKind
 from opwright.dialects.dialect import LoadContext
 from opwright.model.dispatch_key import DispatchKey
@@ -26,6 +27,7 @@ class SectionContext(NamedTuple):
     key: DispatchKey
     head: HeadBuilder
     load: LoadContext
+    operators: OperatorIndex
     manual: frozenset[NativeFunction] = frozenset()
 
 

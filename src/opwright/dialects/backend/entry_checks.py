@@ -6,6 +6,7 @@ from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder
 from opwright.dialects.backend.entry_kernels import PYTORCH_KERNELS, inherited_kernel, shared_kernel
 from opwright.model.external_backend import Implementation
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck
 
 __all__ = ["check_entry"]
@@ -95,7 +96,8 @@ def _check_kernel(entry: BackendEntryBuilder) -> None:
 def _check_composite(entry: BackendEntryBuilder) -> None:
     """Report kernels that would take the derivative from a composite operator."""
     function, options = entry.function, entry.options
-    if not entry.section.kind.is_dense or entry.section.load.only_reports:
+    is_foreign = function.namespace != PYTORCH.namespace
+    if not entry.section.kind.is_dense or is_foreign or entry.section.load.only_reports:
         return
     if function.has_composite_implicit and entry.name.value in entry.section.head.names("autograd"):
         return

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from opwright.dialects.autocast import AUTOCAST_POLICIES
 from opwright.dialects.backend.cpp_text import read_code, read_identifier, read_qualified_name
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, OptionReader
 from opwright.dialects.backend.inherited import SOURCES
 from opwright.dialects.backend.nodes import read_word
 from opwright.dialects.backend.releases import RELEASE_FIELDS
 from opwright.dialects.field import FLAG, TEXT, Field, choice
-from opwright.dialects.library.fields import AUTOCAST_POLICIES
 from opwright.model.external_backend import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source.expect import expect_boolean
@@ -183,4 +183,8 @@ _ROWS: Final = (
 READERS: Final[dict[str, OptionReader]] = {row.field.name: row.reader for row in _ROWS}
 
 #: The options, in the order of the documentation.
-ENTRY_FIELDS: Final = (*tuple([row.field for row in _ROWS]), *RELEASE_FIELDS)
+ENTRY_FIELDS: Final = (
+    *tuple([row.field for row in _ROWS]),
+    Field("func", "schema", TEXT, "The schema of an [operator of another library](#operators-of-other-libraries)."),
+    *RELEASE_FIELDS,
+)

@@ -23,8 +23,9 @@ class HeadBuilder:
     """The values of a head's fields.
 
     `sections` has the entries of each section as nodes, and `symint` and `manual` the names of operators. `inherited`
-    has the rules by which operators without an entry have kernels of PyTorch. `spans` has the span of each field's
-    value. `options` are those that PyTorch's generator does not know.
+    has the rules by which operators without an entry have kernels of PyTorch, and `library_files` the paths of library
+    files with the backend's own operators. `spans` has the span of each field's value. `options` are those that
+    PyTorch's generator does not know.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class HeadBuilder:
         "hooks",
         "inherited",
         "kernel_name",
+        "library_files",
         "manual",
         "options",
         "out_is_primary",
@@ -68,6 +70,7 @@ class HeadBuilder:
         self.families: dict[str, KernelFamily] = {}
         self.inherited: list[InheritedKernels] = []
         self.hooks: list[HookNode] = []
+        self.library_files: list[Scalar] = []
         self.options: HeadOptions = NO_HEAD_OPTIONS
 
     def span(self, field: str) -> Span:

@@ -14,6 +14,8 @@ from opwright.dialects.backend.kernel_names import read_pattern
 from opwright.dialects.backend.nodes import read_fields, read_word
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
+from opwright.dialects.library.head import HEAD_FIELDS as LIBRARY_HEAD_FIELDS
+from opwright.dialects.library.head import OPERATORS
 from opwright.model.dispatch_key import Allocation
 from opwright.model.external_backend import Fallback, Guard
 from opwright.release.version_range import RangeFault, parse_version_range
@@ -25,12 +27,16 @@ from opwright.source.expect import (
 )
 from opwright.source.nodes import Node, Scalar
 
-__all__ = ["ALLOCATION_FIELDS", "GUARD_FIELDS", "HEAD_FIELDS", "OWN_FIELDS", "READERS"]
+__all__ = ["ALLOCATION_FIELDS", "GUARD_FIELDS", "HEAD_FIELDS", "LIBRARY_FIELDS", "OWN_FIELDS", "READERS"]
 
 _ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/entry"})
 _NAMES: Final[JsonSchema] = list_of_schema(TEXT)
 _FALLBACKS: Final = {"cpu": Fallback.cpu, "error": Fallback.none}
 _VIEWS: Final = {"copy": True, "error": False}
+
+#: The fields of the head that are those of a library file.
+_LIBRARY_NAMES: Final = ("namespace", "doc", "python_package", "derivatives", "derivative_includes", OPERATORS)
+LIBRARY_FIELDS: Final = tuple([field for field in LIBRARY_HEAD_FIELDS if field.name in _LIBRARY_NAMES])
 
 GUARD_FIELDS: Final = (
     Field("type", "text", TEXT, "The C++ type of the guard, such as `acme::OptionalGuard`.", is_required=True),
@@ -191,8 +197,12 @@ def _read_dispatch_headers(node: Node, head: HeadBuilder) -> None:
     head.options = head.options._replace(dispatch_headers=_flag(node, "dispatch_headers", head))
 
 
+def _read_library(node: Node, head: HeadBuilder) -> None:
+    head.library_files = expect_strings(node, "`library`", head.sink) or []
+
+
 def _read_nothing(node: Node, head: HeadBuilder) -> None:
-    """Read a field without effect."""
+    """Read a field without effect, or one that the loader of own operators reads."""
 
 
 def _section_reader(name: str) -> HeadReader:
@@ -360,6 +370,11 @@ _ROWS: Final[tuple[_Row, ...]] = (
         _read_nothing,
     ),
     *_sections(),
+    _Row(
+        Field("library", "path", TEXTS, "The library file with the backend's [own operators](#own-operators)."),
+        _read_library,
+    ),
+    *[_Row(field._replace(is_required=False), _read_nothing) for field in LIBRARY_FIELDS],
 )
 
 #: The readers of the fields, by name.

@@ -24,7 +24,7 @@ def inherited_entries(section: SectionContext, entries: Sequence[BackendEntry]) 
     owned = {function for entry in entries for function in _overloads_of(entry)}.union(section.manual)
     added: dict[NativeFunction, BackendEntry] = {}
     for rule in rules:
-        functions = [function for function in section.load.operators.functions if rule.matches(function.name.text)]
+        functions = [function for function in section.operators.functions if rule.matches(function.name.text)]
         for function in functions:
             entry = None if function in added else _inherited_entry(function, rule, section)
             if entry is not None and owned.isdisjoint(_overloads_of(entry)):

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence as Files
 
 from opwright.dialects.backend import codes
-from opwright.dialects.backend.entries import find_operator, load_entries
+from opwright.dialects.backend.entries import load_entries
 from opwright.dialects.backend.entry_builder import SectionContext
+from opwright.dialects.backend.foreign_operators import load_foreign_operators
 from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_checks import check_names, check_unwritten
 from opwright.dialects.backend.hook_checks import check_hooks
 from opwright.dialects.backend.inherited_entries import inherited_entries
+from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.section_checks import check_groups, check_kernels, check_manual, check_symint
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.library.head import OPERATORS
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend
+from opwright.model.operator_library import OperatorLibrary
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.nodes import Node
 from opwright.source.prefetch import read_tree
@@ -28,30 +32,45 @@ __all__ = ["load"]
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExternalBackend, ...]:
     """The backends of the files, in their order. Faults go to the sink of the context."""
-    backends = []
+    heads: dict[str, HeadBuilder] = {}
     for file in files:
         try:
-            backend = _load_backend(read_head(read_tree(file), context), file.path, context)
+            heads[file.path] = read_head(read_tree(file), context)
         except Fault as fault:
             context.sink.add(fault.diagnostic)
-        else:
-            backends.append(backend)
+    libraries = {} if context.tolerant else _own_operators(heads, context)
+    backends = [_load_backend(head, path, libraries.get(path, ()), context) for path, head in heads.items()]
     return tuple([backend for backend in backends if backend is not None])
 
 
-def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> ExternalBackend | None:
+def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[str, tuple[OperatorLibrary, ...]]:
+    """The own operators of files, by the path of the file."""
+    if not any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values()):
+        return {}
+    # Few files have any, and loading them needs many modules.
+    from opwright.dialects.backend.own_operators import load_own_operators
+
+    return load_own_operators(heads, context)
+
+
+def _load_backend(
+    head: HeadBuilder, path: str, libraries: tuple[OperatorLibrary, ...], context: LoadContext
+) -> ExternalBackend | None:
     """The backend of a file; None if nothing is written for it, or if it has no dispatch key that exists."""
+    own = [f"{function.namespace}::{function.name}" for library in libraries for function in library.catalog]
+    operators = OperatorIndex(context, {} if context.tolerant else load_foreign_operators(head, context), own)
     if context.tolerant and not has_operators(head.root):
         check_unwritten(head, context)
-        load_entries(head.sections.get("autograd", ()), SectionContext(SECTIONS["autograd"], UNDEFINED, head, context))
+        kind = SECTIONS["autograd"]
+        load_entries(head.sections.get(kind.name, ()), SectionContext(kind, UNDEFINED, head, context, operators))
         return None
     key = _backend_key(head, context)
-    manual = frozenset([function for name in head.manual if (function := find_operator(name, context)) is not None])
+    manual = frozenset([function for name in head.manual if (function := operators.find(name)) is not None])
     sections = []
     for kind in SECTIONS.values():
         items = _items(kind, head)
         if kind is DENSE or items or any(rule.section == kind.name for rule in head.inherited):
-            section = SectionContext(kind, _section_key(kind, key, head), head, context, manual)
+            section = SectionContext(kind, _section_key(kind, key, head), head, context, operators, manual)
             entries = load_entries(items, section)
             more = inherited_entries(section, entries)
             sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.key_span(kind.name)))
@@ -73,6 +92,7 @@ def _load_backend(head: HeadBuilder, path: str, context: LoadContext) -> Externa
         out_is_primary=head.out_is_primary,
         device_guard=head.device_guard,
         path=path,
+        libraries=libraries,
         options=head.options._replace(manual=manual, derives_from_out=is_own_dialect(head)),
     )
 

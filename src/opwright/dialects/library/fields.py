@@ -5,36 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from opwright.dialects.autocast import AUTOCAST_DEVICES, AUTOCAST_POLICIES
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, mapping_schema
 from opwright.dialects.library import codes
 from opwright.dialects.library.outputs import load_outputs
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
-from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import Autocast
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["AUTOCAST_DEVICES", "AUTOCAST_POLICIES", "LIBRARY_FIELDS", "READERS"]
-
-#: The policies that PyTorch has for operators under autocast, with their help.
-AUTOCAST_POLICIES: Final = {
-    "lower_precision_fp": "Cast tensors to the dtype of autocast, such as float16 or bfloat16.",
-    "fp32": "Cast tensors to float32.",
-    "fp32_set_opt_dtype": "Set the argument of type `ScalarType?` to float32 where the caller left it out.",
-    "fp32_append_dtype": "Call the overload with a further, last argument of type `ScalarType`, which is float32.",
-    "promote": "Cast tensors to the widest dtype among them.",
-}
-
-_AUTOCAST: Final = "Autocast"
-
-#: The devices with autocast.
-AUTOCAST_DEVICES: Final = tuple(
-    [name.removeprefix(_AUTOCAST) for name in LIBRARY_KEYS if name.startswith(_AUTOCAST) and name != _AUTOCAST]
-)
+__all__ = ["LIBRARY_FIELDS", "READERS"]
 
 
 def _read_doc(node: Node, builder: EntryBuilder) -> None:

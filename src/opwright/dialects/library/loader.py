@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Files
+from collections.abc import Sequence as Row
+from typing import NamedTuple
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library import codes
@@ -29,28 +31,45 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.rules import Rules
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
-from opwright.source.nodes import Mapping
+from opwright.source.nodes import Mapping, Node
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
-__all__ = ["load"]
+__all__ = ["LibrarySource", "load", "load_sources"]
+
+
+class LibrarySource(NamedTuple):
+    """Entries of a library with the head above them, and the path of the file that they are in."""
+
+    head: Head
+    items: Row[Node]
+    path: str
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrary, ...]:
     """The operators of library files by namespace, in the order of the files. Faults go to the sink of the context."""
     own = Diagnostics()
+    sources = []
+    for file in files:
+        try:
+            sources.append(LibrarySource(*read_head(read_tree(file), own), file.path))
+        except Fault as fault:
+            own.add(fault.diagnostic)
+    _report_all(own, context)
+    return load_sources(sources, context)
+
+
+def load_sources(sources: Iterable[LibrarySource], context: LoadContext) -> tuple[OperatorLibrary, ...]:
+    """The operators of sources by namespace, in the order of the sources. Faults go to the sink of the context."""
+    own = Diagnostics()
     tags = load_tags(TAGS.files(context.inputs)[0], own)
     namespaces: dict[str, list[NamespaceEntries]] = {}
     named: list[NamedDerivatives] = []
-    for file in files:
-        try:
-            head, items = read_head(read_tree(file), own)
-        except Fault as fault:
-            own.add(fault.diagnostic)
-            continue
+    for source in sources:
+        head = source.head
         _check_release(head, context.rules, own)
-        by_namespace = entries_by_namespace(items, head, own)
-        named.append(NamedDerivatives(head, file.path, tuple(by_namespace) or (head.namespace,)))
+        by_namespace = entries_by_namespace(source.items, head, own)
+        named.append(NamedDerivatives(head, source.path, tuple(by_namespace) or (head.namespace,)))
         for namespace, entries in by_namespace.items():
             namespaces.setdefault(namespace, []).append(NamespaceEntries(head, entries))
     facts = {name: namespace_facts(name, parts, own) for name, parts in namespaces.items()}
