@@ -125,7 +125,7 @@ def test_a_section_has_the_dispatch_key_of_its_name() -> None:
         ("sub.out", Implementation.structured, "acme::native::sub_out", ""),
         ("div.out", Implementation.stub, "at::native::div_out", "at::native::structured_div_out"),
         ("view", Implementation.inherited, "at::native::view", "at::native::view"),
-        ("cos.out", Implementation.kernel, "acme::fast::cos_out", "acme::fast::cos_out"),
+        ("hardtanh.out", Implementation.kernel, "acme::fast::hardtanh_out", "acme::fast::hardtanh_out"),
         ("unfold", Implementation.inherited, "at::native::unfold", "at::native::unfold"),
         (
             "_local_scalar_dense",

@@ -549,3 +549,20 @@ LIBRARY_FILE: Final = _code(
              ^^^^^^^^^^^^^ no such file
 """,
 )
+DERIVED_DTYPE: Final = _code(
+    66,
+    "a functional overload has the dtype of `self`",
+    """
+With `use_out_as_primary: true`, the functional overload of an operator passes a new tensor without elements to the
+kernel of the out overload. The tensor has the dtype of `self`, and a kernel can resize it, but not change its dtype:
+
+    - eq.Tensor_out
+
+So `eq` of two float tensors is a float tensor. PyTorch has a shape function for structured operators, which chooses
+the dtype and the size:
+
+    - eq.Tensor_out: {structured: true}
+                     ^^^^^^^^^^^^^^^^^^ write this, and the kernel as `structured_eq_out::impl`
+""",
+    "W",
+)

@@ -16,6 +16,7 @@ from opwright.dialects.backend.inherited_entries import inherited_entries
 from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.section_checks import check_groups, check_kernels, check_manual, check_symint
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
+from opwright.dialects.backend.structured_checks import check_derived_overloads
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library.head import OPERATORS
@@ -76,6 +77,9 @@ def _load_backend(
             sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.key_span(kind.name)))
     check_symint(head, context)
     check_groups(sections, head, context)
+    derives_from_out = is_own_dialect(head)
+    if head.out_is_primary and derives_from_out:
+        check_derived_overloads(sections[0], context.sink)
     if not context.tolerant:
         check_kernels(sections, context.sink)
     check_manual(sections, head, context.sink)
@@ -93,7 +97,7 @@ def _load_backend(
         device_guard=head.device_guard,
         path=path,
         libraries=libraries,
-        options=head.options._replace(manual=manual, derives_from_out=is_own_dialect(head)),
+        options=head.options._replace(manual=manual, derives_from_out=derives_from_out),
     )
 
 

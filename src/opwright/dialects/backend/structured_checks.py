@@ -10,9 +10,22 @@ from opwright.model.external_backend import BackendEntry, BackendSection, Implem
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.source.diagnostic import Diagnostics, Label
 
-__all__ = ["check_structured_kernels"]
+__all__ = ["check_derived_overloads", "check_structured_kernels"]
 
 _STRUCTURED: Final = (Implementation.structured, Implementation.stub)
+
+
+def check_derived_overloads(section: BackendSection, sink: Diagnostics) -> None:
+    """Warn of functional overloads that get the dtype of `self`, and not that of PyTorch's shape function."""
+    kernels = section.kernels
+    for entry in section.entries:
+        group, is_kernel = entry.function.group, entry.options.implementation is Implementation.kernel
+        # Those that derive from TensorIterator promote the dtypes of their arguments.
+        promotes = entry.function.structured and entry.function.structured_inherits is not None
+        if group is not None and promotes and is_kernel and group.functional not in kernels:
+            message = f"the result of `{group.functional.name}` has the dtype of `self`, whatever the kernel computes"
+            help = "write `structured: true`: PyTorch's shape function then chooses dtype and size"
+            sink.warning(codes.DERIVED_DTYPE, message, entry.span, help=help)
 
 
 def check_structured_kernels(section: BackendSection, sink: Diagnostics) -> None:

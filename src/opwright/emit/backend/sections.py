@@ -125,11 +125,11 @@ _FUNCTIONS: Final = (Implementation.kernel, Implementation.inherited)
 
 
 def derived_overloads(backend: ExternalBackend, section: BackendSection) -> frozenset[NativeFunction]:
-    """The functional and in-place overloads whose wrappers call the kernel of the out overload.
+    """The functional and in-place overloads of dense tensors whose wrappers call the kernel of the out overload.
 
     Those with a kernel of their own do not, nor those that PyTorch implements with other operators.
     """
-    if not (backend.out_is_primary and backend.options.derives_from_out):
+    if not (backend.out_is_primary and backend.options.derives_from_out and section.key is backend.key):
         return frozenset()
     kernels = section.kernels
     groups = [
