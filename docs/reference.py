@@ -4,7 +4,7 @@
     python -m docs.reference --check    fail where a page differs from what would be written
 
 `diagnostics.md` comes from the table of codes, `command-line.md` from the parsers, `api.md` from docstrings. The tables
-in `library-files.md` come from those of the dialect; the text around them is written by hand.
+in `library-files.md` and `backend-files.md` come from those of the dialects; the text around them is written by hand.
 """
 
 from __future__ import annotations
@@ -30,12 +30,22 @@ from opwright.cli.main import COMMANDS, main
 from opwright.cli.parser import Parser
 from opwright.cli.schema import described_dialects, schema_text
 from opwright.dialects.autocast import AUTOCAST_POLICIES
+from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
+from opwright.dialects.backend.families import FAMILY_FIELDS
+from opwright.dialects.backend.head_fields import ALLOCATION_FIELDS, GUARD_FIELDS, OPERATOR_FIELDS
+from opwright.dialects.backend.head_fields import HEAD_FIELDS as BACKEND_HEAD_FIELDS
+from opwright.dialects.backend.hooks import HOOK_FIELDS, WHERE_FIELDS
+from opwright.dialects.backend.inherited import INHERITED_FIELDS
+from opwright.dialects.backend.kernel_names import PLACEHOLDERS
+from opwright.dialects.backend.sections import SECTIONS
+from opwright.dialects.field import Field
 from opwright.dialects.library.expression_functions import FUNCTIONS, MEMBERS, TensorMember
 from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.model.declared_outputs import OutputOperation
+from opwright.model.external_backend import HOOK_VALUES, Implementation
 from opwright.source.codes import RANGES, all_codes
 
 DOCS: Final = Path(__file__).resolve().parent
@@ -271,26 +281,46 @@ def _doc(value: object) -> Iterable[str]:
 _TABLE: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def library_files_page() -> str:
-    """The page of library files: the text that is there, with the tables of the dialect."""
-    text = (DOCS / "library-files.md").read_text(encoding="utf-8")
-    return _TABLE.sub(lambda match: f"{match[1]}{_library_table(match[2])}{match[3]}", text)
+def page_with_tables(name: str, table: Callable[[str], str]) -> str:
+    """A page that is written by hand, with tables that are made."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    return _TABLE.sub(lambda match: f"{match[1]}{table(match[2])}{match[3]}", text)
 
 
 def _library_table(name: str) -> str:
-    """A table of the dialect of libraries, with its title row."""
-    if name in _LIBRARY_FIELDS:
-        title = "field | value | meaning"
-        rows = [f"`{field.name}` | {field.values} | {field.help}" for field in _LIBRARY_FIELDS[name]]
-    elif name == "functions":
-        title = "function | result"
-        rows = [f"`{function.name}{function.signature}` | {function.help}" for function in FUNCTIONS.values()]
-    elif name == "members":
-        title = "member | value"
-        rows = [f"`{_member_text(member)}` | {member.help}" for member in MEMBERS.values()]
-    else:
-        title = "policy | what it does"
-        rows = [f"`{policy}` | {help}" for policy, help in AUTOCAST_POLICIES.items()]
+    """A table of the dialect of libraries."""
+    if name == "functions":
+        return _table(
+            "function | result",
+            [f"`{function.name}{function.signature}` | {function.help}" for function in FUNCTIONS.values()],
+        )
+    if name == "members":
+        return _table("member | value", [f"`{_member_text(member)}` | {member.help}" for member in MEMBERS.values()])
+    if name == "policies":
+        return _words_table("policy | what it does", AUTOCAST_POLICIES)
+    return _fields_table(_LIBRARY_FIELDS[name])
+
+
+def _backend_table(name: str) -> str:
+    """A table of the dialect of backends."""
+    if name in _BACKEND_WORDS:
+        return _words_table(*_BACKEND_WORDS[name])
+    return _fields_table(_BACKEND_FIELDS[name])
+
+
+def _fields_table(fields: Iterable[Field]) -> str:
+    rows = [f"`{field.name}` | {field.values} | {field.help}" for field in fields]
+    return _table("field | value | meaning", rows)
+
+
+def _words_table(title: str, words: Mapping[str, str]) -> str:
+    """A table of words with sentences; each begins with a capital letter and ends with a full stop."""
+    sentences = {word: f"{help[0].upper()}{help[1:].rstrip('.')}." for word, help in words.items()}
+    return _table(title, [f"`{word}` | {sentence}" for word, sentence in sentences.items()])
+
+
+def _table(title: str, rows: list[str]) -> str:
+    """The lines of a table, with its title row."""
     rule = " | ".join("---" for _ in title.split(" | "))
     return "".join(f"| {row} |\n" for row in (title, rule, *rows))
 
@@ -308,11 +338,33 @@ _LIBRARY_FIELDS: Final = {
 }
 
 
+#: The sections of a backend file, whose fields have a table of their own.
+_SECTIONS: Final = tuple([field for field in BACKEND_HEAD_FIELDS if field.name in SECTIONS])
+_OWN_OPERATORS: Final = tuple([field for field in BACKEND_HEAD_FIELDS if field.name in OPERATOR_FIELDS])
+_BACKEND_FIELDS: Final = {
+    "head": tuple([field for field in BACKEND_HEAD_FIELDS if field not in (*_SECTIONS, *_OWN_OPERATORS)]),
+    "operators": _OWN_OPERATORS,
+    "sections": _SECTIONS,
+    "entry": BACKEND_ENTRY_FIELDS,
+    "guard": GUARD_FIELDS,
+    "allocation": ALLOCATION_FIELDS,
+    "family": FAMILY_FIELDS,
+    "inherited": INHERITED_FIELDS,
+    "hook": HOOK_FIELDS,
+    "where": WHERE_FIELDS,
+}
+_BACKEND_WORDS: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
+    "names": ("part | stands for", {f"{{{name}}}": help for name, help in PLACEHOLDERS.items()}),
+    "kinds": ("kind | the operator has", {kind.name: kind.value for kind in Implementation}),
+    "values": ("value | meaning", HOOK_VALUES),
+}
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "diagnostics.md": diagnostics_page,
     "command-line.md": command_line_page,
     "api.md": api_page,
-    "library-files.md": library_files_page,
+    "library-files.md": partial(page_with_tables, "library-files.md", _library_table),
+    "backend-files.md": partial(page_with_tables, "backend-files.md", _backend_table),
     **{f"schemas/{name}.json": partial(schema_text, name) for name in described_dialects()},
 }
 

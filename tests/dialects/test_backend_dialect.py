@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -233,6 +234,12 @@ def test_rules_add_the_kernels_of_pytorch() -> None:
     assert sparse["_coalesced_"] == "at::native::_coalesced_sparse_"
 
 
+def test_synthesized_overloads_have_entries() -> None:
+    """An entry may name an overload that PyTorch's file names in `autogen` alone."""
+    backend = backend_of("backend: PrivateUse1\ncpp_namespace: acme\nsupported: [clone.out]\n")
+    assert entry_of(backend, "supported", "clone.out").function.is_synthesized
+
+
 def test_own_operators_are_libraries_of_the_backend() -> None:
     """The operators that a file defines are in its libraries, with a kernel for the backend unless they say more."""
     acme, other = case_of("Own operators.").libraries
@@ -263,6 +270,20 @@ def test_entries_name_operators_of_other_libraries() -> None:
     scale, out = (entry_of(backend, "supported", name).function for name in ("scale", "scale.out"))
     assert scale.group is not None
     assert scale.group.out is out
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "backend-files.md").read_text(encoding="utf-8")
+PAGE_HEAD = "backend: PrivateUse1\ncpp_namespace: acme\nuse_out_as_primary: true\n"
+PAGE_ENTRIES = "supported: [_foreach_abs]\n"
+
+
+@pytest.mark.parametrize("block", re.findall(r"(?s)```yaml\n(.*?)```", PAGE), ids=lambda block: block.splitlines()[0])
+def test_examples_of_the_page_have_no_faults(block: str) -> None:
+    """The YAML in the documentation loads without a diagnostic, after a head and with entries where it has none."""
+    text = block if block.startswith("backend:") else PAGE_HEAD + block
+    text += "" if "supported:" in text else PAGE_ENTRIES
+    _, sink = loaded(text)
+    assert not len(sink), [str(diagnostic) for diagnostic in sink]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.backend.stub_cases import load_cases
+from tests.dialects.cases import load_cases as dialect_cases
+
+FOLDER = Path(__file__).parents[1] / "dialects" / "backend_cases"
 
 #: Files that PyTorch's own generator reads.
-BACKENDS = [case.text for case in load_cases(("keys/", "rules/")) if not case.faults]
+PLAIN_BACKENDS = [case.text for case in load_cases(("keys/", "rules/")) if not case.faults]
+
+#: Files with all that Opwright adds.
+EXTENDED_BACKENDS = [
+    case.text for name in ("heads", "entries") for case in dialect_cases(f"{name}.yaml", FOLDER) if not case.faults
+]
+
+#: All files. Texts of every third length are read as PyTorch's generator reads them, which knows the first files alone.
+BACKENDS = PLAIN_BACKENDS + [text if len(text) % 3 else text + "\n" for text in EXTENDED_BACKENDS]
 
 #: A file with lazy tensors.
 LAZY_BACKENDS = [

@@ -166,8 +166,9 @@ def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, 
 
 def use_backends(backends: tuple[ExternalBackend, ...], context: LoadContext, length: int) -> object:
     """Emits the files of backends, after the checks that a run makes."""
-    job = Job(context.operators, RULES, Options(), backends=backends)
-    return emitted_family("backend", job, context)
+    libraries = tuple([library for backend in backends for library in backend.libraries])
+    job = Job(context.operators, RULES, Options(), backends=backends, libraries=libraries)
+    return emitted_family("backend", job, context) + emitted_family("library", job, context)
 
 
 def use_lazy(backends: tuple[LazyBackend, ...], context: LoadContext, length: int) -> object:

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, SectionContext
 from opwright.dialects.backend.entry_checks import check_entry
-from opwright.dialects.backend.entry_fields import READERS
+from opwright.dialects.backend.entry_fields import LASTING_FIELDS, READERS
 from opwright.dialects.backend.entry_kernels import kernel_of
-from opwright.dialects.backend.foreign_operators import FUNC
 from opwright.dialects.backend.head import OWN_HELP
 from opwright.dialects.backend.releases import RELEASE_FIELDS, check_overlaps
 from opwright.dialects.dialect import LoadContext
@@ -28,8 +27,7 @@ __all__ = ["EntryNode", "load_entries", "split_entry"]
 #: The options of earlier proposals, with what they are called now.
 _RENAMED: Final = {"ext_structured_meta": "define_meta"}
 _RELEASE_NAMES: Final = tuple([field.name for field in RELEASE_FIELDS])
-#: The options that are read before the operator is looked up.
-_READ_BEFORE: Final = (*_RELEASE_NAMES, FUNC)
+_LASTING_NAMES: Final = tuple([field.name for field in LASTING_FIELDS])
 
 
 class EntryNode(NamedTuple):
@@ -105,7 +103,7 @@ def _report_several_keys(item: Mapping, sink: Diagnostics) -> None:
     if (
         isinstance(value, Scalar)
         and value.kind == "null"
-        and item.entries[1][0].value in {*READERS, *_RENAMED, *_READ_BEFORE}
+        and item.entries[1][0].value in {*READERS, *_RENAMED, *_LASTING_NAMES}
     ):
         message = f"`{item.entries[1][0].value}` is beside `{name.value}`, not one of its options"
         help = "indent the options under the name of the operator"
@@ -125,7 +123,7 @@ def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None
         entry.keys[key.value] = key
         if key.value in READERS:
             _read_option(key.value, value, entry)
-        elif key.value not in _READ_BEFORE:
+        elif key.value not in _LASTING_NAMES:
             _report_option(key, entry)
     check_entry(entry)
     if entry.failed:
@@ -142,7 +140,7 @@ def _read_option(name: str, node: Node, entry: BackendEntryBuilder) -> None:
 
 def _report_option(key: Scalar, entry: BackendEntryBuilder) -> None:
     new_name = _RENAMED.get(key.value)
-    help = did_you_mean(key.value, [*READERS, *_READ_BEFORE]) if new_name is None else f"write `{new_name}`"
+    help = did_you_mean(key.value, [*READERS, *_LASTING_NAMES]) if new_name is None else f"write `{new_name}`"
     entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
 
 

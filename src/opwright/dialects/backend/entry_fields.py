@@ -16,7 +16,10 @@ from opwright.model.native_function import DeviceCheck
 from opwright.source.expect import expect_boolean
 from opwright.source.nodes import Node, Scalar
 
-__all__ = ["ENTRY_FIELDS", "READERS"]
+__all__ = ["ENTRY_FIELDS", "FUNC", "LASTING_FIELDS", "READERS"]
+
+#: The option with a schema.
+FUNC: Final = "func"
 
 _FALLBACKS: Final = ("cpu", "cpu_on_error")
 _CHECKS: Final = {DeviceCheck.ExactSame.value: True, DeviceCheck.NoCheck.value: False}
@@ -182,9 +185,11 @@ _ROWS: Final = (
 #: The readers of the options, by name.
 READERS: Final[dict[str, OptionReader]] = {row.field.name: row.reader for row in _ROWS}
 
-#: The options, in the order of the documentation.
-ENTRY_FIELDS: Final = (
-    *tuple([row.field for row in _ROWS]),
-    Field("func", "schema", TEXT, "The schema of an [operator of another library](#operators-of-other-libraries)."),
+#: The options that have one value for all releases, and are read before the operator is looked up.
+LASTING_FIELDS: Final = (
+    Field(FUNC, "schema", TEXT, "The schema of an [operator of another library](#operators-of-other-libraries)."),
     *RELEASE_FIELDS,
 )
+
+#: The options, in the order of the documentation.
+ENTRY_FIELDS: Final = (*tuple([row.field for row in _ROWS]), *LASTING_FIELDS)

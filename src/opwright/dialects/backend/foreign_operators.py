@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opwright.dialects.backend import codes
+from opwright.dialects.backend.entry_fields import FUNC
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library.namespaces import library_names
@@ -20,10 +21,7 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["FUNC", "load_foreign_operators"]
-
-#: The option with the schema.
-FUNC = "func"
+__all__ = ["load_foreign_operators"]
 
 
 def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str, NativeFunction | None]:

@@ -27,9 +27,17 @@ from opwright.source.expect import (
 )
 from opwright.source.nodes import Node, Scalar
 
-__all__ = ["ALLOCATION_FIELDS", "GUARD_FIELDS", "HEAD_FIELDS", "LIBRARY_FIELDS", "OWN_FIELDS", "READERS"]
+__all__ = [
+    "ALLOCATION_FIELDS",
+    "GUARD_FIELDS",
+    "HEAD_FIELDS",
+    "LIBRARY_FIELDS",
+    "OPERATOR_FIELDS",
+    "OWN_FIELDS",
+    "READERS",
+]
 
-_ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/entry"})
+_ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/backend_entry"})
 _NAMES: Final[JsonSchema] = list_of_schema(TEXT)
 _FALLBACKS: Final = {"cpu": Fallback.cpu, "error": Fallback.none}
 _VIEWS: Final = {"copy": True, "error": False}
@@ -382,6 +390,9 @@ READERS: Final[dict[str, HeadReader]] = {row.field.name: row.reader for row in _
 
 #: The fields, in the order of the documentation.
 HEAD_FIELDS: Final = tuple([row.field for row in _ROWS])
+
+#: The names of the fields for operators of the backend's own.
+OPERATOR_FIELDS: Final = ("library", *[field.name for field in LIBRARY_FIELDS])
 
 #: The names of the fields that PyTorch's generator does not know.
 OWN_FIELDS: Final = frozenset([row.field.name for row in _ROWS if row.is_own])

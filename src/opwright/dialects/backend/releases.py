@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.nodes import read_fields
-from opwright.dialects.field import Field
+from opwright.dialects.field import TEXT, Field
 from opwright.release.version import Version, parse_version
 from opwright.release.version_range import ReleaseSpan, VersionRange
 from opwright.source.diagnostic import Diagnostics, Fault, Label
@@ -20,9 +20,11 @@ __all__ = ["RELEASE_FIELDS", "VERSION_FIELDS", "Releases", "check_overlaps"]
 #: A release, of which patch numbers do not count.
 _RELEASE: Final = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?")
 
+#: YAML reads a release without quotes as a number.
+_VERSION: Final = {"anyOf": [TEXT, {"type": "number"}]}
 RELEASE_FIELDS: Final = (
-    Field("since", "release", {"type": ["string", "number"]}, "The first release with it, such as `2.11`."),
-    Field("until", "release", {"type": ["string", "number"]}, "The first release without it."),
+    Field("since", "release", _VERSION, "The first release with it, such as `2.11`."),
+    Field("until", "release", _VERSION, "The first release without it."),
 )
 VERSION_FIELDS: Final = (Field("value", "any", {}, "The value of the option.", is_required=True), *RELEASE_FIELDS)
 
