@@ -13,7 +13,11 @@ from opwright.cli.main import main
 from opwright.coverage.formats import csv_text, json_text, plain_text
 from opwright.coverage.query import Query
 from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
-from tests.coverage.reports import report_of
+from opwright.model.external_backend import Fallback
+from opwright.run.coverage import load_coverage
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from tests.coverage.reports import installed, report_of
 
 FILE = """\
 backend: PrivateUse1
@@ -173,3 +177,28 @@ def test_reports_are_written_to_files(tmp_path: Path, capsys: Capture) -> None:
     assert run(tmp_path, "--format", "json", "--out", str(out)) == 0
     assert capsys.readouterr().out == ""
     assert json.loads(out.read_text(encoding="utf-8"))["format"] == 1
+
+
+def test_missing_python_modules_are_reported(tmp_path: Path, capsys: Capture) -> None:
+    """With nothing but YAML, the report says that it does not know all operators that have shapes."""
+    copied = tmp_path / "ATen"
+    (copied / "native").mkdir(parents=True)
+    (tmp_path / "autograd").mkdir()
+    for name in ("native/native_functions.yaml", "native/tags.yaml"):
+        (copied / name).write_text(installed().read_text(name).text, encoding="utf-8")
+    derivatives = installed().read_text("autograd/derivatives.yaml").text
+    (tmp_path / "autograd" / "derivatives.yaml").write_text(derivatives, encoding="utf-8")
+    assert run(tmp_path, "--source-path", str(copied), "--release", "2.13.0", "relu") == 0
+    captured = capsys.readouterr()
+    assert "relu" in captured.out
+    assert "W1373" in captured.err
+
+
+def test_the_example_has_what_a_device_needs() -> None:
+    """Nothing that every device needs breaks with the example of a backend."""
+    path = Path(__file__).resolve().parents[2] / "examples" / "backend" / "acme.yaml"
+    sink = Diagnostics()
+    report = load_coverage(installed(), SourceFile.read(str(path)), sink, fallback=Fallback.cpu)
+    assert {needed.record.name: needed.breaks for needed in report.needed if needed.breaks} == {}
+    kinds = (TrapKind.needed, TrapKind.view_fallback, TrapKind.composite_override)
+    assert [trap.message for trap in report.traps if trap.kind in kinds] == []

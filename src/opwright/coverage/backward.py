@@ -8,12 +8,13 @@ from typing import Final
 
 from opwright.convention import public_api
 from opwright.coverage.dispatch import Dispatch
-from opwright.coverage.records import ABSENT, Backward, BackwardStatus, OperatorStatus
+from opwright.coverage.records import ABSENT, Backward, BackwardStatus, OperatorStatus, shown_name
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.emit.autograd.wrappers import differentiable_outputs, wrapper
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, MatchedDerivatives
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.backends import INTEGRAL_COMPOSITES
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
@@ -56,6 +57,7 @@ class BackwardFacts:
         "_dispatch",
         "_functions",
         "_helpers",
+        "_integral",
         "_methods",
         "_own_key",
         "_with_formulas",
@@ -76,6 +78,7 @@ class BackwardFacts:
         self._autograd: Final = autograd
         self._own_key: Final = f"Autograd{dispatch.kernels.key.backend}"
         self._helpers: Final = rules.formula_helpers
+        self._integral: Final = INTEGRAL_COMPOSITES.in_release(rules)
         callable_functions = [function for function in catalog.functions if function.kind is not SchemaKind.out]
         self._functions: Final = _by_cpp_name([function for function in callable_functions if function.function])
         self._methods: Final = _by_cpp_name([function for function in callable_functions if function.method])
@@ -96,8 +99,9 @@ class BackwardFacts:
         info = differentiable.infos.get(key)
         if not function.needs_derivative or (differentiable.infos and info is None):
             # PyTorch has no kernel for the device's Autograd key either.
-            has_outputs = bool(differentiable_outputs(function, info)) and _takes_tensors(function)
-            return Backward(BackwardStatus.lost if has_outputs else BackwardStatus.none)
+            is_lost = bool(differentiable_outputs(function, info)) and _takes_tensors(function)
+            is_integral = function.root_name in self._integral
+            return Backward(BackwardStatus.lost if is_lost and not is_integral else BackwardStatus.none)
         if is_hand_written(function):
             return Backward(BackwardStatus.works)
         decisions = wrapper(differentiable, key)
@@ -138,7 +142,7 @@ class BackwardFacts:
         ]
         if not all(reach.status in ABSENT for _, reach in others):
             return []
-        return [reach.lacks or overload.name.text for overload, reach in others]
+        return [reach.lacks or shown_name(overload) for overload, reach in others]
 
 
 def _by_cpp_name(functions: Iterable[NativeFunction]) -> Mapping[str, tuple[NativeFunction, ...]]:

@@ -1,4 +1,4 @@
-"""The codes of operators that a backend should have: W137x."""
+"""The codes of operators that a backend should have, and of reports about them: W137x."""
 
 from __future__ import annotations
 
@@ -59,5 +59,18 @@ of the in-place operator is then not used.
 
 Add the functional form. If the backend implements out overloads (`use_out_as_primary: true`), one entry for the out
 overload serves all three.
+""",
+)
+NO_PYTHON_MODULES: Final = _code(
+    73,
+    "it is unknown which operators have shapes while tracing",
+    """
+PyTorch registers many kernels for Meta, which compute shapes and dtypes while PyTorch traces, in Python modules of its
+package. Without these modules, a report counts their operators as operators without shapes.
+
+    $ opwright coverage --backend acme.yaml --source-path copied/ATen
+
+The modules are missing if the inputs are only YAML files, or if a release is in the user's cache and the package index
+does not answer. Name an installed PyTorch (`--torch auto`), a wheel, or a source tree.
 """,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.coverage.records import ABSENT, OperatorStatus, Reach
+from opwright.coverage.records import ABSENT, OperatorStatus, Reach, shown_name
 from opwright.emit.aten.backend import WrapperKind
 from opwright.emit.aten.composite_kernels import view_copy_kernel
 from opwright.model.catalog import Catalog
@@ -125,8 +125,8 @@ class Dispatch:
         if kind is None or function.group is None:
             return None
         if kind is WrapperKind.functional:
-            return Reach(OperatorStatus.by_functional, key, through=function.group.functional.name.text)
-        return Reach(OperatorStatus.by_out, key, through=function.group.out.name.text)
+            return Reach(OperatorStatus.by_functional, key, through=shown_name(function.group.functional))
+        return Reach(OperatorStatus.by_out, key, through=shown_name(function.group.out))
 
     def _of_pytorch(self, function: NativeFunction) -> Reach:
         """What PyTorch has for a function that the backend does not register."""
@@ -141,9 +141,9 @@ class Dispatch:
         if callee is None:
             return Reach(OperatorStatus.composite, composite.name, name)
         reach = self.reach(callee)
-        through = reach.through or callee.name.text
+        through = reach.through or shown_name(callee)
         if reach.status in ABSENT:
-            return Reach(reach.status, composite.name, name, through, reach.lacks or callee.name.text)
+            return Reach(reach.status, composite.name, name, through, reach.lacks or shown_name(callee))
         status = reach.status if reach.status is OperatorStatus.fallback else OperatorStatus.composite
         return Reach(status, composite.name, name, through)
 

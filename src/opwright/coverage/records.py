@@ -20,6 +20,7 @@ __all__ = [
     "Reach",
     "Trap",
     "TrapKind",
+    "shown_name",
 ]
 
 
@@ -85,6 +86,12 @@ class TrapKind(enum.Enum):
     __hash__ = object.__hash__
 
 
+def shown_name(function: NativeFunction) -> str:
+    """The name of an operator in reports: with its overload, and with its namespace unless that is `aten`."""
+    name = function.name.text
+    return name if function.namespace == "aten" else f"{function.namespace}::{name}"
+
+
 class Trap(NamedTuple):
     """A mistake with the operator that has it: what happens, what to write, and the operator's entry in the file."""
 
@@ -136,9 +143,8 @@ class OperatorRecord(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name with its overload, without `aten::`."""
-        function = self.function
-        return function.name.text if function.namespace == "aten" else f"{function.namespace}::{function.name.text}"
+        """The name of the operator in reports."""
+        return shown_name(self.function)
 
     @property
     def status(self) -> OperatorStatus:

@@ -57,13 +57,14 @@ def coverage_report(
 def _records(
     backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, facts: TrapFacts
 ) -> Iterator[OperatorRecord]:
-    """The records of all operators, in the catalog's order."""
+    """The records of all operators: those of PyTorch, and those of other libraries that have an entry."""
     autograd = [
         entry.function for section in backend.sections if section.name == "autograd" for entry in section.entries
     ]
     gradients = BackwardFacts(job.derivatives, job.catalog, facts.dispatch, job.rules, autograd=frozenset(autograd))
     keys = _further_keys(backend)
-    for function in job.catalog.functions:
+    named = [entry.function for section in backend.sections for entry in section.entries]
+    for function in dict.fromkeys((*job.catalog.functions, *named)):
         record = OperatorRecord(
             function,
             facts.dispatch.reach(function),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from opwright.coverage.dispatch import Dispatch, composite_key
-from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind
+from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind, shown_name
 from opwright.model.dispatch_key import CPU, CUDA, FUNCTIONALIZED_DEVICES
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
@@ -110,8 +110,9 @@ def _needed_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
     if not broken:
         return None
     lead = "has no kernel" if is_missing else "is left to the CPU fallback"
-    message = f"`{function.name.text}` {lead}: {broken}"
-    return Trap(TrapKind.needed, function.name.text, message, _entry_help(function), facts.span(function))
+    name = shown_name(function)
+    message = f"`{name}` {lead}: {broken}"
+    return Trap(TrapKind.needed, name, message, _entry_help(function), facts.span(function))
 
 
 def _view_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
@@ -120,14 +121,14 @@ def _view_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
     broken = what_breaks(function, facts)
     if not broken:
         return None
-    name = function.name.text
+    name = shown_name(function)
     message = f"the view `{name}` is left to the CPU fallback: {broken}"
     return Trap(TrapKind.view_fallback, name, message, _entry_help(function), facts.span(function))
 
 
 def _entry_help(function: NativeFunction) -> str:
     """What to write for an operator without a kernel: PyTorch's own kernel, if the CPU and CUDA share one."""
-    name = function.name.text
+    name = shown_name(function)
     cpu, cuda = function.kernels.get(CPU), function.kernels.get(CUDA)
     if cpu is not None and cuda is not None and cpu.name == cuda.name:
         return f"add `{name}: {{inherit: shared}}`, or its name to `manual` if you register it by hand"
@@ -142,7 +143,7 @@ def _inplace_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
     status = facts.status(functional)
     if status not in ABSENT and status is not OperatorStatus.fallback:
         return None
-    name, other = function.name.text, functional.name.text
+    name, other = shown_name(function), shown_name(functional)
     left = "is missing" if status in ABSENT else "is left to the CPU fallback"
     message = f"`{name}` has a kernel, and `{other}`, which functionalization calls in its place, {left}"
     return Trap(TrapKind.inplace_alone, name, message, f"add `{other}`", span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opwright.coverage.codes import NO_PYTHON_MODULES
 from opwright.coverage.records import CoverageReport
 from opwright.coverage.report import coverage_report
 from opwright.dialects.dialect import LoadContext
@@ -13,7 +14,7 @@ from opwright.release.rules import Rules
 from opwright.release.version import version_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
 __all__ = ["load_coverage"]
@@ -38,11 +39,18 @@ def load_coverage(
     context = LoadContext(sink, rules, inputs, catalog=job.catalog, functions=job.catalog.functions, only_reports=True)
     backends = BACKEND.load([file], context)
     sink.raise_if_errors()
-    return coverage_report(backends[0], job, _load_meta_kernels(inputs), fallback)
+    return coverage_report(backends[0], job, _load_meta_kernels(inputs, sink), fallback)
 
 
-def _load_meta_kernels(inputs: Inputs) -> MetaKernels:
-    """The kernels for Meta that PyTorch registers in Python; none if the inputs are only YAML."""
-    paths = [path for path in MODULES if path in inputs.member_names(path)]
-    texts = inputs.read_members(paths)
+def _load_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
+    """The kernels for Meta that PyTorch registers in Python; none if its modules are not at hand."""
+    reason = f"{inputs.origin} has none"
+    try:
+        paths = [path for path in MODULES if path in inputs.member_names(path)]
+        texts = inputs.read_members(paths)
+    except Fault as fault:
+        paths, texts, reason = [], {}, fault.diagnostic.message
+    if not paths:
+        message = f"the Python modules that register kernels for Meta are not at hand: {reason}"
+        sink.warning(NO_PYTHON_MODULES, message, help="operators whose shapes come from them are listed as `missing`")
     return load_meta_kernels([SourceFile.decode(path, texts[path]).text for path in paths])

@@ -6,7 +6,14 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = ["BROKEN_BY_FALLBACK", "CALLED_ON_OTHER_DEVICES", "NEEDED", "RAISING_COMPOSITES", "RARE_VIEWS"]
+__all__ = [
+    "BROKEN_BY_FALLBACK",
+    "CALLED_ON_OTHER_DEVICES",
+    "INTEGRAL_COMPOSITES",
+    "NEEDED",
+    "RAISING_COMPOSITES",
+    "RARE_VIEWS",
+]
 
 NEEDED: Final = NameMap(
     "Operators that tensors of every device need, each with what raises NotImplementedError without a kernel.",
@@ -91,6 +98,18 @@ BROKEN_BY_FALLBACK: Final = NameMap(
         value="`Tensor.set_` with a storage raises an error, and so do `torch.load` and `copy.deepcopy`",
     ),
     form="overload",
+)
+
+INTEGRAL_COMPOSITES: Final = NameTable(
+    "Operators made of others whose results have no gradient, so a kernel in their place loses none.",
+    Names(
+        "isclose isfinite isreal greater greater_equal less less_equal not_equal and or xor",
+        "They return truth values, or combine bits.",
+    ),
+    Names("argsort argwhere nonzero_numpy", "They return indices."),
+    Names("_dim_arange _shape_as_tensor linalg_matrix_rank one_hot", "They return integers."),
+    Names("_cast_Byte _cast_Char _cast_Int _cast_Long _cast_Short", "They convert to integers."),
+    form="root",
 )
 
 RARE_VIEWS: Final = NameTable(
