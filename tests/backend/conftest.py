@@ -14,9 +14,9 @@ import pytest
 import opwright
 from opwright.cli.main import main
 from tests.compile.compiler import Compiler
-from tests.compile.conftest import program
+from tests.compile.conftest import program, torch
 
-__all__ = ["HERE", "RunChecks", "build_backend", "device_object", "program", "run_checks"]
+__all__ = ["HERE", "RunChecks", "build_backend", "device_object", "program", "run_checks", "torch"]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

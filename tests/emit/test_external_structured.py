@@ -136,6 +136,18 @@ def test_stub_runs_the_kernel_of_pytorch() -> None:
     assert "struct structured_blend_kernel_out final : public at::native::structured_blend_kernel {" in text
 
 
+def test_header_names_the_stubs_to_bind() -> None:
+    """The header says which stubs PyTorch's kernels call and where they are declared, as far as it is known."""
+    operators = {
+        "blend.out": STUB,
+        "total.out": EntryOptions(Implementation.stub, callee="at::native::structured_clamp_Tensor_out"),
+    }
+    note = slot(backend_files(ENTRIES, operators).header, "namespace_epilogue")
+    assert "//   blend.out: see structured_blend_kernel::impl" in note
+    clamp = "clamp_stub of ATen/native/TensorCompare.h; maximum_stub, minimum_stub of ATen/native/BinaryOps.h"
+    assert f"//   total.out: {clamp}" in note
+
+
 def test_listed_overload_has_its_own_kernel() -> None:
     """An in-place overload that the file lists too calls its kernel; the others run the structured kernel."""
     operators = {"blend.out": STRUCTURED, "blend_.Tensor": EntryOptions()}

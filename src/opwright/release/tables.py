@@ -21,8 +21,10 @@ __all__ = [
     "ShimOperator",
     "ShimTables",
     "ShimVersion",
+    "Stub",
     "complex_gradients",
     "formula_helper_names",
+    "kernel_stubs",
     "operators",
     "shim_tables",
 ]
@@ -54,6 +56,13 @@ class ShimTables(NamedTuple):
     device: Mapping[str, ShimOperator]
     aten: Mapping[str, ShimOperator]
     spans: Mapping[str, Span]
+
+
+class Stub(NamedTuple):
+    """An object of PyTorch that calls the loop of a device, and the header that declares it."""
+
+    name: str
+    header: str
 
 
 def complex_gradients(version: Version) -> frozenset[str]:
@@ -93,6 +102,28 @@ def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
         if series is None or is_between(series, bounds.get("since"), bounds.get("until")):
             names.append(name)
     return frozenset(names)
+
+
+@cache
+def kernel_stubs() -> Mapping[str, tuple[Stub, ...]]:
+    """The stubs that structured kernels call which the CPU and CUDA share, by the name of the kernel.
+
+    Those without stubs consist of calls of other operators.
+
+    >>> kernel_stubs()["mul_out"], kernel_stubs()["norm_out"]
+    ((Stub(name='mul_stub', header='ATen/native/BinaryOps.h'),), ())
+    """
+    stubs: dict[str, Stub] = {}
+    kernels: dict[str, tuple[Stub, ...]] = {}
+    section = ""
+    for name, *words in _rows("kernel_stubs.txt"):
+        if name.startswith("["):
+            section = name.strip("[]")
+        elif section == "kernels":
+            kernels[name] = tuple([stubs[word] for word in words])
+        else:
+            stubs[name] = Stub(name, section)
+    return kernels
 
 
 def shim_tables(version: Version, guarded: bool) -> ShimTables:

@@ -112,6 +112,7 @@ def _other_declarations(backend: ExternalBackend) -> Iterator[str]:
             members = "\n".join(declarations)
             yield enclose(kernel_class.namespace, f"\nstruct {macro}{kernel_class.name} {{\n\n{members}\n\n}};")
     yield from structured_classes.free_classes(backend, macro)
+    yield from structured_classes.stub_notes(backend)
     if backend.options.includes:
         return
     functions: dict[str, dict[str, None]] = {}

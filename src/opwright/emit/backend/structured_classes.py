@@ -11,8 +11,9 @@ from opwright.emit.aten.native_headers import structured_class_body
 from opwright.emit.aten.units import include
 from opwright.model.external_backend import BackendEntry, ExternalBackend, Implementation
 from opwright.model.native_function import NativeFunctionsGroup
+from opwright.release.tables import kernel_stubs
 
-__all__ = ["class_declaration", "free_classes", "group_of", "header_lines"]
+__all__ = ["class_declaration", "free_classes", "group_of", "header_lines", "stub_notes"]
 
 #: The header with macros for kernel files.
 _MACROS: Final = "#include <opwright/privateuse1.h>"
@@ -45,6 +46,35 @@ def free_classes(backend: ExternalBackend, macro: str) -> list[str]:
             namespace = entry.options.callee.rpartition("::")[0]
             classes.setdefault(namespace, []).append(class_declaration(entry, group, macro))
     return [enclose(namespace, "\n".join(["", *sorted(texts), ""])) for namespace, texts in classes.items()]
+
+
+def stub_notes(backend: ExternalBackend) -> list[str]:
+    """A comment with the loops that PyTorch's structured kernels call, so that the author knows what to bind."""
+    lines = [
+        f"//   {entry.function.name}: {_stubs_text(entry.kernel.name)}"
+        for section in backend.sections
+        for entry in section.entries
+        if entry.options.implementation is Implementation.stub
+    ]
+    return ["\n".join([_STUB_HEAD, *lines])] if lines else []
+
+
+_STUB_HEAD: Final = """\
+// Operators with `stub: true` run PyTorch's kernels. In the namespace at::native,
+// REGISTER_PRIVATEUSE1_DISPATCH(STUB, &LOOP) binds a loop of the backend to each stub that they call:"""
+
+
+def _stubs_text(kernel: str) -> str:
+    """What a kernel calls."""
+    stubs = kernel_stubs().get(kernel)
+    if stubs is None:
+        return f"see structured_{kernel}::impl"
+    if not stubs:
+        return "calls other operators"
+    headers = dict.fromkeys([stub.header for stub in stubs])
+    return "; ".join(
+        f"{', '.join([stub.name for stub in stubs if stub.header == header])} of {header}" for header in headers
+    )
 
 
 def _own_kernels(backend: ExternalBackend) -> Iterator[tuple[BackendEntry, NativeFunctionsGroup]]:
