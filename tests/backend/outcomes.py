@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.backend.sides import FAULTS, SideTask
+from tests.backend.sides import FAULTS, STUBS, SideTask
 from tests.conformance.compare import files_below
 from tests.conformance.inputs import CACHE, ROOT, input_folder, reference_version
 from tests.conformance.jobs import Side
@@ -30,15 +30,17 @@ _RECORD = "outcome.json"
 
 @dataclass(frozen=True)
 class Task:
-    """A run of the program: its name, its flags, and the files in its working folder."""
+    """A run of a program: its name, its flags, and the files in its working folder."""
 
     name: str
     flags: tuple[str, ...]
     files: Mapping[str, str] = field(default_factory=dict)
+    program: str = STUBS
 
     def digest(self) -> str:
         """Identifies everything that the reference's outcome depends on."""
         facts = [reference_version(), input_folder("pytorch").name, self.flags, sorted(self.files.items())]
+        facts += [] if self.program == STUBS else [self.program]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
@@ -67,12 +69,12 @@ def reference_outcomes(tasks: Sequence[Task]) -> dict[str, Outcome]:
 
 
 def run_tasks(side: Side, tasks: Iterable[Task]) -> Iterator[Outcome]:
-    """Run tasks one after the other, each in a folder of its own."""
+    """Run tasks of the same program one after the other, each in a folder of its own."""
     process: subprocess.Popen[str] | None = None
     try:
         with tempfile.TemporaryDirectory() as name:
             for number, task in enumerate(tasks):
-                process = process or _start(side, Path(name) / "cache")
+                process = process or _start(side, task.program, Path(name) / "cache")
                 yield _run_task(process, task, Path(os.path.realpath(name)) / str(number))
     finally:
         if process is not None:
@@ -81,10 +83,10 @@ def run_tasks(side: Side, tasks: Iterable[Task]) -> Iterator[Outcome]:
             process.wait()
 
 
-def _start(side: Side, cache: Path) -> subprocess.Popen[str]:
+def _start(side: Side, program: str, cache: Path) -> subprocess.Popen[str]:
     path = os.pathsep.join((str(input_folder("pytorch")), str(ROOT / "src"), str(ROOT)))
     environment = {**os.environ, "PYTHONPATH": path, "OPWRIGHT_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-m", "tests.backend.sides", side]
+    command = [sys.executable, "-m", "tests.backend.sides", side, program]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT)
 

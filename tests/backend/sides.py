@@ -1,4 +1,6 @@
-"""A program that runs one side's `gen_backend_stubs` on many files: `python -m tests.backend.sides SIDE`.
+"""A program that runs one side of a program on many files: `python -m tests.backend.sides SIDE PROGRAM`.
+
+The programs are `gen_backend_stubs` and `gen_lazy_tensor`.
 
 A line of its input is a task in JSON: the working folder and the flags. The answer is a line with the exit status and
 what was said. Each task runs in a copy of this process, which has imported and parsed before what all tasks need.
@@ -28,32 +30,39 @@ class SideTask(TypedDict):
 
 Program = Callable[[Sequence[str]], object]
 
+#: The program that is run unless another is named.
+STUBS = "gen_backend_stubs"
 
-def reference_program() -> Program:
+
+def reference_program(name: str) -> Program:
     """The reference's program, with PyTorch's entries parsed already."""
-    from torchgen import gen, gen_backend_stubs
+    from torchgen import gen, gen_backend_stubs, gen_lazy_tensor
 
     import __main__
 
     # It has this as a function argument only, so the parsed entries are found by the same paths.
-    native = Path(str(gen_backend_stubs.__file__)).parent / "packaged" / "ATen" / "native"
-    gen.parse_native_yaml(str(native / "native_functions.yaml"), str(native / "tags.yaml"))
+    aten = Path(str(gen_backend_stubs.__file__)).parent / "packaged" / "ATen"
+    gen.parse_native_yaml(str(aten / "native" / "native_functions.yaml"), str(aten / "native" / "tags.yaml"))
+    # The program for lazy tensors looks for the folder of ATen where it is not.
+    generate = gen_lazy_tensor.run_gen_lazy_tensor
+    setattr(gen_lazy_tensor, "run_gen_lazy_tensor", lambda _, *others: generate(str(aten), *others))  # noqa: B010
+    module = gen_backend_stubs if name == STUBS else gen_lazy_tensor
 
     def run(flags: Sequence[str]) -> None:
         # What the reference writes names the program that was started.
-        __main__.__file__ = str(gen_backend_stubs.__file__)
-        sys.argv = ["gen_backend_stubs.py", *flags]
-        gen_backend_stubs.main()
+        __main__.__file__ = str(module.__file__)
+        sys.argv = [f"{name}.py", *flags]
+        module.main()
 
     return run
 
 
-def opwright_program() -> Program:
+def opwright_program(name: str) -> Program:
     """Opwright's program, with PyTorch's entries parsed already. It repeats its diagnostics as a line of JSON."""
     import_all("opwright")
     from opwright.cli import console
     from opwright.run import loading, session
-    from opwright.torchgen import gen_backend_stubs
+    from opwright.torchgen import gen_backend_stubs, gen_lazy_tensor
 
     catalog = loading.load("auto", source_path=None, **dict.fromkeys(device_flags(), True))
     report = console.report
@@ -66,7 +75,7 @@ def opwright_program() -> Program:
     setattr(loading, "_load_catalog", lambda _: catalog)  # noqa: B010
     setattr(session, "_prefetched_files", lambda *_: [])  # noqa: B010
     console.report = report_twice
-    return gen_backend_stubs.main
+    return gen_backend_stubs.main if name == STUBS else gen_lazy_tensor.main
 
 
 #: What a line with diagnostics begins with.
@@ -83,7 +92,7 @@ def fault_of(diagnostic: Diagnostic) -> list[object]:
 
 def main() -> None:
     """Run all tasks, and answer each with a line."""
-    program = reference_program() if sys.argv[1] == "reference" else opwright_program()
+    program = reference_program(sys.argv[2]) if sys.argv[1] == "reference" else opwright_program(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         task: SideTask = json.loads(line)

@@ -26,10 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.backend.outcomes import PlacedFault, Task
+from tests.backend.sides import STUBS
 from tests.dialects.cases import MARK, marked_faults
 
 FOLDER = Path(__file__).parent / "cases"
 BACKEND = "backend.yaml"
+#: The header of shape functions in the working folder of the program for lazy tensors.
+SHAPES = "torch/csrc/lazy/core/shape_inference.h"
 _HEAD = re.compile(r"# (command|refused): ?(.*)")
 _FAULT = re.compile(r"# fault: (?:(.+):([0-9]+):([0-9]+) )?([EW][0-9]{4})")
 
@@ -51,8 +54,11 @@ class StubCase:
         return any(code.startswith("E") for *_, code in self.faults)
 
 
-def load_case(path: Path) -> StubCase:
-    """The case in a file."""
+def load_case(path: Path, folder: Path = FOLDER, program: str = STUBS, shapes: str | None = None) -> StubCase:
+    """The case in a file of a folder.
+
+    With `shapes`, that is the header which declares shape functions, unless a header of the file's name is beside it.
+    """
     text = path.read_text(encoding="utf-8")
     title, *lines = text.splitlines()
     head = {match[1]: match[2] for line in lines if (match := _HEAD.fullmatch(line)) is not None}
@@ -60,8 +66,11 @@ def load_case(path: Path) -> StubCase:
     kernels = path.with_suffix(".cpp")
     if kernels.is_file():
         files["kernels.cpp"] = kernels.read_text(encoding="utf-8")
-    name = path.relative_to(FOLDER).with_suffix("").as_posix()
-    task = Task(name, tuple(shlex.split(head.get("command", f"-s {BACKEND} -o out"))), files)
+    if shapes is not None:
+        header = path.with_suffix(".h")
+        files[SHAPES] = header.read_text(encoding="utf-8") if header.is_file() else shapes
+    name = path.relative_to(folder).with_suffix("").as_posix()
+    task = Task(name, tuple(shlex.split(head.get("command", f"-s {BACKEND} -o out"))), files, program)
     faults = [(BACKEND, *fault) for fault in marked_faults(text)]
     for line in lines:
         if (match := _FAULT.fullmatch(line)) is not None:

@@ -12,6 +12,7 @@ import pytest
 from opwright.dialects.names import default_kernel_name
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.emitter import Job, Options
+from opwright.emit.lazy import codes
 from opwright.emit.lazy.checks import check_lazy
 from opwright.emit.lazy.kernel import DEFAULT, LazyKernel, kernel_definition
 from opwright.emit.lazy.node import PLAIN, TORCHSCRIPT, node_of
@@ -24,6 +25,7 @@ from opwright.model.lazy_backend import LazyBackend, LazyNames, NodeEntry
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
+from tests.dialects.loading import TAGS, load_text
 from tests.emit.emitting import RULES
 
 PROGRAM = Path(__file__).with_name("reference_lazy.py")
@@ -120,3 +122,29 @@ def test_every_node_and_kernel_of_every_operator_is_the_reference_s(
                 compared += 1
             refused += text is None
     assert (compared > 9000, refused > 500) == (True, True)
+
+
+ENTRIES = """\
+- func: make_pair(Device? device) -> (Tensor, Tensor)
+- func: frob(Tensor(a) self) -> Tensor(a)
+- func: frob_copy(Tensor self) -> Tensor
+  tags: view_copy
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "code"),
+    [
+        ("make_pair", USUAL, codes.RESULTS_WITHOUT_TENSOR),
+        ("make_pair", OWN, codes.RESULTS_WITHOUT_TENSOR),
+        ("frob_copy", USUAL, codes.COPY_WITHOUT_KERNEL),
+    ],
+)
+def test_kernels_that_cannot_be_generated_are_refused(name: str, names: LazyNames, code: str) -> None:
+    """Several results need a tensor, and view copies a kernel for their shapes; no operator of PyTorch lacks these."""
+    catalog, sink = load_text(ENTRIES, TAGS)
+    sink.raise_if_errors()
+    function = catalog[name]
+    entry = BackendEntry(function, Kernel(KEY, name, "acme", False), function.entry)
+    check_lazy(Job(catalog, RULES, Options(lazy=names), lazy_backends=[LazyBackend(BACKEND, (entry,))]), sink)
+    assert [fault.code for fault in sink if fault.severity is Severity.ERROR] == [code]

@@ -7,7 +7,7 @@ node, and so do symbolic integers if the kernel takes them. All else is kept in 
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
@@ -15,6 +15,7 @@ from opwright.cpp.c_types import CType
 from opwright.schema.function import Argument, Arguments
 from opwright.schema.names import OperatorName
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["NodeArgument", "NodeArguments", "NodeConvention", "argument_type", "arguments", "name"]
 

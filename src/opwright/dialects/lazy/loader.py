@@ -7,6 +7,7 @@ from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.backend import loader as backend_loader
+from opwright.dialects.backend.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.lazy import codes
@@ -57,7 +58,10 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[LazyBackend, .
 
 def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     """The backend of a file; None if its fields cannot be read."""
-    backends = backend_loader.load([file], context)
+    own = Diagnostics()
+    backends = backend_loader.load([file], context._replace(sink=own))
+    # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's own backend do.
+    context.sink.extend([fault for fault in own if fault.code != COMPOSITE_OVERRIDE_WARNING])
     root = read_tree(file)
     if not isinstance(root, Mapping):
         return None
@@ -134,12 +138,23 @@ def _non_native_node(node: Node, context: LoadContext) -> NonNativeNode | None:
         return None
     text = expect_string(func, "`func`", sink)
     schema = None if text is None else _schema(text, sink)
-    op_kind = node.get("opkind")
-    kind = None if op_kind is None else expect_string(op_kind, "`opkind`", sink)
     properties = _properties(node.get("properties"), sink)
     if text is None or schema is None or properties is None:
         return None
-    return NonNativeNode(schema, "" if kind is None else kind.value, properties, text.span)
+    return NonNativeNode(schema, _op_kind(node.get("opkind"), context), properties, text.span)
+
+
+def _op_kind(node: Node | None, context: LoadContext) -> str:
+    """The kind of a node as a C++ expression; empty if the entry has none."""
+    if node is None:
+        return ""
+    if context.tolerant and isinstance(node, Scalar) and node.kind != "str":
+        value = "" if node.kind == "null" else str(node.python_value())
+        message = f"`opkind` is {node.description}, not a text"
+        context.sink.warning(TAKEN_VALUE, message, node.span)
+        return value
+    text = expect_string(node, "`opkind`", context.sink)
+    return "" if text is None else text.value
 
 
 def _check_fields(node: Mapping, context: LoadContext) -> None:

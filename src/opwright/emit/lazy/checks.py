@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from opwright.convention import lazy
@@ -17,7 +17,7 @@ from opwright.emit.lazy.shapes import VIEW_COPY, has_meta_function, shape_declar
 from opwright.model.external_backend import BackendEntry
 from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.types import TENSOR
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
@@ -25,8 +25,8 @@ from opwright.source.text import SourceFile
 
 __all__ = ["check_lazy"]
 
-#: A fault: its code and its message.
-_Fault = tuple[str, str]
+#: A fault: its code, its message, and the argument that it is about, if it is about one.
+_Fault = tuple[str, str, Argument | None]
 
 #: The overloads that replace the value of an argument.
 _WRITING: Final = (SchemaKind.inplace, SchemaKind.out, SchemaKind.scratch)
@@ -41,11 +41,10 @@ def check_lazy(job: Job, sink: Diagnostics) -> None:
             _check_node(node.schema, _convention(names, symint=True, constants=constants), node.span, sink)
         for entry in backend.nodes:
             _check_node(entry.function.schema, _convention(names), entry.span, sink)
-        for kernel_entry in backend.generated:
-            _check_kernel(kernel_entry, names, sink)
+        sound = [entry for entry in backend.generated if not _check_kernel(entry, names, sink)]
         _check_classes(backend, sink)
         if backend.shape_header is not None:
-            _check_shape_functions(backend, backend.shape_header, sink)
+            _check_shape_functions(sound, backend.shape_header, sink)
 
 
 def _convention(names: LazyNames, *, symint: bool = False, constants: bool = False) -> NodeConvention:
@@ -54,10 +53,21 @@ def _convention(names: LazyNames, *, symint: bool = False, constants: bool = Fal
 
 def _check_node(schema: FunctionSchema, convention: NodeConvention, span: Span, sink: Diagnostics) -> bool:
     """Report arguments that a node cannot have, and tell whether there are any."""
-    faults = list(_faults_of_node(schema, convention))
-    for code, message in faults:
-        sink.error(code, message, span)
-    return bool(faults)
+    return _report(_faults_of_node(schema, convention), span, sink)
+
+
+def _report(faults: Iterable[_Fault], span: Span, sink: Diagnostics) -> bool:
+    """Report faults, and tell whether there are any. A span with a schema is narrowed to the argument."""
+    reported = False
+    for code, message, argument in faults:
+        sink.error(code, message, span if argument is None else _argument_span(argument, span))
+        reported = True
+    return reported
+
+
+def _argument_span(argument: Argument, span: Span) -> Span:
+    start = span.text.find(argument.text)
+    return Span(span.file, span.start + start, span.start + start + len(argument.text)) if start >= 0 else span
 
 
 def _faults_of_node(schema: FunctionSchema, convention: NodeConvention) -> Iterator[_Fault]:
@@ -66,28 +76,30 @@ def _faults_of_node(schema: FunctionSchema, convention: NodeConvention) -> Itera
         try:
             type = lazy.argument_type(argument.type, convention)
         except NoCppType:
-            yield codes.ARGUMENT_TYPE, message
+            yield codes.ARGUMENT_TYPE, message, argument
             continue
         if type.kind == "list":
-            yield codes.INPUT_LIST, message
+            yield codes.INPUT_LIST, message, argument
     keyword_only = schema.arguments.keyword_only
-    generators = [argument.name for argument in keyword_only if argument.type.text in ("Generator", "Generator?")]
+    generators = [argument for argument in keyword_only if argument.type.text in ("Generator", "Generator?")]
     if len(generators) > 1:
-        yield codes.SEVERAL_GENERATORS, f"`{schema.name}` has the generators `{'` and `'.join(generators)}`"
+        names = "` and `".join([argument.name for argument in generators])
+        yield codes.SEVERAL_GENERATORS, f"`{schema.name}` has the generators `{names}`", generators[1]
 
 
-def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> None:
+def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> bool:
+    """Report what keeps a kernel from being generated, and tell whether there is anything."""
     schema = entry.function.schema
     convention = _convention(names, symint=entry.kernel.symint)
     if _check_node(schema, convention, entry.span, sink):
-        return
+        return True
     arguments = lazy.arguments(schema.arguments, convention)
-    for code, message in _faults_of_kernel(entry.function, arguments, names):
-        sink.error(code, message, entry.span)
+    is_faulty = _report(_faults_of_kernel(entry.function, arguments, names), entry.span, sink)
     others = [result.type.text for result in schema.returns if result.type is not TENSOR]
     if others or not schema.returns:
         results = f"a `{others[0]}`" if others else "nothing"
         sink.warning(codes.RESULT_TYPE, f"`{schema.name}` returns {results}", entry.span)
+    return is_faulty
 
 
 def _faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names: LazyNames) -> Iterator[_Fault]:
@@ -96,16 +108,16 @@ def _faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names:
         inner = argument.type.elem if argument.is_optional else argument.type
         # An optional list of numbers passes as one number does.
         if inner.kind != "base" and not (argument.is_optional and argument.is_number):
-            yield codes.INPUT_LIST, f"`{argument.name}` of `{name}` is a `{argument.argument.type}`"
+            yield codes.INPUT_LIST, f"`{argument.name}` of `{name}` is a `{argument.argument.type}`", None
     tensors = [argument for argument in arguments.values if not argument.is_number]
     if not tensors and not any(argument.argument.type.text == "Device?" for argument in arguments.scalars):
-        yield codes.NO_DEVICE, f"`{name}` has neither tensors nor a device"
+        yield codes.NO_DEVICE, f"`{name}` has neither tensors nor a device", None
     if function.kind in _WRITING and count != 1:
-        yield codes.RESULT_COUNT, f"`{name}` writes to its arguments, and returns {count} results"
+        yield codes.RESULT_COUNT, f"`{name}` writes to its arguments, and returns {count} results", None
     elif not tensors and (count > 1 or names.create_from_tensor):
-        yield codes.RESULTS_WITHOUT_TENSOR, f"`{name}` makes {count} results, and takes no tensor"
+        yield codes.RESULTS_WITHOUT_TENSOR, f"`{name}` makes {count} results, and takes no tensor", None
     if VIEW_COPY in function.tags and not function.has_composite_non_functional:
-        yield codes.COPY_WITHOUT_KERNEL, f"`{name}` has no CompositeExplicitAutogradNonFunctional kernel"
+        yield codes.COPY_WITHOUT_KERNEL, f"`{name}` has no CompositeExplicitAutogradNonFunctional kernel", None
 
 
 def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
@@ -126,10 +138,10 @@ def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
 _DECLARED: Final = re.compile(r"^.*\bcompute_shape_(\w+)\(.*$", re.MULTILINE)
 
 
-def _check_shape_functions(backend: LazyBackend, header: SourceFile, sink: Diagnostics) -> None:
+def _check_shape_functions(entries: Iterable[BackendEntry], header: SourceFile, sink: Diagnostics) -> None:
     """Report kernels whose shape functions the header does not declare, or declares with other parameters."""
     lines = frozenset(header.text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    for entry in backend.generated:
+    for entry in entries:
         if has_meta_function(entry.function):
             continue
         kernel = LazyKernel(entry.function, entry.kernel.name, entry.kernel.symint)

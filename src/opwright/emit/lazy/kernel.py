@@ -6,7 +6,7 @@ A backend that makes nodes in its own way replaces some of the functions here: s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.convention.lazy import NodeArgument
@@ -17,6 +17,7 @@ from opwright.emit.lazy.shapes import shapes
 from opwright.model.lazy_backend import LazyNames
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["KernelStyle", "LazyKernel", "kernel_definition"]
 

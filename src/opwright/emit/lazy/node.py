@@ -6,7 +6,7 @@ A backend that lowers graphs in its own way replaces some of these functions: se
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import lazy
 from opwright.convention.lazy import NodeArgument, NodeArguments, NodeConvention
@@ -22,6 +22,7 @@ from opwright.model.lazy_backend import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["LazyNode", "NodeStyle", "node_of", "non_native_node", "op_kind"]
 

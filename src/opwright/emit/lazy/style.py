@@ -10,7 +10,7 @@ The files are the same for all backends. A package with a style of its own regis
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.emit.backend.headers import native_functions_header
 from opwright.emit.emitter import AnyEmitter
@@ -21,6 +21,7 @@ from opwright.emit.lazy.node import NodeStyle
 from opwright.emit.lazy.nodes import nodes_header, non_native_nodes_header
 from opwright.emit.lazy.registrations import registration_sources
 from opwright.model.lazy_backend import LazyBackend
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["PLAIN", "STYLES", "TORCHSCRIPT", "LazyStyle", "lazy_emitters"]
 

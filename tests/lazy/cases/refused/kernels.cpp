@@ -1,0 +1,1 @@
+at::Tensor LazyNativeFunctions::abs(const at::Tensor& self) { return self; }
