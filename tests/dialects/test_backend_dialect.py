@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.dialects.backend import codes
 from opwright.dialects.backend.loader import load
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
@@ -26,8 +27,10 @@ from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.run.loading import load as load_pytorch
+from opwright.source.codes import all_codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from tests.backend.stub_cases import load_cases as load_stub_cases
 from tests.dialects.cases import Case, load_cases
 from tests.dialects.loading import found_faults
 
@@ -75,6 +78,14 @@ def test_faults_stand_at_their_places(case: Case) -> None:
     """What is found in a document is what its comments mark, to the column."""
     _, sink = loaded(case.text)
     assert found_faults(sink) == case.faults, [str(diagnostic) for diagnostic in sink.sorted()]
+
+
+def test_every_code_has_a_case() -> None:
+    """Each code of backend files is marked in a case here, or in one of the program for PyTorch's own dialect."""
+    registered = {row.code for row in all_codes() if row.code in vars(codes).values()}
+    marked = {code for cases in CASES.values() for case in cases for *_, code in case.faults}
+    marked |= {code for case in load_stub_cases(("",)) for *_, code in case.faults}
+    assert registered - marked == set()
 
 
 def test_the_head_is_in_the_model() -> None:

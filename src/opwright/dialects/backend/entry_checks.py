@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder
-from opwright.dialects.backend.entry_kernels import PYTORCH_KERNELS, inherited_kernel, shared_kernel
+from opwright.dialects.backend.entry_kernels import (
+    PYTORCH_KERNELS,
+    inherited_kernel,
+    pattern_name,
+    shared_kernel,
+)
+from opwright.dialects.backend.families import KernelFamily
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck
@@ -29,6 +35,7 @@ def check_entry(entry: BackendEntryBuilder) -> None:
             _check_kernel(entry)
     _check_composite(entry)
     _check_policy(entry)
+    _check_kernel_names(entry)
     _check_repeated_facts(entry)
 
 
@@ -117,6 +124,20 @@ def _check_policy(entry: BackendEntryBuilder) -> None:
     if entry.options.policy and entry.section.kind.name != "autocast":
         message = f"`{entry.section.kind.name}` has no policies"
         entry.fault(codes.NEEDS_OPTION, message, entry.key_span("policy"), help="move the entry to `autocast`")
+
+
+def _check_kernel_names(entry: BackendEntryBuilder) -> None:
+    """Warn of names for kernels that are not the backend's own, and of the usual name."""
+    reason = "policy" if entry.options.policy else ""
+    if entry.way is not None and entry.way.value != "structured":
+        reason = entry.way.value
+    for option in ("family", "kernel_name"):
+        if reason and option in entry.keys:
+            message = f"`{option}` has no effect, because `{reason}` says which kernel runs"
+            entry.warning(codes.NO_EFFECT, message, entry.key_span(option))
+    family = entry.section.head.families.get(entry.family, KernelFamily())
+    if not reason and entry.kernel_name and entry.kernel_name == pattern_name(entry, family):
+        _report_repeated_fact("kernel_name", entry)
 
 
 def _check_repeated_facts(entry: BackendEntryBuilder) -> None:

@@ -51,7 +51,7 @@ def _own_name(entry: BackendEntryBuilder, family: KernelFamily) -> str:
     section = entry.section
     name = entry.kernel_name or pattern_name(entry, family)
     is_plain = entry.options.implementation is not Implementation.structured
-    is_symint = is_plain and any(scalar.value == entry.name.value for scalar in section.head.symint)
+    is_symint = is_plain and entry.name.value in section.head.symint_names
     return f"{name}_symint" if is_symint and not name.endswith("_symint") else name
 
 

@@ -29,6 +29,7 @@ class HeadBuilder:
     """
 
     __slots__ = (
+        "_names",
         "backend",
         "class_name",
         "cpp_namespace",
@@ -57,6 +58,7 @@ class HeadBuilder:
         self.sink: Final = sink
         self.spans: Final = {key.value: value.span for key, value in root.entries}
         self.sections: Final[dict[str, list[Node]]] = {}
+        self._names: Final[dict[str, frozenset[str]]] = {}
         self.backend = ""
         self.cpp_namespace = ""
         self.class_name: str | None = None
@@ -89,7 +91,19 @@ class HeadBuilder:
 
     def names(self, section: str) -> frozenset[str]:
         """The names of operators in a section, whatever the options of their entries."""
-        return frozenset([name.value for item in self.sections.get(section, ()) for name in _names(item)])
+        names = self._names.get(section)
+        if names is None:
+            items = self.sections.get(section, ())
+            names = self._names[section] = frozenset([name.value for item in items for name in _names(item)])
+        return names
+
+    @property
+    def symint_names(self) -> frozenset[str]:
+        """The names of operators whose kernels take symbolic integers."""
+        names = self._names.get("symint")
+        if names is None:
+            names = self._names["symint"] = frozenset([name.value for name in self.symint])
+        return names
 
 
 def _names(item: Node) -> list[Scalar]:

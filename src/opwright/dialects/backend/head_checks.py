@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.backend import codes
+from opwright.dialects.backend.head import is_own_dialect
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.dialect import LoadContext
@@ -12,7 +13,7 @@ from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.model.dispatch_key import KEYS
 from opwright.source.nodes import Scalar
 
-__all__ = ["check_names", "check_unwritten"]
+__all__ = ["check_empty", "check_names", "check_unwritten"]
 
 #: The most levels of `cpp_namespace` that PyTorch's generator accepts.
 _LEVELS: Final = 2
@@ -37,6 +38,16 @@ def check_names(head: HeadBuilder, context: LoadContext) -> None:
                 context.sink.warning(codes.CPP_NAME_WARNING, message, node.span)
             else:
                 context.sink.error(codes.CPP_NAME, message, node.span)
+
+
+def check_empty(head: HeadBuilder, *, is_written: bool) -> None:
+    """Warn of a file for which nothing is written, because it has no operator."""
+    if not is_written and not head.sink.has_errors:
+        place = head.key_span("supported" if "supported" in head.spans else "backend")
+        message = "nothing is written, because no section has an operator"
+        if head.sections.get("autograd") and not is_own_dialect(head):
+            message = "nothing is written for `autograd`, because `supported` has no operator"
+        head.sink.warning(codes.EMPTY_SECTION, message, place)
 
 
 def check_unwritten(head: HeadBuilder, context: LoadContext) -> None:

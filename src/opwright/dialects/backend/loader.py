@@ -10,7 +10,7 @@ from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.foreign_operators import load_foreign_operators
 from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
-from opwright.dialects.backend.head_checks import check_names, check_unwritten
+from opwright.dialects.backend.head_checks import check_empty, check_names, check_unwritten
 from opwright.dialects.backend.hook_checks import check_hooks
 from opwright.dialects.backend.inherited_entries import inherited_entries
 from opwright.dialects.backend.operators import OperatorIndex
@@ -21,7 +21,7 @@ from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library.head import OPERATORS
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
-from opwright.model.external_backend import BackendSection, ExternalBackend
+from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.nodes import Node
@@ -82,6 +82,9 @@ def _load_backend(
         check_derived_overloads(sections[0], context.sink)
     if not context.tolerant:
         check_kernels(sections, context.sink)
+        has_own = derives_from_out and (libraries or head.options.fallback is not Fallback.none)
+        has_entries = derives_from_out and any(section.entries for section in sections)
+        check_empty(head, is_written=bool(has_own or has_entries or has_operators(head.root)))
     check_manual(sections, head, context.sink)
     check_names(head, context)
     check_hooks(head, sections)

@@ -46,6 +46,8 @@ class Releases(NamedTuple):
 
     def span(self, fields: dict[str, Node]) -> ReleaseSpan | None:
         """The releases that `since` and `until` allow; None, with a diagnostic, if they are no releases in order."""
+        if "since" not in fields and "until" not in fields:
+            return ReleaseSpan()
         try:
             span = ReleaseSpan(_release(fields.get("since")), _release(fields.get("until")))
         except Fault as fault:
