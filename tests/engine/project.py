@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opwright.emit.registry import FAMILIES as REGISTERED
-from opwright.emit.registry import build_folders, serves_libraries
+from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request
@@ -193,7 +193,11 @@ class Project:
 class WholeProject(Project):
     """The same with inputs for every family, all of which are made; the inputs lie as an installed PyTorch has them."""
 
-    families = tuple(name for name in REGISTERED if not serves_libraries((name,)))
+    families = tuple(
+        name
+        for name, family in REGISTERED.items()
+        if not (family.serves_libraries or family.serves_backends or "lazy" in family.dialects)
+    )
     place = "site/torchgen/packaged/ATen"
 
     def __init__(self, folder: Path, reference_inputs: Path) -> None:

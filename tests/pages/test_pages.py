@@ -25,6 +25,12 @@ def test_the_page_on_coverage_can_be_followed(tmp_path: Path) -> None:
     assert Page(DOCS / "coverage.md", tmp_path).run() > 0
 
 
+@pytest.mark.parametrize("name", ["from-torch-npu", "from-torch-musa", "from-torch-mlu", "from-torch-xla"])
+def test_backend_files_of_a_page_are_right(name: str, tmp_path: Path) -> None:
+    """The backend file of a page has no faults; its kernels exist in no file."""
+    assert Page(DOCS / f"{name}.md", tmp_path).run() > 0
+
+
 PAGE = """
 ```text title="a.txt"
 one

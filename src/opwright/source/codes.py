@@ -12,7 +12,7 @@ import re
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["RANGES", "Code", "all_codes", "find_code", "register"]
+__all__ = ["RANGES", "Code", "all_codes", "find_code", "register", "register_warning"]
 
 #: The first two digits of codes -> what they are about.
 RANGES = {
@@ -82,6 +82,17 @@ def register(row: Code) -> str:
         raise ValueError(f"diagnostic code {row.code} is registered twice: {_TABLE[row.code].title!r}, {row.title!r}")
     _TABLE[row.code] = row
     return row.code
+
+
+def register_warning(error: str) -> str:
+    """Adds the code of a warning about what is an error, with that code, in runs that are not tolerant.
+
+    >>> register_warning(register(Code("E9902", "unknown shade", "The shade is not in the table.")))
+    'W9902'
+    """
+    row = _TABLE[error]
+    sentence = f"PyTorch's generator lets this pass; elsewhere it is an error, {error}."
+    return register(Code(f"W{error[1:]}", row.title, f"\n{sentence}\n\n{row.explanation.lstrip(chr(10))}"))
 
 
 def find_code(code: str) -> Code | None:

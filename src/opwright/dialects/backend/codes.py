@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.source.codes import Code, register
+from opwright.source.codes import Code, register, register_warning
 
 
 def _code(number: int, title: str, explanation: str, letter: str = "E") -> str:
@@ -42,6 +42,12 @@ MISSING_KEY: Final = _code(
     """
 A backend file says which dispatch key its kernels are for, as `backend`, and the C++ namespace that they are in, as
 `cpp_namespace`. Neither is empty.
+
+    supported:
+    - add.Tensor
+    backend: PrivateUse1
+    cpp_namespace: acme
+    ^^^^^^^^^^^^^ both are needed
 """,
 )
 UNKNOWN_BACKEND: Final = _code(
@@ -60,8 +66,10 @@ BACKEND_IN_USE: Final = _code(
     5,
     "the dispatch key of a backend has kernels in PyTorch",
     """
-PyTorch's own `native_functions.yaml` has kernels for the dispatch key, so no backend outside PyTorch can have it. Use
-`PrivateUse1`.
+PyTorch's own `native_functions.yaml` has kernels for the dispatch key, so no backend outside PyTorch can have it:
+
+    backend: CUDA
+             ^^^^ write `PrivateUse1`
 """,
 )
 UNKNOWN_OPERATOR: Final = _code(
@@ -84,6 +92,12 @@ MIXED_GROUP: Final = _code(
 The functional, in-place and out overloads of one operation, such as `add.Tensor`, `add_.Tensor` and `add.out`, stand in
 one section: all in `supported`, or all in `autograd`. PyTorch's generator makes overloads without an entry from the
 functional one, and could not tell for which key.
+
+    supported:
+    - add.Tensor
+    autograd:
+    - add.out
+      ^^^^^^^ move it to `supported`
 """,
 )
 NAMESPACE_DEPTH: Final = _code(
@@ -92,6 +106,9 @@ NAMESPACE_DEPTH: Final = _code(
     """
 PyTorch's generator accepts `cpp_namespace` with one level, such as `acme`, or two, such as `acme::native`. With
 `opwright generate --backend`, it can have more.
+
+    cpp_namespace: acme::native::ops
+                   ^^^^^^^^^^^^^^^^^ has three levels
 """,
 )
 REPEATED_ENTRY: Final = _code(
@@ -106,7 +123,7 @@ REPEATED_ENTRY: Final = _code(
 PyTorch's generator lets this pass.
 """,
 )
-REPEATED_ENTRY_WARNING: Final = _code(9, "an operator stands in a section twice", "See E1309.", "W")
+REPEATED_ENTRY_WARNING: Final = register_warning(REPEATED_ENTRY)
 UNUSED_SYMINT: Final = _code(
     10,
     "a name in `symint` is in no section",
@@ -121,7 +138,7 @@ with the overload. A name that is in no section has no effect, and the kernel is
       ^^^^^ write `view`
 """,
 )
-UNUSED_SYMINT_WARNING: Final = _code(10, "a name in `symint` is in no section", "See E1310.", "W")
+UNUSED_SYMINT_WARNING: Final = register_warning(UNUSED_SYMINT)
 ENTRY_SHAPE: Final = _code(
     11,
     "an entry of a backend file is not the name of an operator",
@@ -140,6 +157,11 @@ EMPTY_SECTION: Final = _code(
     "a backend file without operators",
     """
 PyTorch's generator writes no file if `supported` and `full_codegen` have no operator, even if `autograd` has some.
+
+    supported:
+    autograd:
+    - max_pool2d
+      ^^^^^^^^^^ has no effect
 """,
     "W",
 )
@@ -180,7 +202,7 @@ PyTorch's generator accepts any.
                    ^^^^^^^^ write `acme_ops`
 """,
 )
-CPP_NAME_WARNING: Final = _code(15, "a name that C++ cannot have", "See E1315.", "W")
+CPP_NAME_WARNING: Final = register_warning(CPP_NAME)
 KERNEL_DEFINITIONS: Final = _code(
     16,
     "a C++ file does not define the kernels of a backend",
@@ -308,7 +330,7 @@ it in `autograd`, or PyTorch's `derivatives.yaml` has a formula for it.
 Without an entry, the operator works on the backend as soon as the operators that it calls do.
 """
 COMPOSITE_OVERRIDE: Final = _code(41, "a kernel replaces a composite operator", _COMPOSITE)
-COMPOSITE_OVERRIDE_WARNING: Final = _code(41, "a kernel replaces a composite operator", "See E1341.", "W")
+COMPOSITE_OVERRIDE_WARNING: Final = register_warning(COMPOSITE_OVERRIDE)
 CPP_TEXT: Final = _code(
     42,
     "a text cannot stand in C++",

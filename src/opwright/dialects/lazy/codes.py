@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.source.codes import Code, register
+from opwright.source.codes import Code, register, register_warning
 
 
 def _code(number: int, title: str, explanation: str, letter: str = "E") -> str:
@@ -37,9 +37,7 @@ overload:
 PyTorch's generator ignores other names.
 """,
 )
-UNKNOWN_NODE_WARNING: Final = _code(
-    2, "`ir_gen` names an operator that does not exist", "The name has no effect. See E1602.", "W"
-)
+UNKNOWN_NODE_WARNING: Final = register_warning(UNKNOWN_NODE)
 NON_NATIVE_SHAPE: Final = _code(
     3,
     "an entry of `non_native` does not describe a node",
@@ -66,7 +64,7 @@ An entry of `non_native` has the fields `func`, `opkind` and `properties`.
 PyTorch's generator ignores other fields.
 """,
 )
-UNKNOWN_FIELD_WARNING: Final = _code(4, "unknown field of a node", "The field has no effect. See E1604.", "W")
+UNKNOWN_FIELD_WARNING: Final = register_warning(UNKNOWN_FIELD)
 UNKNOWN_PROPERTY: Final = _code(
     5,
     "unknown property of a node",
