@@ -2,6 +2,7 @@
 
 #include "AcmeNativeFunctions.h"
 
+#include <ATen/native/PrivateUse1NativeFunctionsHelper.h>
 #include <ATen/native/BinaryOps.h>
 #include <ATen/native/ReduceOps.h>
 #include <ATen/native/UnaryOps.h>
