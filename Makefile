@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases bench bench-library fuzz kills clean venv
+.PHONY: demo test test-thorough test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends bench bench-library fuzz kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -98,6 +98,11 @@ conformance-full: $(REFERENCE)
 conformance-releases: $(TOOL)
 	$(PIP) typing_extensions
 	$(VENV)/bin/python -m tests.conformance.releases $(if $(ONLY),--only '$(ONLY)')
+
+# Backend files of yours, or of a vendor, through PyTorch's generator and through Opwright:
+#   make replay-backends FOLDER=path/to/files
+replay-backends: $(REFERENCE)
+	$(VENV)/bin/python -m tests.conformance.backend_folder $(FOLDER)
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')

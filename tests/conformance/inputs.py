@@ -34,6 +34,7 @@ MUTATIONS: dict[str, Mutation] = {
     "overloads": mutate.add_overloads,
     "derivatives": mutate.change_derivatives,
     "shims": mutate.add_shims,
+    "registrations": mutate.register_by_hand,
     "templates": partial(mutate.change_templates, seed="one"),
     "templates-again": partial(mutate.change_templates, seed="two"),
 }

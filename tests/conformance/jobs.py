@@ -1,7 +1,8 @@
 """The jobs of the comparison, as data: the commands of both sides, and the inputs they run on.
 
 A command is written as the arguments of the Python interpreter. `{aten}`, `{native}`, `{tags}`, `{autograd}` and
-`{selection}` stand for places in the folder of inputs; outputs go into the working folder of the side.
+`{selection}` stand for places in the folder of inputs, and `{tests}` for the folder of the tests; outputs go into the
+working folder of the side.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def commands(job: Job, side: Side, inputs: Path | None = None) -> list[list[str]
         "{tags}": f"{aten}/native/tags.yaml",
         "{autograd}": f"{folder}/tools/autograd" if is_tree else f"{folder}/torchgen/packaged/autograd",
         "{selection}": f"{folder}/selection",
+        "{tests}": f"{ROOT}/tests",
     }
     steps = job.reference if side == "reference" else job.opwright
     return [[sys.executable, *(filled(argument, places) for argument in step)] for step in steps]
@@ -226,6 +228,41 @@ def generate_code(name: str, subset: str, *reference: Command, inputs: str = "py
 BUILD_FOLDERS = {"out": "autograd/generated", "functionalization": "functionalization/generated"}
 
 
+# The program for external backends. That of older releases looks for PyTorch's files where a source tree has them.
+BACKEND_CALL = """
+import os, sys, tempfile
+import torchgen.gen_backend_stubs as program
+sys.modules["__main__"].__file__ = program.__file__
+with tempfile.TemporaryDirectory() as root:
+    os.makedirs(root + "/aten/src")
+    os.symlink(sys.argv.pop(1), root + "/aten/src/ATen")
+    program.__file__ = root + "/torchgen/gen_backend_stubs.py"
+    program.main()
+"""
+WRITE_LARGE = "{tests}/backend/write_large.py"
+BACKEND_ARGUMENTS = ("-s", "backend/large.yaml", "-o", "backend")
+
+
+def backend(name: str, program: Command = ("-m", "torchgen.gen_backend_stubs"), inputs: str = "pytorch") -> Job:
+    """A job of the program for external backends: a file with all operators that a backend may have kernels for.
+
+    Both sides write the file first, from the operators of the inputs.
+    """
+    written = (WRITE_LARGE, "{native}", "backend/large.yaml")
+    ours = ("-m", "opwright.torchgen.gen_backend_stubs", "--source-path", "{aten}")
+    return Job(
+        name,
+        reference=(written, (*program, *BACKEND_ARGUMENTS)),
+        opwright=(written, (*ours, *BACKEND_ARGUMENTS)),
+        inputs=inputs,
+    )
+
+
+def backend_of_release(release: str) -> Job:
+    """The job of external backends for a release."""
+    return backend("backend", ("-c", BACKEND_CALL, "{aten}"), release)
+
+
 def tree_jobs() -> list[Job]:
     """Jobs that run the reference as builds do: its programs as scripts, or as modules, of a source tree."""
     main = ("--source-path", "{aten}", *FOLDERS, *PER_OPERATOR)
@@ -239,6 +276,7 @@ def tree_jobs() -> list[Job]:
         program = ("{root}/" + BUILD_PROGRAM, *INPUTS, subset)
         jobs.append(generate_code(f"tree-{subset}", subset, program, inputs=TREE))
     ours = ("-m", "opwright.torchgen.gen", *main)
+    jobs.append(backend("tree-backend", ("{root}/torchgen/gen_backend_stubs.py",), inputs=TREE))
     return [*jobs, Job("tree-gen", (("{root}/torchgen/gen.py", *main),), (ours,), TREE)]
 
 
@@ -332,6 +370,7 @@ def usual_jobs() -> list[Job]:
         generate_code("generate-code-pybindings", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")),
         lazy_build(),
         lazy_program(),
+        backend("backend"),
     ]
 
 
@@ -412,6 +451,8 @@ def mutated_jobs() -> list[Job]:
         lazy = (lazy_program(f"{LAZY}-{inputs}"), lazy_wide(f"{LAZY}-{inputs}"))
         jobs += [replace(job, name=f"{job.name}-mutated-{inputs}") for job in lazy]
     sources = ("--generate", "sources")
+    for inputs in ("third", "overloads", "registrations", "templates", "templates-again"):
+        jobs.append(backend(f"backend-mutated-{inputs}", inputs=inputs))
     return [
         *jobs,
         aten("mutated-shims", *PER_OPERATOR, "--update-aoti-c-shim", *sources, inputs="shims"),

@@ -59,6 +59,21 @@ def add_overloads(texts: Mapping[str, str]) -> dict[str, str]:
     return {NATIVE: head + "".join(grown)}
 
 
+def register_by_hand(texts: Mapping[str, str]) -> dict[str, str]:
+    """The operators, of which half of those without `dispatch` and `autogen` are registered without the generator."""
+    head, entries = split_entries(texts[NATIVE])
+    for position, entry in enumerate(entries):
+        if not re.search(r"(?m)^  (dispatch|structured|autogen)", entry) and chance(entry) < 0.5:
+            entries[position] = with_line(entry, "  manual_kernel_registration: True")
+    return {NATIVE: head + "".join(entries)}
+
+
+def with_line(entry: str, line: str) -> str:
+    """The text of an entry with another line after its first one."""
+    first, end, rest = entry.partition("\n")
+    return f"{first}{end}{line}\n{rest}"
+
+
 def change_derivatives(texts: Mapping[str, str]) -> dict[str, str]:
     """The derivatives of about half of the operators, and some formulas that compute something else."""
     head, entries = split_entries(texts[DERIVATIVES])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conformance.compare import files_below
-from tests.conformance.inputs import CACHE, input_folder, reference_version
+from tests.conformance.inputs import CACHE, ROOT, input_folder, reference_version
 from tests.conformance.jobs import Job, commands, environment, prepare
 from tests.conformance.process import run_program
 
@@ -48,6 +48,8 @@ def load_oracle(job: Job) -> Oracle:
 def job_digest(job: Job) -> str:
     """A digest of everything that the reference's outputs for `job` depend on."""
     facts = [reference_version(job.inputs), input_folder(job.inputs).name, job.reference, sorted(job.seeds.items())]
+    scripts = [ROOT / word.replace("{tests}", "tests") for step in job.reference for word in step if "{tests}" in word]
+    facts += [script.read_text(encoding="utf-8") for script in scripts]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

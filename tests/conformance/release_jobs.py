@@ -14,6 +14,7 @@ from tests.conformance.jobs import (
     Job,
     annotated,
     aten,
+    backend_of_release,
     flag_jobs,
     generate_code,
     lazy_build,
@@ -47,6 +48,7 @@ def release_jobs(release: str) -> list[Job]:
     jobs.append(generate_code("autograd", "libtorch", reference_autograd("all", program=BUILD_PROGRAM)))
     jobs.append(generate_code("python", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")))
     jobs.append(annotated())
+    jobs.append(backend_of_release(release))
     lazy = f"{LAZY}@{release}"
     return [
         *[Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs],

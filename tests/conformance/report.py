@@ -40,12 +40,15 @@ def tally_row(name: str, tally: Tally) -> tuple[str, ...]:
     return (name, *(str(number) if number else "-" for number in numbers))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    """The rows as a Markdown table whose columns line up: the first to the left, the others to the right."""
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> Iterable[str]:
+    """The rows as a Markdown table whose columns line up: the first ones to the left, the others to the right."""
     widths = [max(len(row[position]) for row in (columns, *rows)) for position in range(len(columns))]
     rule = ["-" * width for width in widths]
     for row in (columns, rule, *rows):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        pairs = list(zip(row, widths, strict=True))
+        cells = [cell.ljust(width) for cell, width in pairs[:left]] + [
+            cell.rjust(width) for cell, width in pairs[left:]
+        ]
         yield "| " + " | ".join(cells) + " |"
 
 

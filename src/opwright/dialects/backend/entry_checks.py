@@ -13,9 +13,9 @@ from opwright.dialects.backend.entry_kernels import (
 from opwright.dialects.backend.families import KernelFamily
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import DeviceCheck
+from opwright.model.native_function import DeviceCheck, NativeFunction
 
-__all__ = ["check_entry"]
+__all__ = ["check_entry", "is_differentiated_inside"]
 
 #: Options of kernels that wrappers call alone.
 _NEEDS = {"define_meta": "structured", "register_meta": "define_meta"}
@@ -108,7 +108,7 @@ def _check_composite(entry: BackendEntryBuilder) -> None:
         return
     if function.has_composite_implicit and entry.name.value in entry.section.head.names("autograd"):
         return
-    if function.has_composite_implicit and not options.override_composite:
+    if is_differentiated_inside(function) and not options.override_composite:
         message = f"`{function.name}` consists of other operators, and loses its derivative with a kernel of its own"
         if entry.section.load.tolerant:
             entry.warning(codes.COMPOSITE_OVERRIDE_WARNING, message, entry.name.span)
@@ -118,6 +118,15 @@ def _check_composite(entry: BackendEntryBuilder) -> None:
     elif options.override_composite and not function.has_composite_implicit:
         message = f"`{function.name}` is no composite operator, so `override_composite` has no effect"
         entry.warning(codes.NO_EFFECT, message, entry.key_span("override_composite"))
+
+
+def is_differentiated_inside(function: NativeFunction) -> bool:
+    """Whether PyTorch differentiates the operators that a function consists of, not the function itself.
+
+    If a device of PyTorch's own has a kernel, autograd has a formula.
+    """
+    has_kernels = function.in_structured_group or any(key.is_dense for key in function.kernels)
+    return function.has_composite_implicit and not has_kernels
 
 
 def _check_policy(entry: BackendEntryBuilder) -> None:

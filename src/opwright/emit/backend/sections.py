@@ -75,7 +75,7 @@ class SectionFile:
     @property
     def is_autocast(self) -> bool:
         """Whether the kernels run before those of a device, to cast the arguments."""
-        return self.section.key.name.startswith("Autocast")
+        return self.section.name == "autocast"
 
     @property
     def has_fallback(self) -> bool:
