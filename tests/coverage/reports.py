@@ -48,7 +48,7 @@ def report_of(supported: str, head: str = "", *, key: str = "PrivateUse1", fallb
         sink, job.rules, installed(), catalog=job.catalog, functions=job.catalog.functions, only_reports=True
     )
     backend = BACKEND.load([SourceFile("acme.yaml", text)], context)[0]
-    assert not len(sink), [str(diagnostic) for diagnostic in sink]
+    assert not sink.has_errors, [str(diagnostic) for diagnostic in sink]
     return coverage_report(backend, job, installed_meta_kernels(), Fallback[fallback])
 
 

@@ -75,7 +75,7 @@ def test_gradients_of_overridden_composites_are_those_of_the_dispatcher() -> Non
     overridden = frozenset(function for function in job.catalog if function.has_composite_implicit)
     kernels = DeviceKernels(key_named("PrivateUse1"), {}, {}, manual=overridden)
     dispatch = Dispatch(kernels, job.catalog, job.rules)
-    facts = BackwardFacts(job.derivatives, job.catalog, dispatch, job.rules)
+    facts = BackwardFacts([job.derivatives], job.catalog, dispatch, job.rules)
     statuses = {
         function.name.text: facts.backward(function).status
         for function in overridden

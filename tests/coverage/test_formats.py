@@ -15,6 +15,7 @@ from opwright.coverage.query import Query
 from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
 from opwright.model.external_backend import Fallback
 from opwright.run.coverage import load_coverage
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.coverage.reports import installed, report_of
@@ -198,7 +199,42 @@ def test_the_example_has_what_a_device_needs() -> None:
     """Nothing that every device needs breaks with the example of a backend."""
     path = Path(__file__).resolve().parents[2] / "examples" / "backend" / "acme.yaml"
     sink = Diagnostics()
-    report = load_coverage(installed(), SourceFile.read(str(path)), sink, fallback=Fallback.cpu)
+    report = load_coverage(Request(installed(), {}, backends=(SourceFile.read(str(path)),)), sink, Fallback.cpu)
     assert {needed.record.name: needed.breaks for needed in report.needed if needed.breaks} == {}
     kinds = (TrapKind.needed, TrapKind.view_fallback, TrapKind.composite_override)
     assert [trap.message for trap in report.traps if trap.kind in kinds] == []
+
+
+OWN = """\
+backend: PrivateUse1
+cpp_namespace: acme
+namespace: acme
+operators:
+- func: scale(Tensor self, float factor) -> Tensor
+- func: twice(Tensor self) -> Tensor
+  dispatch: {CompositeImplicitAutograd: twice}
+- func: thrice(Tensor self) -> Tensor
+  dispatch: {PrivateUse1: "fast::thrice", AutogradPrivateUse1: thrice_autograd}
+- func: clip(Tensor self) -> Tensor
+  structured_delegate: clip.out
+- func: clip.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  structured: true
+supported:
+- torchvision::nms: {func: "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"}
+"""
+
+
+def test_operators_of_other_libraries_are_listed(tmp_path: Path, capsys: Capture) -> None:
+    """The backend's own operators, and those of other libraries with an entry, are listed with their namespaces."""
+    file = tmp_path / "acme.yaml"
+    file.write_text(OWN, encoding="utf-8")
+    assert main(["coverage", "--backend", str(file), "--format", "csv", "acme::*", "torchvision::*"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["name"]: (row["status"], row["through"], row["backward"]) for row in rows} == {
+        "acme::clip": ("by_out", "acme::clip.out", "unimplemented"),
+        "acme::clip.out": ("structured", "", "none"),
+        "acme::scale": ("kernel", "", "unimplemented"),
+        "acme::thrice": ("kernel", "", "own"),
+        "acme::twice": ("composite", "", "composite"),
+        "torchvision::nms": ("kernel", "", "unknown"),
+    }

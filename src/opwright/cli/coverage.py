@@ -37,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("cpu", "none"),
         help="what runs for operators without a kernel, if the backend registers it without the file",
     )
+    parser.add_argument(
+        "--operators",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="operators that the backend file names, in a file like native_functions.yaml (may be repeated)",
+    )
     add_input_arguments(parser)
     chosen = parser.add_argument_group("operators", "each may be repeated")
     for flag, members, help in (
@@ -109,9 +116,14 @@ def _report(arguments: argparse.Namespace, sink: Diagnostics) -> CoverageReport:
     from opwright.model.external_backend import Fallback
     from opwright.release.inputs import open_inputs
     from opwright.run.coverage import load_coverage
+    from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
-    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
-    fallback = None if arguments.fallback is None else Fallback[arguments.fallback]
-    file = SourceFile.read(arguments.backend)
-    return load_coverage(inputs, file, sink, release=arguments.release, fallback=fallback)
+    request = Request(
+        inputs=open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink),
+        folders={},
+        release=arguments.release,
+        backends=(SourceFile.read(arguments.backend),),
+        operator_files=tuple(map(SourceFile.read, arguments.operators)),
+    )
+    return load_coverage(request, sink, None if arguments.fallback is None else Fallback[arguments.fallback])

@@ -65,14 +65,16 @@ class BackwardFacts:
 
     def __init__(
         self,
-        derivatives: MatchedDerivatives,
+        derivatives: Iterable[MatchedDerivatives],
         catalog: Catalog,
         dispatch: Dispatch,
         rules: Rules,
         *,
         autograd: frozenset[NativeFunction] = frozenset(),
     ) -> None:
-        self._with_formulas: Final = {function.function: function for function in derivatives.functions}
+        self._with_formulas: Final = {
+            function.function: function for matched in derivatives for function in matched.functions
+        }
         self._dispatch: Final = dispatch
         #: The functions for which the backend has an autograd kernel.
         self._autograd: Final = autograd
@@ -87,7 +89,7 @@ class BackwardFacts:
         """What happens to the gradients of one operator."""
         if self._dispatch.is_absent(function):
             return Backward(BackwardStatus.missing)
-        if function in self._autograd:
+        if function in self._autograd or any(key.name in (self._own_key, "Autograd") for key in function.kernels):
             return Backward(BackwardStatus.own)
         overrides = self._dispatch.kernels.has_kernel(function)
         if function.has_composite_implicit and not overrides:

@@ -119,6 +119,14 @@ class Dispatch:
             if status is OperatorStatus.fallback:
                 return self._fallback(function)
             return Reach(status, key, entry.options.callee or f"{entry.kernel.namespace}::{entry.kernel.name}")
+        own_kernel = function.kernels.get(kernels.key)
+        if own_kernel is not None:
+            # The backend's own operators name their kernels.
+            status = OperatorStatus.structured if own_kernel.structured else OperatorStatus.kernel
+            return Reach(status, key, _kernel_text(own_kernel))
+        out = _out_of_structured(function)
+        if out is not None and kernels.key in out.kernels:
+            return Reach(OperatorStatus.by_out, key, through=shown_name(out))
         if function in kernels.manual:
             return Reach(OperatorStatus.manual, key)
         kind = kernels.wrapped.get(function)

@@ -57,6 +57,7 @@ class BackwardStatus(enum.Enum):
     unimplemented = "an error: PyTorch has no formula"
     none = "nothing to differentiate"
     missing = "the operator itself is missing"
+    unknown = "what the library does that defines the operator"
 
     __hash__ = object.__hash__
 
@@ -70,6 +71,7 @@ class MetaSupport(enum.Enum):
     composite = "the operators that it calls"
     inplace = "its argument, which it writes"
     missing = "nothing: tracing raises an error"
+    unknown = "what the library has that defines the operator"
 
     __hash__ = object.__hash__
 

@@ -6,14 +6,23 @@ from collections.abc import Iterator
 
 from opwright.coverage.backward import BackwardFacts
 from opwright.coverage.dispatch import DeviceKernels, Dispatch, composite_key
-from opwright.coverage.records import CoverageReport, MetaSupport, NeededOperator, OperatorRecord
+from opwright.coverage.records import (
+    Backward,
+    BackwardStatus,
+    CoverageReport,
+    MetaSupport,
+    NeededOperator,
+    OperatorRecord,
+)
 from opwright.coverage.traps import TrapFacts, dispatch_traps, gradient_traps, what_breaks
 from opwright.dialects.meta_kernels import MetaKernels
 from opwright.emit.aten.backend import is_refused, units_of
 from opwright.emit.backend.sections import SectionFile
 from opwright.emit.emitter import Job
+from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META
 from opwright.model.external_backend import ExternalBackend, Fallback
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import NEEDED
 
@@ -57,19 +66,23 @@ def coverage_report(
 def _records(
     backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, facts: TrapFacts
 ) -> Iterator[OperatorRecord]:
-    """The records of all operators: those of PyTorch, and those of other libraries that have an entry."""
+    """The records of all operators: PyTorch's, the backend's own, and those of other libraries that have an entry."""
     autograd = [
         entry.function for section in backend.sections if section.name == "autograd" for entry in section.entries
     ]
-    gradients = BackwardFacts(job.derivatives, job.catalog, facts.dispatch, job.rules, autograd=frozenset(autograd))
+    derivatives = [job.derivatives, *[library.derivatives.matched for library in backend.libraries]]
+    gradients = BackwardFacts(derivatives, job.catalog, facts.dispatch, job.rules, autograd=frozenset(autograd))
     keys = _further_keys(backend)
     named = [entry.function for section in backend.sections for entry in section.entries]
-    for function in dict.fromkeys((*job.catalog.functions, *named)):
+    own = [function for library in backend.libraries for function in library.catalog.functions]
+    defined = dict.fromkeys((*job.catalog.functions, *own))
+    for function in dict.fromkeys((*defined, *named)):
+        is_defined = function in defined
         record = OperatorRecord(
             function,
             facts.dispatch.reach(function),
-            gradients.backward(function),
-            meta_support(function, meta_kernels),
+            gradients.backward(function) if is_defined else Backward(BackwardStatus.unknown),
+            meta_support(function, meta_kernels) if is_defined else MetaSupport.unknown,
             keys.get(function, ()),
             facts.span(function),
         )
@@ -113,7 +126,7 @@ def meta_support(function: NativeFunction, meta_kernels: MetaKernels) -> MetaSup
     >>> [meta_support(catalog[name], NO_META_KERNELS).name for name in ("add.out", "view", "reshape", "bincount")]
     ['structured', 'kernel', 'composite', 'missing']
     """
-    if META in function.kernels:
+    if META in function.kernels or (function.library is not PYTORCH and has_meta_kernel(function)):
         return MetaSupport.kernel
     if function.in_structured_group:
         return MetaSupport.structured

@@ -7,12 +7,11 @@ from opwright.coverage.records import CoverageReport
 from opwright.coverage.report import coverage_report
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
-from opwright.dialects.table import BACKEND
 from opwright.model.external_backend import Fallback
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
-from opwright.run.loading import load_job
+from opwright.run.loading import load_backends, load_job
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
@@ -20,24 +19,18 @@ from opwright.source.text import SourceFile
 __all__ = ["load_coverage"]
 
 
-def load_coverage(
-    inputs: Inputs,
-    file: SourceFile,
-    sink: Diagnostics,
-    *,
-    release: str | None = None,
-    fallback: Fallback | None = None,
-) -> CoverageReport:
-    """The coverage of the backend in a file.
+def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None = None) -> CoverageReport:
+    """The coverage of the only backend of a request.
 
     `fallback` is what runs for operators without a kernel, None for what the file says. Raises FaultsFound with every
     mistake in the file.
     """
-    rules = Rules(version_of(inputs, release, sink))
-    request = Request(inputs=inputs, folders={}, families=("autograd",), release=release)
-    job = load_job(request, rules, sink, {})
-    context = LoadContext(sink, rules, inputs, catalog=job.catalog, functions=job.catalog.functions, only_reports=True)
-    backends = BACKEND.load([file], context)
+    inputs = request.inputs
+    rules = Rules(version_of(inputs, request.release, sink))
+    # The backend is loaded for a report, so it is no part of the job.
+    job = load_job(request._replace(families=("autograd",), backends=()), rules, sink, {})
+    context = LoadContext(sink, rules, inputs, job.catalog, job.catalog.functions, only_reports=True)
+    backends = load_backends(request, context)
     sink.raise_if_errors()
     return coverage_report(backends[0], job, _load_meta_kernels(inputs, sink), fallback)
 

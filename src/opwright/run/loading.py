@@ -52,7 +52,16 @@ if TYPE_CHECKING:
     from opwright.dialects.known_entries import KnownEntries
     from opwright.run.request import Request
 
-__all__ = ["check_job", "ignored_keys", "load", "load_job", "load_late_dialects", "own_stub_paths", "with_libraries"]
+__all__ = [
+    "check_job",
+    "ignored_keys",
+    "load",
+    "load_backends",
+    "load_job",
+    "load_late_dialects",
+    "own_stub_paths",
+    "with_libraries",
+]
 
 Loaded = TypeVar("Loaded")
 
@@ -136,7 +145,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
     lazy_backends = _load_lazy(request, context) if LAZY.name in dialects else ()
     backends = tuple([lazy_backend.backend for lazy_backend in lazy_backends])
     if request.backends and LAZY.name not in dialects:
-        backends = _load_backends(request, context)
+        backends = load_backends(request, context)
     own_libraries = tuple([library for backend in backends for library in backend.libraries])
     has_shims = SHIM_TABLES.name in dialects
     return Job(
@@ -171,7 +180,7 @@ def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...
     return tuple([backend.with_shape_header(header) for backend in backends])
 
 
-def _load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
+def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
     """The external backends of a request, which may name the operators of its operator files."""
     if request.operator_files:
         from opwright.dialects.native_functions.libraries import load_libraries
