@@ -27,9 +27,9 @@ BuildBackend = Callable[[Path], Path]
 RunChecks = Callable[[Path, str], dict[str, str]]
 
 
-def backend_compiler(program: str, folder: Path, *includes: Path) -> Compiler:
-    """The compiler, with the headers of the device."""
-    return Compiler(program, folder, [*includes, INCLUDE, HERE])
+def backend_compiler(program: str, folder: Path, *includes: Path, prefix: Path | None = None) -> Compiler:
+    """The compiler, with the headers of the device, and maybe with a header that all files begin with."""
+    return Compiler(program, folder, [*includes, INCLUDE, HERE], prefix=prefix)
 
 
 @pytest.fixture(scope="session")
@@ -40,13 +40,18 @@ def device_object(program: str, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="session")
 def build_backend(program: str, device_object: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildBackend:
-    """Generates and compiles the backend of a folder with `acme.yaml` and `kernels.cpp`, and gives its library."""
+    """Generates and compiles the backend of a folder with `acme.yaml` and `kernels.cpp`, and gives its library.
+
+    Backends with many sources have a header `prefix.h`, which is compiled once.
+    """
 
     def build(folder: Path) -> Path:
         out = tmp_path_factory.mktemp(folder.name)
         command = ["generate", "--backend", str(folder / "acme.yaml"), "--torch", "auto", "--out", str(out)]
         assert main(command) == 0
-        compiler = backend_compiler(program, tmp_path_factory.mktemp(f"{folder.name}_build"), out, folder)
+        built = tmp_path_factory.mktemp(f"{folder.name}_build")
+        prefix = folder / "prefix.h"
+        compiler = backend_compiler(program, built, out, folder, prefix=prefix if prefix.exists() else None)
         sources = [folder / "kernels.cpp", *sorted(out.glob("Register*.cpp"))]
         return compiler.link("backend", [device_object, *[compiler.object(source) for source in sources]])
 

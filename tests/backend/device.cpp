@@ -16,6 +16,9 @@
 
 #include <cstdlib>
 
+// Defined by a backend that registers a fallback.
+extern "C" __attribute__((weak)) char own_fallback;
+
 namespace {
 
 constexpr auto TYPE = c10::DeviceType::PrivateUse1;
@@ -137,7 +140,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
-  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+  if (&own_fallback == nullptr) {
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+  }
 }
 
 TORCH_LIBRARY(test_device, m) {

@@ -118,6 +118,8 @@ class ReleaseSpan(NamedTuple):
         >>> [ReleaseSpan(parse_version(text)).meets(allowed) for text in ("2.9", "2.13", "2.14")]
         [True, True, False]
         """
+        if self.since is None and self.until is None:
+            return True
         versions = [release.version for release in RELEASES] + [bound.version for bound in allowed.bounds]
         bounds = [version for version in self if version is not None]
         near = [Version(*version[:1], version[1] + step) for version in (*versions, *bounds) for step in (-1, 0, 1)]

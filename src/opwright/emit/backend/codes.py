@@ -44,7 +44,7 @@ instead of functions: write `stub: true` for these.
 )
 UNEXPORTED_KERNEL: Final = _code(
     3,
-    "a kernel in PyTorch's library for another device",
+    "a kernel that PyTorch does not export",
     """
 Kernels that only CUDA needs are in the library for CUDA, which PyTorch for the CPU does not have. A backend that calls
 one of them cannot be loaded: the linker does not find the symbol.
@@ -53,7 +53,7 @@ one of them cannot be loaded: the linker does not find the symbol.
     - bincount: {inherit: CUDA}
       ^^^^^^^^ write a kernel of your own
 
-Kernels that CPU and CUDA share, those of the CPU, and composite ones are in the main library.
+The main library exports the kernels that CPU and CUDA share, those of the CPU, and nearly all composite ones.
 """,
 )
 OTHER_KERNEL: Final = _code(

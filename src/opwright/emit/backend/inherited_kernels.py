@@ -9,10 +9,11 @@ from opwright.emit.backend import codes
 from opwright.emit.emitter import Job, per_job
 from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.release.operator_names.libraries import IN_MAIN_LIBRARY
+from opwright.release.operator_names.libraries import HIDDEN_KERNELS, IN_MAIN_LIBRARY
+from opwright.release.rules import Rules
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 
-__all__ = ["check_inherited_kernels"]
+__all__ = ["check_inherited_kernels", "is_exported"]
 
 
 def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
@@ -23,8 +24,8 @@ def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
         if uses is None:
             help = did_you_mean(name, _kernels(job))
             sink.error(codes.UNDECLARED_KERNEL, f"PyTorch has no kernel `{name}`", entry.span, help=help)
-        elif not any(_is_exported(kernel, job) for _, kernel in uses):
-            message = f"`{name}` is in PyTorch's library for {uses[0][1].key.backend}, which other devices do not have"
+        elif not any(is_exported(kernel, job.rules) for _, kernel in uses):
+            message = f"PyTorch's library for the CPU does not export `{name}`"
             sink.error(codes.UNEXPORTED_KERNEL, message, entry.span, help="write a kernel of your own")
         else:
             _check_type(entry, uses, sink)
@@ -49,11 +50,13 @@ def _kernels(job: Job) -> dict[str, list[tuple[NativeFunction, Kernel]]]:
     return kernels
 
 
-def _is_exported(kernel: Kernel, job: Job) -> bool:
-    """Whether a kernel is in PyTorch's main library: those that only one device needs are in that of the device."""
+def is_exported(kernel: Kernel, rules: Rules) -> bool:
+    """Whether PyTorch's main library exports a kernel: those that only one device needs are in that of the device."""
+    if kernel.name in HIDDEN_KERNELS.in_release(rules):
+        return False
     device = kernel.key.device
     is_of_main = device is None or not (device.flag or device.export_macro)
-    return is_of_main or kernel.name in IN_MAIN_LIBRARY.in_release(job.rules)
+    return is_of_main or kernel.name in IN_MAIN_LIBRARY.in_release(rules)
 
 
 def _check_type(entry: BackendEntry, uses: list[tuple[NativeFunction, Kernel]], sink: Diagnostics) -> None:

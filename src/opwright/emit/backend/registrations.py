@@ -26,6 +26,7 @@ from opwright.emit.backend.registration_records import Registration, print_regis
 from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.library.autocast import AUTOCAST_HEADER
+from opwright.model.library import PYTORCH
 
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).
 SOURCE_TEMPLATE: Final = "backend/RegisterDispatchKey.cpp"
@@ -67,7 +68,9 @@ def _fragment(file: SectionFile, unit: RegisteredUnit, context: FragmentContext)
     definitions += meta_definitions(group, wrapping, context)
     if not has_dispatch_functions(file):
         return {"dispatch_anonymous_definitions": definitions}
-    functions = [dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers]
+    functions = [
+        dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers if wrapper.function.library is PYTORCH
+    ]
     return {"dispatch_anonymous_definitions": definitions, "dispatch_namespaced_definitions": functions}
 
 

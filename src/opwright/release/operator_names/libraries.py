@@ -1,4 +1,4 @@
-"""Kernels whose library does not follow from their dispatch key."""
+"""Kernels whose library, or whether it exports them, does not follow from their dispatch key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from typing import Final
 
 from opwright.release.name_table import Names, NameTable
 
-__all__ = ["IN_MAIN_LIBRARY"]
+__all__ = ["HIDDEN_KERNELS", "IN_MAIN_LIBRARY"]
+
+HIDDEN_KERNELS: Final = NameTable(
+    "Kernels that the main library does not export.",
+    Names(
+        "_grouped_mm is_vulkan_available rms_norm_composite rms_norm_symint",
+        "Their source files do not include the header that declares them with the export macro.",
+    ),
+    form="kernel",
+)
 
 IN_MAIN_LIBRARY: Final = NameTable(
     "Kernels for CUDA that are defined in the main library.",

@@ -21,8 +21,10 @@ std::optional<Device> common_device = std::nullopt;
 
 def device_check(function: NativeFunction, wrapper: str, backend: Backend) -> str:
     """The check that all written tensors and all positional tensors are on one device."""
-    if not backend.device_handling(function).check:
-        return _NO_CHECK
+    return _check_text(function, wrapper) if backend.device_handling(function).check else _NO_CHECK
+
+
+def _check_text(function: NativeFunction, wrapper: str) -> str:
     lines = [_COMMON_DEVICE]
     arguments = function.arguments
     for argument in arguments.out + arguments.positional:
@@ -36,8 +38,10 @@ def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> st
     """The check, the initialization of the device, and the guard of a wrapper that calls a kernel."""
     if not backend.device_guard and backend.choices is NO_CHOICES:
         return _NO_DEVICE_LINES
-    guard = _guard(function, backend) if backend.device_handling(function).guard else _NO_GUARD
-    return f"  {device_check(function, wrapper, backend)}\n{_initialization(function, backend)}{guard}"
+    handling = backend.device_handling(function)
+    check = _check_text(function, wrapper) if handling.check else _NO_CHECK
+    guard = _guard(function, backend) if handling.guard else _NO_GUARD
+    return f"  {check}\n{_initialization(function, backend)}{guard}"
 
 
 def _initialization(function: NativeFunction, backend: Backend) -> str:

@@ -31,17 +31,24 @@ _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
 
 def hooked_call(wrapper: KernelWrapper, backend: Backend, call: str) -> str:
     """The statements of a wrapper from a call of its kernel, which is an expression."""
-    if backend.choices is NO_CHOICES:
+    if not _is_surrounded(wrapper, backend):
         return f"  return {call};"
     return _statements(wrapper, backend, f"return {call};", call)
 
 
 def hooked_body(wrapper: KernelWrapper, backend: Backend, body: str) -> str:
     """The statements of a wrapper from those that compute and return its result; without hooks, these alone."""
-    hooks = _hooks(wrapper, backend)
-    if not hooks and not backend.entry_options(wrapper.function).cpu_on_error:
+    if not _is_surrounded(wrapper, backend):
         return body
     return _statements(wrapper, backend, body, _closure_call(body, wrapper))
+
+
+def _is_surrounded(wrapper: KernelWrapper, backend: Backend) -> bool:
+    """Whether anything is around the call of a wrapper's kernel."""
+    choices = backend.choices
+    if choices is NO_CHOICES:
+        return False
+    return bool(_hooks(wrapper, backend)) or backend.entry_options(wrapper.function).cpu_on_error
 
 
 def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) -> str:
