@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+from tests.backend.write_large import write_large
 from tests.conformance.inputs import input_folder, reserve_folder
 from tests.conformance.jobs import Job, Side, autograd, chosen_jobs, commands, environment, python_bindings, usual_jobs
 
@@ -81,6 +82,18 @@ def everything() -> Job:
     return Job("everything", reference=steps, opwright=(ours,))
 
 
+#: The backend file of the scenarios for external backends, among the inputs.
+BACKEND_FILE = "backend.yaml"
+
+
+def external_backend() -> Job:
+    """The code of an external backend with kernels for 1,811 operators."""
+    arguments = ("-s", f"{{root}}/{BACKEND_FILE}", "-o", "out")
+    programs = ("torchgen.gen_backend_stubs", "opwright.torchgen.gen_backend_stubs")
+    reference, ours = ((("-m", program, *arguments),) for program in programs)
+    return Job("backend", reference=reference, opwright=ours)
+
+
 def scenarios(inputs: str = "pytorch") -> list[Scenario]:
     """All scenarios, on the inputs of that name."""
     return [replace(scenario, job=replace(scenario.job, inputs=inputs)) for scenario in _usual_scenarios()]
@@ -98,6 +111,8 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(python_bindings(), State.COLD),
         Scenario(python_bindings(), State.EDITED),
         Scenario(everything(), State.COLD),
+        Scenario(external_backend(), State.COLD),
+        Scenario(external_backend(), State.UNCHANGED),
     ]
 
 
@@ -131,6 +146,9 @@ class Stage:
         """Lay out inputs and an empty output folder, once, before the first run."""
         reserve_folder(self.folder)
         shutil.copytree(input_folder(self.scenario.job.inputs), self.inputs)
+        if self.scenario.job.name == "backend":
+            native = self.inputs / "torchgen" / "packaged" / "ATen" / "native" / "native_functions.yaml"
+            write_large(native, self.inputs / BACKEND_FILE)
         reserve_folder(self.output)
 
     def before_run(self, number: int) -> None:
