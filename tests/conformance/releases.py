@@ -20,7 +20,7 @@ from tests.conformance.release_inputs import RELEASES
 from tests.conformance.release_jobs import all_release_jobs, flag_release_jobs
 from tests.conformance.report import print_result, table
 from tests.conformance.runner import Result, run_job
-from tests.conformance.shipped import run_shipped, shipped_job
+from tests.conformance.shipped import run_shipped, shipped_job, shipped_lazy_job
 
 PAGE = ROOT / "docs" / "conformance.md"
 MARKED = re.compile(r"(?s)(<!-- begin releases -->\n).*(<!-- end releases -->)")
@@ -39,7 +39,7 @@ def arguments() -> argparse.ArgumentParser:
 
 def every_job() -> list[Job]:
     """All usual jobs, and for each release that of the headers that its wheel ships."""
-    return [*all_release_jobs(), *map(shipped_job, RELEASES)]
+    return [*all_release_jobs(), *map(shipped_job, RELEASES), *map(shipped_lazy_job, RELEASES)]
 
 
 def full_jobs() -> list[Job]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from functools import cache
 
 from tests.conformance.compare import Comparison, compare, files_below
-from tests.conformance.inputs import CACHE, Files, reserve_folder, write_folder
-from tests.conformance.jobs import Command, Job
+from tests.conformance.inputs import CACHE, LAZY, Files, reserve_folder, write_folder
+from tests.conformance.jobs import Command, Job, commands, environment, lazy_build, prepare
+from tests.conformance.lazy_inputs import lazy_headers
 from tests.conformance.process import run_program
 from tests.conformance.release_inputs import release_folder, wheel
 from tests.conformance.runner import OUTPUT, Result
@@ -34,6 +36,12 @@ SHIMS = "torch/csrc/inductor/aoti_torch/generated"
 def shipped_job(release: str) -> Job:
     """The job of a release's shipped headers; there is nothing to run on the other side."""
     return Job(f"{release}-shipped", reference=(), opwright=(), inputs=release)
+
+
+def shipped_lazy_job(release: str) -> Job:
+    """The same for the headers of lazy tensors."""
+    job = lazy_build(f"{LAZY}@{release}")
+    return replace(job, name=f"{release}-shipped-lazy", reference=())
 
 
 @cache
@@ -77,6 +85,8 @@ def runs(job: Job, headers: Files) -> list[list[str]]:
 
 def run_shipped(job: Job) -> Result:
     """Compare the generated headers that a wheel ships with ours for the same backends."""
+    if job.inputs.startswith(LAZY):
+        return run_shipped_lazy(job)
     headers = shipped_headers(job.inputs)
     folder = reserve_folder(OUTPUT / job.name)
     seconds = 0.0
@@ -98,3 +108,25 @@ def run_shipped(job: Job) -> Result:
     if comparison.is_clean:
         shutil.rmtree(folder)
     return Result(job, comparison, seconds, 0.0)
+
+
+def run_shipped_lazy(job: Job) -> Result:
+    """Compare the headers of lazy tensors that a wheel ships with ours."""
+    release = job.inputs.rpartition("@")[2]
+    shipped = lazy_headers(release, release)
+    expected = {path: unguarded(text) for path, text in shipped.items() if "/generated/" in path}
+    folder = reserve_folder(OUTPUT / job.name)
+    prepare(job, folder)
+    (command,) = commands(job, "opwright")
+    finished = run_program(command, folder, environment(job))
+    if finished.status:
+        return Result(job, Comparison(), finished.seconds, 0.0, finished.complaint[-3000:])
+    ours = reserve_folder(folder / "shipped")
+    for header in (folder / "lazy" / "generated").glob("*.h"):
+        target = ours / "torch" / "csrc" / "lazy" / "generated" / header.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        header.rename(target)
+    comparison = compare(expected, ours)
+    if comparison.is_clean:
+        shutil.rmtree(folder)
+    return Result(job, comparison, finished.seconds, 0.0)

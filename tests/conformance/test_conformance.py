@@ -9,7 +9,7 @@ from tests.conformance.release_inputs import RELEASES
 from tests.conformance.release_jobs import all_release_jobs
 from tests.conformance.report import print_result
 from tests.conformance.runner import run_job
-from tests.conformance.shipped import run_shipped, shipped_job
+from tests.conformance.shipped import run_shipped, shipped_job, shipped_lazy_job
 
 #: The usual jobs that between them write every file; the others write some of these files again, under other flags.
 BROAD = ("full", "headers-aggregated", "autograd", "python", "lazy-program")
@@ -48,4 +48,13 @@ def test_job_of_a_release_is_identical(job: Job) -> None:
 def test_shipped_headers_are_identical(release: str) -> None:
     """Opwright writes the headers that a release's wheel ships."""
     result = run_shipped(shipped_job(release))
+    assert result.is_clean, print_result(result)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("release", RELEASES)
+def test_shipped_headers_of_lazy_tensors_are_identical(release: str) -> None:
+    """Opwright writes the headers of lazy tensors that a release's wheel ships."""
+    result = run_shipped(shipped_lazy_job(release))
     assert result.is_clean, print_result(result)

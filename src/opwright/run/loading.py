@@ -352,7 +352,7 @@ def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate
 
 def _launcher(request: Request) -> str:
     """The program that comments of registrations name."""
-    if "lazy" in request.families:
+    if LAZY.name in dialects_of(request.families):
         return request.options.lazy.program
     return BACKEND_LAUNCHER if "backend" in request.families else LAUNCHER
 

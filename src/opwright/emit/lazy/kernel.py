@@ -19,7 +19,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["KernelStyle", "LazyKernel", "kernel_definition"]
+__all__ = ["DEFAULT", "KernelParts", "KernelStyle", "LazyKernel", "constructor_arguments", "kernel_definition"]
 
 
 class LazyKernel(NamedTuple):
@@ -138,7 +138,7 @@ def _input_lines(argument: NodeArgument, names: LazyNames) -> list[str]:
 def node_lookup(parts: KernelParts) -> Sequence[str]:
     """Finds the node of before, or makes one with shapes."""
     node = parts.node
-    inputs = ", ".join([_node_input(argument) for argument in node.arguments.all])
+    inputs = constructor_arguments(node)
     with_shapes = ", ".join([inputs, "std::move(shapes)"] if inputs else ["std::move(shapes)"])
     kernel = parts.kernel
     return [
@@ -152,9 +152,10 @@ def node_lookup(parts: KernelParts) -> Sequence[str]:
     ]
 
 
-def _node_input(argument: NodeArgument) -> str:
-    """What the constructor of a node gets for an argument."""
-    return _value_input(argument) if argument.is_value else _scalar_input(argument)
+def constructor_arguments(node: LazyNode) -> str:
+    """What the constructor of a node gets from its kernel, without shapes."""
+    arguments = node.arguments.all
+    return ", ".join([_value_input(own) if own.is_value else _scalar_input(own) for own in arguments])
 
 
 def _value_input(argument: NodeArgument) -> str:

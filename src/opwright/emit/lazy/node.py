@@ -24,7 +24,16 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["LazyNode", "NodeStyle", "node_of", "non_native_node", "op_kind"]
+__all__ = [
+    "PLAIN",
+    "TORCHSCRIPT",
+    "LazyNode",
+    "NodeStyle",
+    "input_expression",
+    "node_of",
+    "non_native_node",
+    "op_kind",
+]
 
 
 class LazyNode(HasFingerprintKey):
@@ -92,7 +101,7 @@ class NodeStyle(NamedTuple):
 
 def base_call(node: LazyNode, names: LazyNames) -> str:
     """The call of the base class's constructor, with inputs, shapes, and the hash of what the node keeps."""
-    inputs = ", ".join([_input(argument) for argument in node.arguments.values])
+    inputs = ", ".join([input_expression(argument) for argument in node.arguments.values])
     hashed = ", ".join([argument.name for argument in node.arguments.scalars])
     return (
         f"{names.node_base}(\n"
@@ -104,7 +113,8 @@ def base_call(node: LazyNode, names: LazyNames) -> str:
     )
 
 
-def _input(argument: NodeArgument) -> str:
+def input_expression(argument: NodeArgument) -> str:
+    """A value that is an input of the base class, which has a value for those that are missing."""
     return f"{argument.name}.value_or(kNullValue)" if argument.is_optional else argument.name
 
 
@@ -166,7 +176,7 @@ def _conjunction(tests: list[str]) -> str:
 
 def _same_value(argument: NodeArgument) -> str:
     operand = "nullable_operand" if argument.is_optional else "operand"
-    return f"{operand}(i++) == {_input(argument)}"
+    return f"{operand}(i++) == {input_expression(argument)}"
 
 
 def _same_scalar(argument: NodeArgument) -> str:
