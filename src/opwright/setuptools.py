@@ -1,4 +1,4 @@
-"""Operator libraries in packages that setuptools builds.
+"""Operator libraries and backends in packages that setuptools builds.
 
 A package has an `operators.yaml`, kernels in C++, and a `setup.py` like this:
 
@@ -6,6 +6,8 @@ A package has an `operators.yaml`, kernels in C++, and a `setup.py` like this:
     from setuptools import setup
 
     setup(**operator_library("acme_ops", yaml="operators.yaml", sources=["csrc/kernels.cpp"]))
+
+A package with a backend calls `backend` in place of `operator_library`, with a backend file.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
-from opwright.extension.generated import GeneratedCode, update_code
+from opwright.extension.generated import GeneratedCode, update_backend_code, update_code
 from opwright.extension.toolchain import DEFINITIONS, import_torch, include_folder
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
 
-__all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "operator_library"]
+__all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "backend", "operator_library"]
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
@@ -37,15 +39,16 @@ class OperatorExtension(Extension):
     """The shared object of an operator library: its kernels, and the code that is generated from library files.
 
     `name` is that of the shared object, such as `acme_ops._C`; generated Python modules are installed beside it. `yaml`
-    are the library files. `tests` is the folder for generated tests, None for none. The other options are those of an
-    extension module.
+    are the library files, and `backends` the backend files of a backend. `tests` is the folder for generated tests,
+    None for none. The other options are those of an extension module.
     """
 
     def __init__(self, name: str, yaml: Iterable[str], sources: Sequence[str], **options: Any) -> None:  # noqa: ANN401
         self.yaml: Final = tuple(yaml)
+        self.backends: Final[tuple[str, ...]] = tuple(options.pop("backends", ()))
         self.tests: Final[str | None] = options.pop("tests", None)
         self.code: GeneratedCode | None = None
-        depends = [*self.yaml, *options.pop("depends", ())]
+        depends = [*self.yaml, *self.backends, *options.pop("depends", ())]
         super().__init__(name, list(sources), language="c++", depends=depends, **options)
 
     @property
@@ -82,7 +85,31 @@ def operator_library(
     (['acme_ops._C'], ['bdist_wheel', 'build_ext'])
     """
     files = [yaml] if isinstance(yaml, str) else yaml
-    extension = OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options)
+    return _build_arguments(OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options))
+
+
+def backend(
+    package: str,
+    *,
+    yaml: str | Sequence[str],
+    sources: Sequence[str],
+    libraries: Sequence[str] = (),
+    **options: Any,  # noqa: ANN401
+) -> dict[str, Any]:
+    """The arguments of `setup` that build a backend into a package, as `operator_library` builds a library.
+
+    `yaml` names the backend file, and `libraries` are library files with operators of the backend's own.
+
+    >>> arguments = backend("torch_acme", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
+    >>> [extension.backends for extension in arguments["ext_modules"]]
+    [('acme.yaml',)]
+    """
+    files = [yaml] if isinstance(yaml, str) else yaml
+    name = f"{package}.{_SHARED_OBJECT}"
+    return _build_arguments(OperatorExtension(name, libraries, sources, backends=files, **options))
+
+
+def _build_arguments(extension: OperatorExtension) -> dict[str, Any]:
     return {"ext_modules": [extension], "cmdclass": {"bdist_wheel": BuildWheel, "build_ext": BuildOperators}}
 
 
@@ -128,12 +155,11 @@ class BuildOperators(build_ext):
         sink = Diagnostics()
         try:
             torch = import_torch()
-            files = [SourceFile.read(path) for path in extension.yaml]
-            out = os.path.join(self.build_temp, "opwright", extension.name)
-            extension.code = code = update_code(files, out, sink=sink)
+            extension.code = code = _generated_code(extension, self.build_temp, sink)
         except (Fault, FaultsFound) as error:
             sink.take(error)
-            raise CompileError(f"the operator library {extension.name} has mistakes\n\n{_report(sink)}") from None
+            kind = "backend" if extension.backends else "operator library"
+            raise CompileError(f"the {kind} {extension.name} has mistakes\n\n{_report(sink)}") from None
         if len(sink):
             self.warn(_report(sink))
         _add_flags(extension, code, abi=int(torch.compiled_with_cxx11_abi()))
@@ -179,6 +205,16 @@ class BuildOperators(build_ext):
     def _copy(self, path: str, target: str) -> None:
         self.mkpath(os.path.dirname(target))
         self.copy_file(path, target, level=self.verbose)
+
+
+def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:
+    """The generated code of an extension below a folder, up to date."""
+    files = [SourceFile.read(path) for path in extension.yaml]
+    out = os.path.join(folder, "opwright", extension.name)
+    if extension.backends:
+        backends = [SourceFile.read(path) for path in extension.backends]
+        return update_backend_code(backends, out, libraries=files, sink=sink)
+    return update_code(files, out, sink=sink)
 
 
 def _report(sink: Diagnostics) -> str:

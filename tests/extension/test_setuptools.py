@@ -31,6 +31,19 @@ from setuptools import setup
 
 setup(**operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"]))
 """
+BACKEND = """\
+backend: PrivateUse1
+display_name: Acme
+cpp_namespace: acme
+supported:
+- abs
+"""
+BACKEND_SETUP = """\
+from opwright.setuptools import backend
+from setuptools import setup
+
+setup(**backend("acme_ops", yaml="device.yaml", sources=["csrc/kernels.cpp"]))
+"""
 PROJECT = """\
 [build-system]
 requires = ["setuptools"]
@@ -164,6 +177,29 @@ def test_mistakes_are_reported(project: Project) -> None:
     assert "--> acme.yaml:3:" in done.stderr
     assert "Traceback" not in done.stderr
     assert project.compiler.calls() == []
+
+
+def test_backend_is_built(project: Project) -> None:
+    """A package with a backend is built from its backend file, and from library files if there are any."""
+    project.write("setup.py", BACKEND_SETUP)
+    project.write("device.yaml", BACKEND)
+    assert project.build() == [".o", ".so", "kernels.o"]
+    (registrations,) = project.folder.glob("build/**/RegisterAcme.cpp")
+    assert "wrapper_Acme__abs" in registrations.read_text()
+    assert registrations.with_name("AcmeNativeFunctions.h").exists()
+    project.write("setup.py", BACKEND_SETUP.replace('"device.yaml",', '"device.yaml", libraries=["acme.yaml"],'))
+    assert project.build() == [".so", "register_0.o"]
+    assert "Multiply." in (project.folder / "python" / "acme_ops" / "_ops.py").read_text()
+
+
+def test_mistakes_of_backends_are_reported(project: Project) -> None:
+    """A mistake in the backend file ends the build with its diagnostic."""
+    project.write("setup.py", BACKEND_SETUP)
+    project.write("device.yaml", BACKEND.replace("abs", "abz"))
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "error: the backend acme_ops._C has mistakes" in done.stderr
+    assert "--> device.yaml:5:" in done.stderr
 
 
 def test_missing_pytorch_is_reported(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""Generated code of operator libraries, ready to be compiled."""
+"""Generated code of operator libraries and of backends, ready to be compiled."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from opwright.run.session import generate
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
-__all__ = ["GeneratedCode", "update_code", "write_code"]
+__all__ = ["GeneratedCode", "update_backend_code", "update_code", "write_code"]
 
 _FAMILIES: Final = ("library",)
+_BACKEND_FAMILIES: Final = ("backend",)
 #: The first namespace that a library file names, in its head or in an entry.
 _NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w+::))(\w+)", re.MULTILINE)
 
@@ -64,6 +65,21 @@ def update_code(
     Raises FaultsFound or Fault with the mistakes of the files.
     """
     outcome = generate(_request(files, out, torch), out, jobs=1, sink=sink)
+    return _code(out, outcome.statuses)
+
+
+def update_backend_code(
+    files: Sequence[SourceFile], out: str, *, libraries: Sequence[SourceFile] = (), sink: Diagnostics | None = None
+) -> GeneratedCode:
+    """Bring the generated code of backend files, and of library files beside them, up to date for the installed PyTorch.
+
+    Raises FaultsFound or Fault with the mistakes of the files.
+    """
+    families = (*_BACKEND_FAMILIES, *(_FAMILIES if libraries else ()))
+    folders = build_folders(out, families)
+    folders.update({name: os.path.join(out, "include") for name in build_folders(out, _BACKEND_FAMILIES)})
+    request = Request(open_inputs("auto"), folders, families, libraries=tuple(libraries), backends=tuple(files))
+    outcome = generate(request, out, jobs=1, sink=sink)
     return _code(out, outcome.statuses)
 
 

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "../runtime/memory.h"
+#include "runtime/memory.h"
 
 namespace acme {
 

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "../runtime/memory.h"
+#include "runtime/memory.h"
 
 namespace acme {
 
@@ -32,7 +32,6 @@ void map_values(at::TensorIteratorBase& iterator, Function function, std::index_
       c10::cast_and_store(iterator.dtype(0), data[0] + index * strides[0], result);
     }
   };
-  const MemoryAccess access;
   iterator.for_each(loop);
 }
 

@@ -2,9 +2,14 @@
 
 #include <AcmeNativeFunctions.h>
 
+#include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/copy.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/resolve_conj.h>
 #include <ATen/ops/zeros.h>
@@ -23,7 +28,6 @@ void multiply_matrices(
     const at::Scalar& beta,
     const at::Scalar& alpha,
     const at::Tensor& out) {
-  const MemoryAccess access;
   const at::Tensor added = bias.defined() && beta.toComplexDouble() != 0.0 ? bias.expand_as(out) : at::Tensor();
   with_value_type(out.scalar_type(), [&](auto zero) {
     using Value = decltype(zero);
@@ -111,7 +115,6 @@ void Kernels::structured_sum_out::impl(
                       .build();
   with_value_type(type, [&](auto zero) {
     using Value = decltype(zero);
-    const MemoryAccess access;
     const auto loop = [&](char** data, const int64_t* strides, int64_t size) {
       for (int64_t index = 0; index < size; ++index) {
         *reinterpret_cast<Value*>(data[0] + index * strides[0]) +=
@@ -121,6 +124,29 @@ void Kernels::structured_sum_out::impl(
     iterator.serial_for_each(loop, {0, iterator.numel()});
   });
   out.copy_(totals);
+}
+
+// Adds along the last dimension alone.
+void Kernels::structured_cumsum_out::impl(
+    const at::Tensor& self,
+    int64_t dim,
+    std::optional<at::ScalarType> /*dtype*/,
+    const at::Tensor& out) {
+  TORCH_CHECK(self.dim() > 0 && at::maybe_wrap_dim(dim, self.dim()) == self.dim() - 1, "only the last dimension");
+  const at::Tensor source = self.contiguous();
+  const at::Tensor totals = out.is_contiguous() ? out : at::empty(out.sizes(), out.options());
+  const int64_t columns = self.size(-1);
+  with_value_type(out.scalar_type(), [&](auto zero) {
+    const Elements<decltype(zero)> values(source), results(totals);
+    auto total = zero;
+    for (int64_t position = 0; position < source.numel(); ++position) {
+      total = values.get(position) + (position % columns == 0 ? zero : total);
+      results.set(position, total);
+    }
+  });
+  if (!totals.is_same(out)) {
+    out.copy_(totals);
+  }
 }
 
 // PyTorch's shape function has found the dimension, and which tensors count.
@@ -152,7 +178,6 @@ void Kernels::structured_tril_out::meta(const at::Tensor& self, int64_t /*diagon
 void Kernels::structured_tril_out::impl(const at::Tensor& self, int64_t diagonal, const at::Tensor& out) {
   const at::Tensor source = self.contiguous();
   const int64_t rows = self.size(-2), columns = self.size(-1);
-  const MemoryAccess access;
   with_value_type(self.scalar_type(), [&](auto zero) {
     const Elements<decltype(zero)> values(source), results(out);
     for (int64_t position = 0; position < source.numel(); ++position) {
@@ -165,11 +190,58 @@ void Kernels::structured_tril_out::impl(const at::Tensor& self, int64_t diagonal
 at::Tensor& Kernels::index_select_out(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
   TORCH_CHECK(
       out.scalar_type() == self.scalar_type(), "index_select(): self and result must have the same scalar type");
-  const MemoryAccess access;
   const at::Tensor values = at::index_select(host_view(self), dim, host_view(index));
   at::native::resize_output(out, values.sizes());
   host_view(out).copy_(values);
   return out;
+}
+
+namespace {
+
+at::Tensor to_device(const at::Tensor& values, const at::Tensor& like) {
+  if (!values.defined()) {
+    return values;
+  }
+  at::Tensor out = at::empty_like(values, like.options());
+  host_view(out).copy_(values);
+  return out;
+}
+
+}  // namespace
+
+at::Tensor Kernels::convolution_overrideable(
+    const at::Tensor& input,
+    const at::Tensor& weight,
+    const std::optional<at::Tensor>& bias,
+    at::IntArrayRef stride,
+    at::IntArrayRef padding,
+    at::IntArrayRef dilation,
+    bool transposed,
+    at::IntArrayRef output_padding,
+    int64_t groups) {
+  return to_device(
+      at::convolution(
+          host_view(input), host_view(weight), host_view(bias), stride, padding, dilation, transposed, output_padding,
+          groups),
+      input);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> Kernels::convolution_backward_overrideable(
+    const at::Tensor& grad_output,
+    const at::Tensor& input,
+    const at::Tensor& weight,
+    at::IntArrayRef stride,
+    at::IntArrayRef padding,
+    at::IntArrayRef dilation,
+    bool transposed,
+    at::IntArrayRef output_padding,
+    int64_t groups,
+    std::array<bool, 3> output_mask) {
+  const int64_t bias_size = transposed ? weight.size(1) * groups : weight.size(0);
+  auto [grad_input, grad_weight, grad_bias] = at::convolution_backward(
+      host_view(grad_output), host_view(input), host_view(weight), at::IntArrayRef({bias_size}), stride, padding,
+      dilation, transposed, output_padding, groups, output_mask);
+  return {to_device(grad_input, input), to_device(grad_weight, input), to_device(grad_bias, input)};
 }
 
 }  // namespace acme

@@ -5,10 +5,11 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/copy.h>
+#include <ATen/ops/fill.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/set_native.h>
 
-#include "../runtime/device.h"
+#include "runtime/device.h"
 #include "host.h"
 
 namespace acme {
@@ -121,7 +122,6 @@ at::Tensor& Kernels::set_(
 }
 
 at::Tensor Kernels::_copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
-  const MemoryAccess access;
   host_view(dst).copy_(host_view(self), non_blocking);
   return dst;
 }
@@ -132,8 +132,16 @@ at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tens
 }
 
 at::Scalar Kernels::_local_scalar_dense(const at::Tensor& self) {
-  const MemoryAccess access;
   return host_view(self).item();
+}
+
+at::Tensor& Kernels::fill_(at::Tensor& self, const at::Scalar& value) {
+  host_view(self).fill_(value);
+  return self;
+}
+
+at::Tensor& Kernels::zero_(at::Tensor& self) {
+  return fill_(self, 0);
 }
 
 // The work of each call is done when it returns, so that memory is never in use on another stream.

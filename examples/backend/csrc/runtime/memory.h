@@ -11,8 +11,8 @@ namespace acme {
 // How much memory each device has.
 constexpr size_t MEMORY_SIZE = size_t{4} << 30;
 
-// Lets the code of a scope touch the memory of the devices. Kernels begin with one; other code that touches this memory
-// crashes, as it would with a device that has memory of its own.
+// Lets the code of a scope touch the memory of the devices. The generated code around each kernel makes one. Code outside
+// kernels that touches this memory crashes, as it would with a device that has memory of its own.
 class MemoryAccess {
  public:
   MemoryAccess();

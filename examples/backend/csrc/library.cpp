@@ -1,8 +1,9 @@
-// The CPU computes what the device does not.
+// What the backend registers itself: what runs on the CPU, and what the Python module of the device calls.
 
 #include <ATen/native/CPUFallback.h>
 
-#include "../runtime/generator.h"
+#include "runtime/device.h"
+#include "runtime/generator.h"
 
 namespace acme {
 namespace {
@@ -33,6 +34,12 @@ TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
 }
 TORCH_LIBRARY_IMPL(aten, Negative, m) {
   m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+// Operators take the place of a Python binding.
+TORCH_LIBRARY_FRAGMENT(acme, m) {
+  m.def("_device_count", [] { return int64_t{DEVICE_COUNT}; });
+  m.def("_default_generator", [](int64_t device) { return default_generator(static_cast<c10::DeviceIndex>(device)); });
 }
 
 }  // namespace
