@@ -15,6 +15,6 @@ setup(
         include_dirs=["csrc"],
         depends=glob("csrc/*/*.h"),
         # The example compiles in about a minute. Kernels that people use deserve -O3, which is the default.
-        extra_compile_args=["-O1", "-Wno-interference-size"],
+        extra_compile_args=["-O1", "-Wno-interference-size", "-Wno-maybe-uninitialized"],
     )
 )

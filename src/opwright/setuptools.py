@@ -136,6 +136,9 @@ class BuildOperators(build_ext):
     def build_extensions(self) -> None:
         """Generate code, and compile it with the sources."""
         operators = [extension for extension in self.extensions if isinstance(extension, OperatorExtension)]
+        if any(extension.backends for extension in operators):
+            # PyTorch loads the backends that are installed, but this one is about to be replaced, or not there yet.
+            os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         for extension in operators:
             self._generate(extension)
         # PyTorch's command compiles with Ninja, and for GPUs. It gets all that this one has been told.

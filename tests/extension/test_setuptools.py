@@ -192,6 +192,17 @@ def test_backend_is_built(project: Project) -> None:
     assert "Multiply." in (project.folder / "python" / "acme_ops" / "_ops.py").read_text()
 
 
+def test_build_does_not_load_the_backend(project: Project) -> None:
+    """A build works before there is anything that PyTorch can load when it is imported."""
+    project.write("setup.py", BACKEND_SETUP)
+    project.write("device.yaml", BACKEND)
+    project.write("acme_ops.egg-info/entry_points.txt", "[torch.backends]\nacme = acme_ops:autoload\n")
+    project.write("acme_ops.egg-info/PKG-INFO", "Metadata-Version: 2.1\nName: acme-ops\nVersion: 1.0\n")
+    loaded = project.run("-c", "import torch")
+    assert "Failed to load the backend extension: acme" in loaded.stderr
+    assert project.build() == [".o", ".so", "kernels.o"]
+
+
 def test_mistakes_of_backends_are_reported(project: Project) -> None:
     """A mistake in the backend file ends the build with its diagnostic."""
     project.write("setup.py", BACKEND_SETUP)

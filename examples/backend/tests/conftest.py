@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import pytest
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many operators and calls gave the results of the CPU."""
-    reports = [report for report in terminalreporter.getreports("passed") if hasattr(report, "user_properties")]
-    counts = [value for report in reports for name, value in report.user_properties if name == "calls"]
-    if counts:
-        terminalreporter.write_line(f"{len(counts)} operators give the results of the CPU, in {sum(counts)} calls")
+    """Print how many operators, in which forms, gave the results of the CPU."""
+    counts: defaultdict[str, list[int]] = defaultdict(list)
+    for report in terminalreporter.getreports("passed"):
+        for form, calls in report.user_properties:
+            counts[form].append(calls)
+    for form, calls in sorted(counts.items()):
+        terminalreporter.write_line(f"{len(calls)} operators {form}: {sum(calls)} calls with the results of the CPU")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import pytest
 import torch
+import torch_acme
 from torch.utils._pytree import tree_map_only
 
 BINARY = {
@@ -202,6 +205,46 @@ def test_indices() -> None:
     )
 
 
+def test_kernel_that_throws() -> None:
+    """The CPU computes what a kernel refuses, with a warning."""
+    check(torch.cumsum, values(2, 3), 1)
+    check(torch.cumsum, values(3, 2).t(), -1, dtype=torch.float64)
+    code = (
+        "import torch, warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    print(torch.ones(3, 2, device='acme').cumsum(1).tolist(), len(caught))\n"
+        "    print(torch.ones(3, 2, device='acme').cumsum(0).tolist(), caught[0].message)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    own, other = done.stdout.splitlines()
+    assert own == "[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]] 0"
+    assert other.startswith("[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]] `aten::cumsum` runs on the CPU")
+    assert "only the last dimension" in other
+    check(torch.cumsum, values(3, 2), 0, out=torch.empty(2, 3).t())
+    check(torch.Tensor.cumsum_, values(3, 2), 0)
+
+
+def test_own_operator() -> None:
+    """An operator of the backend has the overloads, shapes and gradients of PyTorch's own operators."""
+    first, second = torch.randn(3, 4, device="acme"), torch.randn(4, device="acme")
+    expected = first * second.sigmoid()
+    torch.testing.assert_close(torch_acme.gate(first, second), expected)
+    torch.testing.assert_close(
+        torch.ops.acme.gate(first.t()[:, :1], second[:1]), first.t()[:, :1] * second[0].sigmoid()
+    )
+    out = torch.empty(4, 3, device="acme").t()
+    assert torch_acme.gate(first, second, out=out) is out
+    torch.testing.assert_close(out, expected)
+    torch.testing.assert_close(torch_acme.gate_(first.clone(), second), expected)
+    assert torch_acme.gate(first.to("meta"), second.to("meta")).shape == (3, 4)
+    left = torch.randn(3, 2, dtype=torch.float64, device="acme", requires_grad=True)
+    right = torch.randn(2, dtype=torch.float64, device="acme", requires_grad=True)
+    assert torch.autograd.gradcheck(torch_acme.gate, (left, right), check_forward_ad=True)
+    torch.library.opcheck(torch.ops.acme.gate.default, (first, second))
+    with pytest.raises(NotImplementedError, match="'CPU' backend"):
+        torch_acme.gate(first.cpu(), second.cpu())
+
+
 def message(function: Callable[..., object], device: str) -> str:
     """What the error says that a function raises, without the names of devices."""
     with pytest.raises((RuntimeError, IndexError)) as error:
@@ -266,6 +309,7 @@ def test_results_are_on_the_device_of_arguments() -> None:
         ("aten::tril", "aten::tril_", "aten::tril.out"),
         ("aten::hardtanh", "aten::hardtanh_", "aten::hardtanh.out"),
         ("aten::view", "aten::unfold", "aten::as_strided"),
+        ("acme::gate", "acme::gate_", "acme::gate.out"),
     ],
 )
 def test_registrations(names: tuple[str, ...]) -> None:

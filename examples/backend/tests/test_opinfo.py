@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import torch
 from skips import NO_OUT, SKIPS, TOLERANCES
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
+
+pytest.importorskip("expecttest", reason="PyTorch's own tests need expecttest")
+
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
-from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 # How many samples of an operator are compared.
 SAMPLES = 5
@@ -85,7 +88,7 @@ def test_operator(name: str, record_property: Callable[[str, object], None]) -> 
         check(result_and_gradients(op, sample, on_device(arguments)), expected, TOLERANCES.get(name, 1e-4))
         count += 1
     assert count
-    record_property("calls", count)
+    record_property("with gradients", count)
 
 
 @pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.inplace_variant])
@@ -110,7 +113,7 @@ def test_in_place(name: str, record_property: Callable[[str, object], None]) -> 
         assert op.inplace_variant(*copies[0], **copies[1]) is copies[0][0]
         check(copies[0][0], arguments[0])
         count += 1
-    record_property("calls", count)
+    record_property("in place", count)
 
 
 def layouts(tensors: Any) -> list[list[int]]:  # noqa: ANN401
@@ -152,4 +155,4 @@ def test_out(name: str, record_property: Callable[[str, object], None]) -> None:
         check(out_on_device, out)
         assert layouts(out_on_device) == layouts(out)
         count += 1
-    record_property("calls", count)
+    record_property("with out", count)

@@ -106,13 +106,17 @@ def test_functionalize() -> None:
 
 
 def test_profile(tmp_path: Path) -> None:
-    """Operators and memory of the device are in a trace."""
+    """Operators and memory of the device are in a trace, and the kernels that its hook shows."""
     values = torch.ones(64, 64, device="acme")
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as trace:
-        values @ values
+        (values @ values).exp_().sin()
     trace.export_chrome_trace(str(tmp_path / "trace.json"))
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    assert "aten::mm" in {event.get("name") for event in events}
+    names = {event.get("name") for event in events}
+    assert {"aten::mm", "aten::exp_", "aten::sin"} <= names
+    assert {"acme aten::mm", "acme aten::exp_", "acme aten::_copy_from"} <= names
+    # The CPU computes the sine.
+    assert "acme aten::sin" not in names
     memory = [event["args"] for event in events if event.get("name") == "[memory]"]
     assert any(arguments["Device Type"] == 20 and arguments["Bytes"] == 64 * 64 * 4 for arguments in memory)
 
@@ -123,6 +127,40 @@ def test_device_times() -> None:
     with torch.autograd.profiler.profile(use_device="acme", use_kineto=False) as trace:
         values @ values
     assert any(event.name == "aten::mm" and event.device_time > 0 for event in trace.function_events)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast(dtype: torch.dtype) -> None:
+    """Under autocast, operators compute in the types that their policies say."""
+    values = torch.randn(4, 4, device="acme")
+    with torch.autocast("acme", dtype=dtype):
+        assert torch.is_autocast_enabled("acme")
+        product = values @ values
+        assert product.dtype == dtype
+        assert torch.nn.functional.linear(values, values).dtype == dtype
+        assert product.exp().dtype == torch.float32
+        assert product.softmax(-1).dtype == torch.float32
+        assert torch.addcmul(values, product, product).dtype == torch.float32
+        # Operators without a policy compute in the type of their arguments.
+        assert (product + 1).dtype == dtype
+        assert values.clone().dtype == torch.float32
+        with torch.autocast("acme", enabled=False):
+            assert (values @ values).dtype == torch.float32
+    torch.testing.assert_close(product, (values.to(dtype) @ values.to(dtype)))
+    assert (values @ values).dtype == torch.float32
+
+
+def test_autocast_of_training() -> None:
+    """Gradients have the types of the parameters."""
+    network = model()
+    batch = torch.randn(4, 1, 6, 6)
+    network(batch)
+    network, batch = network.acme(), batch.acme()
+    with torch.autocast("acme", dtype=torch.bfloat16):
+        loss = network(batch).square().mean()
+    loss.backward()
+    gradients = [parameter.grad for parameter in network.parameters()]
+    assert all(gradient is not None and gradient.dtype == torch.float32 for gradient in gradients)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -13,6 +13,8 @@ torch.ops.load_library(Path(__file__).with_name("_C.so"))
 torch.utils.rename_privateuse1_backend("acme")
 
 from torch_acme import device  # noqa: E402
+from torch_acme._ops import *  # noqa: E402, F403
+from torch_acme._ops import __all__ as __all__  # noqa: E402
 
 torch._register_device_module("acme", device)
 torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)

@@ -18,7 +18,7 @@ from opwright.source.text import SourceFile
 __all__ = ["GeneratedCode", "update_backend_code", "update_code", "write_code"]
 
 _FAMILIES: Final = ("library",)
-_BACKEND_FAMILIES: Final = ("backend",)
+_BACKEND_FAMILIES: Final = ("backend", "library")
 #: The first namespace that a library file names, in its head or in an entry.
 _NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w+::))(\w+)", re.MULTILINE)
 
@@ -71,14 +71,15 @@ def update_code(
 def update_backend_code(
     files: Sequence[SourceFile], out: str, *, libraries: Sequence[SourceFile] = (), sink: Diagnostics | None = None
 ) -> GeneratedCode:
-    """Bring the generated code of backend files, and of library files beside them, up to date for the installed PyTorch.
+    """Bring the generated code of backend files, and of library files beside them, up to date below `out`.
 
-    Raises FaultsFound or Fault with the mistakes of the files.
+    It is for the installed PyTorch. Raises FaultsFound or Fault with the mistakes of the files.
     """
-    families = (*_BACKEND_FAMILIES, *(_FAMILIES if libraries else ()))
-    folders = build_folders(out, families)
-    folders.update({name: os.path.join(out, "include") for name in build_folders(out, _BACKEND_FAMILIES)})
-    request = Request(open_inputs("auto"), folders, families, libraries=tuple(libraries), backends=tuple(files))
+    folders = build_folders(out, _BACKEND_FAMILIES)
+    # The compiler looks for headers in one folder.
+    folders["backend"] = os.path.join(out, "include")
+    inputs = open_inputs("auto")
+    request = Request(inputs, folders, _BACKEND_FAMILIES, libraries=tuple(libraries), backends=tuple(files))
     outcome = generate(request, out, jobs=1, sink=sink)
     return _code(out, outcome.statuses)
 

@@ -5,11 +5,11 @@
 
 #include "runtime/memory.h"
 
-namespace acme {
+namespace acme::native {
 
 // A tensor of the CPU with the memory of a tensor of a device. A tensor of the CPU is itself. Only code with a
 // MemoryAccess can use its elements.
 at::Tensor host_view(const at::Tensor& tensor);
 std::optional<at::Tensor> host_view(const std::optional<at::Tensor>& tensor);
 
-}  // namespace acme
+}  // namespace acme::native

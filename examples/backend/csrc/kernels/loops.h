@@ -9,7 +9,7 @@
 
 #include "runtime/memory.h"
 
-namespace acme {
+namespace acme::native {
 
 // Calls `function` with a value of the type in which the device computes elements of a dtype.
 template <typename Function>
@@ -75,4 +75,4 @@ class Elements {
   int64_t size_;
 };
 
-}  // namespace acme
+}  // namespace acme::native

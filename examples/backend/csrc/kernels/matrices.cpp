@@ -17,7 +17,7 @@
 #include "host.h"
 #include "loops.h"
 
-namespace acme {
+namespace acme::native {
 namespace {
 
 // Writes beta * bias + alpha * left @ right. No bias stands for zeros.
@@ -244,4 +244,4 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> Kernels::convolution_backward_ove
   return {to_device(grad_input, input), to_device(grad_weight, input), to_device(grad_bias, input)};
 }
 
-}  // namespace acme
+}  // namespace acme::native

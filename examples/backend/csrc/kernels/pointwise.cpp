@@ -2,6 +2,8 @@
 
 #include <AcmeNativeFunctions.h>
 
+#include <acme/kernels.h>
+
 #include <ATen/native/BinaryOps.h>
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/UnaryOps.h>
@@ -11,7 +13,7 @@
 
 #include "loops.h"
 
-namespace acme {
+namespace acme::native {
 
 // A structured kernel whose shape function makes a TensorIterator is this iterator.
 
@@ -129,6 +131,17 @@ at::Tensor Kernels::isfinite(const at::Tensor& self) {
   return out;
 }
 
+// An operator of the backend's own. Its shape function is generated from the outputs that the file declares.
+void structured_gate_out::impl(const at::Tensor& self, const at::Tensor& other, const at::Tensor& out) {
+  const MemoryAccess access;
+  auto iterator = at::TensorIterator::borrowing_binary_op(out, self, other);
+  map_elements<2>(iterator, [](auto self, auto other) {
+    using std::exp;
+    using Value = decltype(self);
+    return self / (Value(1) + exp(-other));
+  });
+}
+
 namespace {
 
 // The loops of PyTorch's structured kernels.
@@ -160,13 +173,13 @@ void sigmoid(at::TensorIteratorBase& iterator) {
 }
 
 }  // namespace
-}  // namespace acme
+}  // namespace acme::native
 
 namespace at::native {
 
-REGISTER_PRIVATEUSE1_DISPATCH(div_true_stub, &acme::divide)
-REGISTER_PRIVATEUSE1_DISPATCH(exp_stub, &acme::exponential)
-REGISTER_PRIVATEUSE1_DISPATCH(sqrt_stub, &acme::square_root)
-REGISTER_PRIVATEUSE1_DISPATCH(sigmoid_stub, &acme::sigmoid)
+REGISTER_PRIVATEUSE1_DISPATCH(div_true_stub, &acme::native::divide)
+REGISTER_PRIVATEUSE1_DISPATCH(exp_stub, &acme::native::exponential)
+REGISTER_PRIVATEUSE1_DISPATCH(sqrt_stub, &acme::native::square_root)
+REGISTER_PRIVATEUSE1_DISPATCH(sigmoid_stub, &acme::native::sigmoid)
 
 }  // namespace at::native

@@ -12,7 +12,7 @@
 #include "runtime/device.h"
 #include "host.h"
 
-namespace acme {
+namespace acme::native {
 namespace {
 
 constexpr c10::DispatchKeySet KEYS{c10::DispatchKey::PrivateUse1};
@@ -147,4 +147,4 @@ at::Tensor& Kernels::zero_(at::Tensor& self) {
 // The work of each call is done when it returns, so that memory is never in use on another stream.
 void Kernels::record_stream(at::Tensor& /*self*/, at::Stream /*s*/) {}
 
-}  // namespace acme
+}  // namespace acme::native
