@@ -147,6 +147,7 @@ def test_a_section_has_the_dispatch_key_of_its_name() -> None:
         ),
         ("sort.stable", Implementation.fallback, "acme::native::sort", ""),
         ("bmm.out", Implementation.kernel, "acme::native::bmm_out", ""),
+        ("addmm.out", Implementation.kernel, "acme::native::addmm_out", ""),
         ("linear", Implementation.kernel, "acme::native::linear", ""),
     ],
 )
