@@ -1,8 +1,9 @@
-"""`opwright new library`: the project that it writes, and the names and folders that it refuses."""
+"""`opwright new`: the projects that it writes, and the names and folders that it refuses."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from opwright.cli.main import main
 from opwright.extension.project import project_files, project_names
+from tests.extension.backend_project import PROJECT, shared_files
 
 
 def test_files_of_a_project(
@@ -26,11 +28,11 @@ def test_files_of_a_project(
     assert 'name = "acme-ops"' in (tmp_path / "acme" / "pyproject.toml").read_text()
 
 
-def test_no_placeholder_is_left() -> None:
+@pytest.mark.parametrize(("kind", "name"), [("library", "acme_ops"), ("backend", "npu")])
+def test_no_placeholder_is_left(kind: str, name: str) -> None:
     """Every name that a file of the project asks for is filled in, and its Python and YAML can be read."""
-    for path, text in project_files(project_names("acme_ops")):
-        assert "@package@" not in path + text
-        assert "@project@" not in path + text
+    for path, text in project_files(kind, project_names(kind, name)):
+        assert not re.search(r"@\w+@", path + text)
         if path.endswith(".py"):
             ast.parse(text)
         if path.endswith((".yaml", ".yml")):
@@ -42,6 +44,36 @@ def test_library_of_the_project_has_no_mistakes(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     assert main(["new", "library", "acme_ops"]) == 0
     assert main(["generate", "--library", "operators.yaml", "--torch", "auto", "--out", "build", "--strict"]) == 0
+
+
+def test_backend_of_the_project_has_no_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code can be generated from the backend file of the project, without warnings."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "backend", "npu"]) == 0
+    assert main(["generate", "--backend", "npu.yaml", "--torch", "auto", "--out", "build", "--strict"]) == 0
+
+
+def test_files_of_the_backend_are_those_of_the_example() -> None:
+    """What the project shares with the example of a backend has the same text, but for names."""
+    shared = dict(shared_files())
+    assert shared == {path: path.read_text(encoding="utf-8") for path in shared}
+    assert set(PROJECT.rglob("runtime/*")) <= shared.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("My-Device", "`My-Device` is not a name for a device"),
+        ("cuda", "a device cannot have the name `cuda`"),
+        ("torch", "a device cannot have the name `torch`"),
+        ("double", "`double` is a word of C++"),
+    ],
+)
+def test_wrong_names_of_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, message: str) -> None:
+    """A name that a device cannot have is a diagnostic, and nothing is written."""
+    assert main(["new", "backend", name, str(tmp_path / "project")]) == 1
+    assert f"error[E1207]: {message}" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Builds with the machine's compiler: the project of `opwright new library`, and operators in a script."""
+"""Builds with the machine's compiler: the projects of `opwright new`, and operators in a script."""
 
 from __future__ import annotations
 
@@ -48,6 +48,15 @@ def test_new_project_is_green(tmp_path: Path) -> None:
     assert " passed" in report
     assert "skipped" not in report
     assert (tmp_path / "tests" / "test_acme_ops.py").exists()
+
+
+def test_new_backend_is_green(tmp_path: Path) -> None:
+    """A new backend builds, PyTorch imports it, and its tests pass."""
+    run(tmp_path, "-m", "opwright", "new", "backend", "npu", ".")
+    run(tmp_path, "setup.py", "--quiet", "egg_info", "build_ext", "--inplace")
+    report = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert " passed" in report
+    assert "skipped" not in report
 
 
 def test_ten_lines_of_a_script(tmp_path: Path) -> None:

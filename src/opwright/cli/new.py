@@ -2,6 +2,7 @@
 
   opwright new library acme_ops                 an operator library, in this folder
   opwright new library acme_ops projects/acme   in another folder, which is made if there is none
+  opwright new backend acme projects/acme       a backend: a device in the memory of the host, with its kernels
 
 The project builds and passes its tests; its README.md has the two commands."""
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("kind", metavar="KIND", choices=("library",), help="`library`, a library of operators")
-    parser.add_argument("name", metavar="NAME", help="the name of the project, of its package and of its operators")
+    kinds = ("library", "backend")
+    parser.add_argument("kind", metavar="KIND", choices=kinds, help="`library`, a library of operators, or `backend`")
+    parser.add_argument("name", metavar="NAME", help="the name of the library or of the device")
     parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (default: this one)")
     parser.add_argument("--force", action="store_true", help="replace files that the folder has")
 
@@ -29,7 +31,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.extension.project import write_project
 
-    for path in write_project(arguments.name, arguments.folder, force=arguments.force):
+    for path in write_project(arguments.kind, arguments.name, arguments.folder, force=arguments.force):
         print(os.path.normpath(path))
     print("\nBuild it and test it:\n")
     if arguments.folder != ".":

@@ -1,35 +1,44 @@
-"""Projects to start from: the files of an operator library that builds and passes its tests."""
+"""Projects to start from: the files of an operator library, or of a backend, that builds and passes its tests."""
 
 from __future__ import annotations
 
 import keyword
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from opwright.dialects.library.head import check_namespace
 from opwright.extension import codes
+from opwright.model.dispatch_key import devices
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["project_files", "project_names", "write_project"]
+__all__ = ["KINDS", "project_files", "project_names", "write_project"]
 
 _SUFFIX: Final = ".in"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
+_DEVICE_NAME: Final = re.compile(r"[a-z][a-z0-9]*")
 
-#: Packages that a library cannot replace, because it needs them.
+#: Packages that a project cannot replace, because it needs them.
 _TAKEN: Final = frozenset(("opwright", "pytest", "setuptools", "tests", "torch"))
 
 
-def project_names(name: str) -> dict[str, str]:
-    """The names that take the place of `@project@` and `@package@` in the files of a project.
+def project_names(kind: str, name: str) -> dict[str, str]:
+    """The texts that take the place of names such as `@package@` in the files of a project of a kind.
 
-    The package is the namespace of the operators too. Raises Fault for a name that these cannot have (E1207).
+    Raises Fault for a name that these cannot have (E1207).
 
-    >>> project_names("acme-ops")
+    >>> project_names("library", "acme-ops")
     {'project': 'acme-ops', 'package': 'acme_ops'}
+    >>> project_names("backend", "acme")
+    {'device': 'acme', 'display': 'Acme'}
     """
+    return KINDS[kind](name)
+
+
+def _library_names(name: str) -> dict[str, str]:
+    """The package is the namespace of the operators too."""
     package = name.replace("-", "_")
     if _NAME.fullmatch(name) is None:
         help = "write letters, digits and single underscores, such as `acme_ops`"
@@ -37,16 +46,37 @@ def project_names(name: str) -> dict[str, str]:
     if keyword.iskeyword(package) or package.lower() in _TAKEN:
         message = f"a package cannot have the name `{package}`"
         raise Fault.at(codes.PROJECT_NAME, message, help=f"choose another name, such as `{package.lower()}_ops`")
-    sink = Diagnostics()
-    if not check_namespace(package, SourceFile("NAME", package).span(0), sink):
-        message = next(iter(sink)).message
-        raise Fault.at(codes.PROJECT_NAME, message, help=f"choose another name, such as `{package}_ops`")
+    _check_namespace(package, f"{package}_ops")
     return {"project": name, "package": package}
 
 
-def project_files(names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The files of a project, by their paths in it, with their texts."""
-    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "projects", "library")
+def _backend_names(name: str) -> dict[str, str]:
+    """The name of the device is a namespace too, and a part of the names of its package and of its classes."""
+    if _DEVICE_NAME.fullmatch(name) is None:
+        help = "write small letters and digits, such as `acme`"
+        raise Fault.at(codes.PROJECT_NAME, f"`{name}` is not a name for a device", help=help)
+    if keyword.iskeyword(name) or name in _TAKEN or name in [device.name.lower() for device in devices()]:
+        message = f"a device cannot have the name `{name}`"
+        raise Fault.at(codes.PROJECT_NAME, message, help=f"choose another name, such as `my{name}`")
+    _check_namespace(name, f"my{name}")
+    return {"device": name, "display": name.capitalize()}
+
+
+def _check_namespace(name: str, other: str) -> None:
+    """Raise Fault for a name that a namespace cannot have; the help suggests another one."""
+    sink = Diagnostics()
+    if not check_namespace(name, SourceFile("NAME", name).span(0), sink):
+        message = next(iter(sink)).message
+        raise Fault.at(codes.PROJECT_NAME, message, help=f"choose another name, such as `{other}`")
+
+
+#: The kinds of projects, each with the function that makes the names in its files from that of the user.
+KINDS: Final[Mapping[str, Callable[[str], dict[str, str]]]] = {"library": _library_names, "backend": _backend_names}
+
+
+def project_files(kind: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The files of a project of a kind, by their paths in it, with their texts."""
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "projects", kind)
     for folder, _, files in sorted(os.walk(top)):
         for file in sorted(files):
             path = os.path.join(folder, file)
@@ -60,13 +90,13 @@ def _fill(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def write_project(name: str, folder: str, *, force: bool = False) -> list[str]:
-    """Write the files of a project into an empty folder, and give their paths.
+def write_project(kind: str, name: str, folder: str, *, force: bool = False) -> list[str]:
+    """Write the files of a project of a kind into an empty folder, and give their paths.
 
-    With `force`, the folder may have files, and those with the same paths are replaced. Raises Fault for a name that a
-    package cannot have (E1207), and for a folder with files (E1208).
+    With `force`, the folder may have files, and those with the same paths are replaced. Raises Fault for a name that
+    the project cannot have (E1207), and for a folder with files (E1208).
     """
-    names = project_names(name)
+    names = project_names(kind, name)
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise Fault.at(codes.FOLDER_IN_USE, f"`{folder}` is not a folder")
     others = [entry for entry in os.listdir(folder) if entry != ".git"] if os.path.isdir(folder) else []
@@ -74,7 +104,7 @@ def write_project(name: str, folder: str, *, force: bool = False) -> list[str]:
         message = f"the folder `{folder}` has files already, such as `{min(others)}`"
         raise Fault.at(codes.FOLDER_IN_USE, message, help="name an empty folder, or replace files with `--force`")
     paths = []
-    for inner, text in project_files(names):
+    for inner, text in project_files(kind, names):
         path = os.path.join(folder, inner)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as stream:
