@@ -79,3 +79,27 @@ def test_keys_without_kernels_have_no_wrappers(generate_library: GenerateLibrary
     """Backends that have nothing but out overloads get no wrappers, for a library names the keys of its kernels."""
     source = (generate_library(ON_CUDA) / "src" / "acme" / "register_0.cpp").read_text()
     assert "CompositeExplicitAutogradNonFunctional" not in source
+
+
+STRUCTURED = """\
+namespace: acme
+operators:
+- func: blend_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+  structured_delegate: blend.out
+- func: blend(Tensor self, Tensor other) -> Tensor
+  structured_delegate: blend.out
+- func: blend.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  outputs: like(self)
+  dispatch:
+    CPU: blend_out
+"""
+
+
+def test_structured_kernels_write_to_proxies(generate_library: GenerateLibrary) -> None:
+    """A kernel that needs other strides than `out` or `self` has writes to the proxy that is copied there."""
+    source = (generate_library(STRUCTURED) / "src" / "acme" / "register_0.cpp").read_text()
+    for output in ("op(self)", "op(out)"):
+        assert source.partition(f"{output};\n")[2].split("\n")[1].strip() == (
+            "op.impl(self, other, op.maybe_get_output(0));"
+        )

@@ -24,6 +24,7 @@ from opwright.emit.aten.register.devices import device_check, structured_guard
 from opwright.emit.aten.register.hooks import hooked_body
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR
@@ -79,8 +80,18 @@ def output_class(
         guard="" if is_unguarded else structured_guard(backend, rocm=context.options.rocm, rules=context.rules),
         moves_guard=backend.moves_guard and not is_unguarded,
         names=context.rules.set_output_takes_names,
-        passes_proxies=function.kind is SchemaKind.out or (function.kind is SchemaKind.inplace and backend.external),
+        passes_proxies=_passes_proxies(function, backend),
     )
+
+
+def _passes_proxies(function: NativeFunction, backend: Backend) -> bool:
+    """Whether the kernel writes to proxies of outputs, which have the strides that it needs.
+
+    In-place wrappers of PyTorch pass `self`, and then overwrite it with the proxy, which has no values.
+    """
+    if function.kind is SchemaKind.inplace:
+        return backend.external or function.library is not PYTORCH
+    return function.kind is SchemaKind.out
 
 
 def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, str]:
@@ -331,7 +342,6 @@ def _run(
     symbolic = wrapper.signature is not native.signature(function)
     calls = _symint_calls(function) if symbolic else _calls(function)
     if output.passes_proxies and function.kind is SchemaKind.inplace:
-        # PyTorch's own wrappers pass `self`, and then overwrite it with the proxy, which has no values.
         calls = _arguments_of_calls(function, wrapper.signature, passes_proxies=True)
     lines = [f"op.meta({calls.meta});"]
     if group.out.precomputed is not None:
