@@ -12,6 +12,10 @@ CASES = load_cases()
 USAGE = "--help` lists all arguments"
 
 
+#: One process runs all cases: another one would run the reference on each of them again.
+pytestmark = pytest.mark.xdist_group("stub_cases")
+
+
 @pytest.fixture(scope="module")
 def references() -> dict[str, Outcome]:
     """The reference's outcome of each case."""

@@ -167,9 +167,12 @@ NAMING_DEVICES = {
     # ROCm's headers are named after those for CUDA.
     "opwright.emit.aten.register.devices": {"CUDA"},
     # External backends inherit kernels of these devices, and fall back to those of the CPU.
-    "opwright.dialects.backend.entry_fields": {"CPU", "CUDA"},
     "opwright.dialects.backend.entry_kernels": {"CPU", "CUDA"},
+    "opwright.dialects.backend.inherited": {"CPU", "CUDA"},
+    "opwright.dialects.backend.structured_checks": {"CPU"},
     "opwright.emit.backend.fallbacks": {"CPU"},
+    "opwright.coverage.dispatch": {"CPU"},
+    "opwright.coverage.traps": {"CPU"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

@@ -194,9 +194,7 @@ class WholeProject(Project):
     """The same with inputs for every family, all of which are made; the inputs lie as an installed PyTorch has them."""
 
     families = tuple(
-        name
-        for name, family in REGISTERED.items()
-        if not (family.serves_libraries or family.serves_backends or "lazy" in family.dialects)
+        name for name, family in REGISTERED.items() if not (family.serves_libraries or family.serves_backends)
     )
     place = "site/torchgen/packaged/ATen"
 

@@ -159,7 +159,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
     """The family of the files that are named; None if PyTorch's own operators are meant."""
     if arguments.backend:
-        return ["backend", "library"]
+        return ["backend"]
     return ["library"] if arguments.library else None
 
 

@@ -67,9 +67,8 @@ def _records(
     backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, facts: TrapFacts
 ) -> Iterator[OperatorRecord]:
     """The records of all operators: PyTorch's, the backend's own, and those of other libraries that have an entry."""
-    autograd = [
-        entry.function for section in backend.sections if section.name == "autograd" for entry in section.entries
-    ]
+    section = backend.section("autograd")
+    autograd = [] if section is None else [entry.function for entry in section.entries]
     derivatives = [job.derivatives, *[library.derivatives.matched for library in backend.libraries]]
     gradients = BackwardFacts(derivatives, job.catalog, facts.dispatch, job.rules, autograd=frozenset(autograd))
     keys = _further_keys(backend)

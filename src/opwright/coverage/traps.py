@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from opwright.coverage.dispatch import Dispatch, composite_key
 from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind, shown_name
-from opwright.model.dispatch_key import CPU, CUDA, FUNCTIONALIZED_DEVICES
+from opwright.dialects.backend.entry_kernels import shared_kernel
+from opwright.model.dispatch_key import CPU, FUNCTIONALIZED_DEVICES
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.release.rules import Rules
@@ -129,8 +130,7 @@ def _view_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
 def _entry_help(function: NativeFunction) -> str:
     """What to write for an operator without a kernel: PyTorch's own kernel, if the CPU and CUDA share one."""
     name = shown_name(function)
-    cpu, cuda = function.kernels.get(CPU), function.kernels.get(CUDA)
-    if cpu is not None and cuda is not None and cpu.name == cuda.name:
+    if shared_kernel(function) is not None:
         return f"add `{name}: {{inherit: shared}}`, or its name to `manual` if you register it by hand"
     return f"add `{name}` with a kernel, or its name to `manual` if you register it by hand"
 

@@ -296,6 +296,8 @@ _ROWS: Final = (
         inputs=(REGISTRATIONS,),
         imports=("opwright.dialects.backend.loader",),
         serves_backends=True,
+        # Those of the operators that a backend file has of its own.
+        companions=("library",),
         by_default=False,
         checks=(
             Check(".backend.checks:check_wrappers"),
@@ -313,6 +315,7 @@ _ROWS: Final = (
         dialects=("lazy",),
         imports=("opwright.dialects.lazy.loader",),
         checks=(Check(".backend.checks:check_wrappers"), Check(".lazy.checks:check_lazy")),
+        serves_backends=True,
         by_default=False,
         programs={"gen_lazy_tensor": None},
     ),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from opwright.emit.registry import build_folders
+from opwright.emit.registry import build_folders, chosen_families
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
 from opwright.run.request import Request
@@ -18,7 +18,7 @@ from opwright.source.text import SourceFile
 __all__ = ["GeneratedCode", "update_backend_code", "update_code", "write_code"]
 
 _FAMILIES: Final = ("library",)
-_BACKEND_FAMILIES: Final = ("backend", "library")
+_BACKEND_FAMILIES: Final = chosen_families(["backend"])
 #: The first namespace that a library file names, in its head or in an entry.
 _NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w+::))(\w+)", re.MULTILINE)
 

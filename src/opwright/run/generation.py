@@ -11,13 +11,13 @@ from opwright.build.engine import Engine, Report, Summary, Task
 from opwright.build.plan import Plan
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
-from opwright.build.templates import BACKEND_LAUNCHER, LAUNCHER, Templates, generated_comment
+from opwright.build.templates import LAUNCHER, Templates, generated_comment
 from opwright.dialects.table import DIALECTS
-from opwright.emit.registry import dialects_of, emitters, families_with, made_template, own_template
+from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
-from opwright.run.loading import check_job, load_job, load_late_dialects, with_libraries
+from opwright.run.loading import check_job, launcher, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.named_tuple import NamedTuple
@@ -124,9 +124,11 @@ class Generation:
     def _comment(self, template: str) -> str:
         """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
         folder, _, name = template.rpartition("/")
-        options = self.request.options
-        launchers = {"": LAUNCHER, "backend": BACKEND_LAUNCHER, "lazy": options.lazy.program}
-        return generated_comment(name, launchers.get(folder, options.autograd_program))
+        if not folder:
+            return generated_comment(name, LAUNCHER)
+        is_external = folder in FAMILIES and FAMILIES[folder].serves_backends
+        program = launcher(self.request) if is_external else self.request.options.autograd_program
+        return generated_comment(name, program)
 
     def _tasks(self, build: Build | None = None) -> Iterator[Task]:
         """The tasks that make the files of each emitter, without a previous build unless `build` has one."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_job",
     "ignored_keys",
+    "launcher",
     "load",
     "load_backends",
     "load_job",
@@ -344,17 +345,18 @@ def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate
     if REGISTRATIONS not in family_inputs(request.families):
         return None
     try:
-        return UnitTemplate(request.inputs.read_text(REGISTRATIONS), _launcher(request))
+        return UnitTemplate(request.inputs.read_text(REGISTRATIONS), launcher(request))
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None
 
 
-def _launcher(request: Request) -> str:
+def launcher(request: Request) -> str:
     """The program that comments of registrations name."""
     if LAZY.name in dialects_of(request.families):
         return request.options.lazy.program
-    return BACKEND_LAUNCHER if "backend" in request.families else LAUNCHER
+    is_external = any(FAMILIES[name].serves_backends for name in request.families)
+    return BACKEND_LAUNCHER if is_external else LAUNCHER
 
 
 def own_stub_paths(inputs: Inputs) -> list[str]:
