@@ -10,8 +10,20 @@ from enum import Enum
 from pathlib import Path
 
 from tests.backend.write_large import write_large
-from tests.conformance.inputs import input_folder, reserve_folder
-from tests.conformance.jobs import Job, Side, autograd, chosen_jobs, commands, environment, python_bindings, usual_jobs
+from tests.conformance.inputs import LAZY, input_folder, reserve_folder
+from tests.conformance.jobs import (
+    Job,
+    Side,
+    autograd,
+    chosen_jobs,
+    commands,
+    environment,
+    lazy_program,
+    lazy_wide,
+    prepare,
+    python_bindings,
+    usual_jobs,
+)
 
 
 @dataclass(frozen=True)
@@ -95,8 +107,14 @@ def external_backend() -> Job:
 
 
 def scenarios(inputs: str = "pytorch") -> list[Scenario]:
-    """All scenarios, on the inputs of that name."""
-    return [replace(scenario, job=replace(scenario.job, inputs=inputs)) for scenario in _usual_scenarios()]
+    """All scenarios, on the inputs of that name; those of lazy tensors on inputs that are made from them."""
+    return [replace(scenario, job=_on_inputs(scenario.job, inputs)) for scenario in _usual_scenarios()]
+
+
+def _on_inputs(job: Job, inputs: str) -> Job:
+    if job.inputs != LAZY:
+        return replace(job, inputs=inputs)
+    return job if inputs == "pytorch" else replace(job, inputs=f"{LAZY}@{inputs}")
 
 
 def _usual_scenarios() -> list[Scenario]:
@@ -113,6 +131,9 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(everything(), State.COLD),
         Scenario(external_backend(), State.COLD),
         Scenario(external_backend(), State.UNCHANGED),
+        Scenario(lazy_program(), State.COLD),
+        Scenario(lazy_program(), State.UNCHANGED),
+        Scenario(lazy_wide(), State.COLD),
     ]
 
 
@@ -149,12 +170,17 @@ class Stage:
         if self.scenario.job.name == "backend":
             native = self.inputs / "torchgen" / "packaged" / "ATen" / "native" / "native_functions.yaml"
             write_large(native, self.inputs / BACKEND_FILE)
+        self.empty_output()
+
+    def empty_output(self) -> None:
+        """Leave in the output folder only what the job wants there before it runs."""
         reserve_folder(self.output)
+        prepare(self.scenario.job, self.output)
 
     def before_run(self, number: int) -> None:
         """Bring the disk into the state for run `number`."""
         if self.scenario.state is State.COLD:
-            reserve_folder(self.output)
+            self.empty_output()
             shutil.rmtree(self.folder / "cache", ignore_errors=True)
         elif self.scenario.state is State.EDITED:
             self.scenario.edit.make(self.inputs, number)

@@ -54,7 +54,8 @@ class LazyNode(HasFingerprintKey):
     def fingerprint_key(self) -> tuple[object, ...]:
         """Everything that decides the text of the class."""
         types = [argument.type.text for argument in self.arguments.all]
-        return (str(self.schema), self.op_kind, *types, *map(repr, self.properties))
+        # One text has one fingerprint, and its parts would have several.
+        return (repr((str(self.schema), self.op_kind, types, self.properties)),)
 
     @property
     def parameters(self) -> str:

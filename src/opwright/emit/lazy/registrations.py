@@ -15,7 +15,7 @@ from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
 from opwright.emit.aten.register.registration import registration, wrapper_definition, wrapper_of
 from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.lazy.units import base_name
 from opwright.model.lazy_backend import LazyBackend
 
@@ -62,6 +62,12 @@ def registration_sources(backend: LazyBackend, family: str) -> list[AnyEmitter]:
 
 
 def _units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
+    return _ordered_units(job, file)
+
+
+@per_job
+def _ordered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
+    """The units of a section in the order of the files, which its slots and its fragments ask for."""
     return sorted(registered_units(file, job), key=lambda unit: base_name(unit.wrapped[0]))
 
 
