@@ -15,6 +15,9 @@ CASES = load_cases()
 #: What no case can show: only other operators than PyTorch's have it, or only runs that are not tolerant report it.
 ELSEWHERE = {"E1602", "E1604", "E1616", "E1617"}
 
+#: One process runs all cases: another one would run the reference on each of them again.
+pytestmark = pytest.mark.xdist_group("lazy_cases")
+
 
 @pytest.fixture(scope="module")
 def references() -> dict[str, Outcome]:

@@ -1,0 +1,90 @@
+"""What the programs share that write the code of one external backend."""
+
+from __future__ import annotations
+
+import argparse
+
+from opwright.cli.arguments import add_prune_argument, not_empty
+from opwright.cli.parser import Parser
+from opwright.cli.runs import drop_in_run_of, run_unless_current
+from opwright.emit.registry import build_folders, program_families
+from opwright.run.session import Session
+
+# Modules that do the work are imported only if there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opwright.build.runs import Run
+    from opwright.emit.emitter import Options
+    from opwright.release.inputs import Inputs
+    from opwright.run.generation import Generation
+    from opwright.run.request import Request
+    from opwright.source.diagnostic import Diagnostics
+
+    MakeOptions = Callable[[argparse.Namespace], Options]
+    CheckKernels = Callable[[str, Generation, Diagnostics], None]
+
+__all__ = ["add_file_arguments", "add_input_arguments", "run_backend"]
+
+
+def add_file_arguments(parser: Parser, impl_help: str) -> None:
+    """Declare the backend file, the output folder, and the C++ file with the kernels, which `impl_help` describes."""
+    add = parser.add_argument
+    add("-s", "--source-yaml", "--source_yaml", required=True, metavar="FILE", help="the backend file")
+    add("-o", "--output-dir", "--output_dir", required=True, metavar="DIR", help="output folder")
+    add("--dry-run", "--dry_run", metavar="TEXT", default="", help="with any text, write nothing")
+    add("--impl-path", "--impl_path", metavar="FILE", help=impl_help)
+
+
+def add_input_arguments(parser: Parser) -> None:
+    """Declare where PyTorch's operators come from, and what PyTorch's own programs do not have."""
+    add = parser.add_argument
+    add("--torch", metavar="SPEC", type=not_empty, default="auto", help="another PyTorch than the installed one")
+    add("--source-path", metavar="DIR", type=not_empty, help="a folder of PyTorch's inputs instead")
+    add_prune_argument(parser)
+
+
+def run_backend(program: str, arguments: argparse.Namespace, options: MakeOptions, check_kernels: CheckKernels) -> int:
+    """Run a program that writes its families to the output folder, and give its exit status.
+
+    `options` makes the options of the emitters, and `check_kernels` reports the kernels that the C++ file lacks.
+    """
+    families = tuple(program_families(program))
+    # Every output folder of the program's families is the one that is named.
+    folders = dict.fromkeys(build_folders("", families), arguments.output_dir)
+    run = drop_in_run_of(program, arguments, arguments.output_dir, folders, families)
+
+    def work(sink: Diagnostics) -> int:
+        from opwright.cli import console
+        from opwright.release.inputs import open_inputs
+
+        inputs = open_inputs(arguments.torch, arguments.source_path, sink=sink)
+        session = Session(run)
+        besides = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
+        generation = session.load(
+            inputs, lambda: _request(arguments, inputs, run, folders, options(arguments)), sink, besides
+        )
+        if arguments.impl_path is not None:
+            check_kernels(arguments.impl_path, generation, sink)
+        if not arguments.dry_run:
+            session.write(generation)
+        return console.SUCCESS
+
+    return run_unless_current(run, work)
+
+
+def _request(
+    arguments: argparse.Namespace, inputs: Inputs, run: Run, folders: dict[str, str], options: Options
+) -> Request:
+    from opwright.run.request import Request
+    from opwright.source.text import SourceFile
+
+    return Request(
+        inputs=inputs,
+        folders=folders,
+        families=run.families,
+        options=options,
+        tolerant=True,
+        backends=(SourceFile.read(arguments.source_yaml),),
+    )
