@@ -33,6 +33,12 @@ RANGES = {
     "14": "generated code of backends",
     "15": "coverage of backends",
     "16": "lazy tensors",
+    "17": "static runtime and mobile upgraders",
+    "18": "selections of operators",
+    "19": "ExecuTorch",
+    "20": "stub files of torch",
+    "21": "comparisons of releases and inputs",
+    "22": "checks beyond the reference",
 }
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")
