@@ -5,6 +5,8 @@ PyTorch imports this package when it is imported itself, because the package is 
 
 from __future__ import annotations
 
+import atexit
+import time
 from pathlib import Path
 
 import torch
@@ -18,6 +20,10 @@ from torch_acme._ops import __all__ as __all__  # noqa: E402
 
 torch._register_device_module("acme", device)
 torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+
+# Autograd starts a thread for each device, which needs the lock of the interpreter once. If the interpreter ends
+# before, the thread aborts the process, so release the lock once more.
+atexit.register(time.sleep, 0.01)
 
 
 def autoload() -> None:
