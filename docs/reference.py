@@ -28,7 +28,7 @@ from opwright import torchgen
 from opwright.cli.explain import import_all_codes
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.parser import Parser
-from opwright.cli.schema import described_dialects, schema_text
+from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
 from opwright.dialects.autocast import AUTOCAST_POLICIES
 from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
 from opwright.dialects.backend.families import FAMILY_FIELDS
@@ -365,7 +365,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "api.md": api_page,
     "library-files.md": partial(page_with_tables, "library-files.md", _library_table),
     "backend-files.md": partial(page_with_tables, "backend-files.md", _backend_table),
-    **{f"schemas/{name}.json": partial(schema_text, name) for name in described_dialects()},
+    **{f"schemas/{name}.json": partial(schema_text, name) for name in (*described_dialects(), *DOCUMENTS)},
 }
 
 

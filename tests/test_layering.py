@@ -23,6 +23,8 @@ ORDER = (
     "convention",
     "emit",
     "coverage",
+    "dump",
+    "diff",
     "build",
     "run",
     "extension",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,17 @@ def test_page_can_be_followed(name: str, tmp_path: Path) -> None:
 def test_the_page_on_coverage_can_be_followed(tmp_path: Path) -> None:
     """The reports that the page shows are those that the commands print."""
     assert Page(DOCS / "coverage.md", tmp_path).run() > 0
+
+
+def test_the_page_on_dumps_can_be_followed(tmp_path: Path) -> None:
+    """The programs of the page print what it shows, and a Rust compiler, if there is one, accepts their output."""
+    assert Page(DOCS / "dump.md", tmp_path).run() > 0
+    program = tmp_path / "rust.py"
+    assert len(program.read_text(encoding="utf-8").splitlines()) <= 40
+    rustc = shutil.which("rustc")
+    if rustc is not None:
+        command = [rustc, "--edition=2021", "--crate-type=lib", "--emit=metadata", "-Awarnings", "operators.rs"]
+        subprocess.run(command, cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize("name", ["from-torch-npu", "from-torch-musa", "from-torch-mlu", "from-torch-xla"])

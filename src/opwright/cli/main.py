@@ -26,10 +26,11 @@ COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "new": "write a project to start from: an operator library",
     "coverage": "report which operators a backend implements, and what breaks",
+    "dump": "write a catalog as JSON, for other programs",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
     "where": "show the entry that a generated line comes from",
-    "schema": "print the JSON Schema of a kind of input file",
+    "schema": "print the JSON Schema of a kind of input file, or of a document",
     "explain": "explain a diagnostic code and how to fix the error",
 }
 

@@ -1,6 +1,7 @@
-"""Print the JSON Schema of a kind of input file.
+"""Print the JSON Schema of a kind of input file, or of a document that Opwright writes.
 
   opwright schema library > library.json
+  opwright schema dump              that of the documents of `opwright dump`
 
 An editor with a YAML language server uses it to complete and to check fields, for instance with this line at the
 beginning of a library file:
@@ -14,15 +15,22 @@ import argparse
 import json
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Final
 
 from opwright.cli import console
 from opwright.dialects.table import DIALECTS
 from opwright.source.diagnostic import Diagnostics
 
+#: The command that writes a document -> the package of its schema.
+DOCUMENTS: Final = {"dump": "opwright.dump"}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("dialect", choices=described_dialects(), help="the kind of input file")
+    names = (*described_dialects(), *DOCUMENTS)
+    parser.add_argument(
+        "dialect", choices=names, help="the kind of input file, or the command that writes the document"
+    )
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
@@ -38,10 +46,11 @@ def described_dialects() -> tuple[str, ...]:
 
 
 def schema_text(name: str) -> str:
-    """The JSON Schema of a dialect as text.
+    """The JSON Schema of a dialect or of a document as text.
 
     >>> schema_text("library").splitlines()[1]
     '  "$schema": "https://json-schema.org/draft/2020-12/schema",'
     """
-    package = next(dialect.package for dialect in DIALECTS if dialect.name == name)
+    packages = {**{dialect.name: dialect.package for dialect in DIALECTS}, **DOCUMENTS}
+    package = packages[name]
     return json.dumps(import_module(f"{package}.json_schema").json_schema(), indent=2) + "\n"

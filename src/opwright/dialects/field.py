@@ -6,7 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-__all__ = ["FLAG", "TEXT", "TEXTS", "Field", "JsonSchema", "choice", "list_of_schema", "mapping_schema"]
+__all__ = [
+    "FLAG",
+    "TEXT",
+    "TEXTS",
+    "Field",
+    "JsonSchema",
+    "choice",
+    "dialect_schema",
+    "list_of_schema",
+    "mapping_schema",
+]
 
 #: A JSON Schema, or a part of one.
 JsonSchema: TypeAlias = Mapping[str, object]
@@ -50,8 +60,14 @@ def list_of_schema(items: JsonSchema) -> JsonSchema:
     return {"type": "array", "items": items}
 
 
-def mapping_schema(fields: tuple[Field, ...], *, has_others: bool = False) -> dict[str, object]:
-    """The schema of a mapping with these fields; without others unless `has_others`."""
+def dialect_schema(title: str, schema: JsonSchema, **definitions: JsonSchema) -> dict[str, object]:
+    """The schema of a kind of file, with the definitions that it refers to."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return {**draft, **schema, **({"$defs": definitions} if definitions else {})}
+
+
+def mapping_schema(fields: tuple[Field, ...], *, has_others: bool | JsonSchema = False) -> dict[str, object]:
+    """The schema of a mapping with these fields; without others unless `has_others`, which may be their schema."""
     schema: dict[str, object] = {
         "type": "object",
         "properties": {field.name: field.json_schema for field in fields},

@@ -21,7 +21,7 @@ from opwright.source.nodes import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from collections.abc import Sequence as Row
     from typing import IO, TypeAlias
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Wanted: TypeAlias = "SourceText | ChangedItems"
     """What is prefetched: a file, or those of its items that changed."""
 
-__all__ = ["prefetching", "read_changed", "read_tree", "stream_tree"]
+__all__ = ["keep_trees", "prefetching", "read_changed", "read_tree", "stream_tree"]
 
 _NUMBER_BYTES = 4
 _PIPE_BYTES = 2**20
@@ -41,6 +41,20 @@ _CHUNK_SCALARS = 1500
 
 #: The process that reads it, for all that is prefetched and not yet used.
 _prefetchers: dict[Wanted, _Prefetcher] = {}
+
+#: The trees of files that are read several times.
+_kept_trees: dict[SourceText, Node] = {}
+
+
+@contextlib.contextmanager
+def keep_trees(trees: Mapping[SourceText, Node]) -> Iterator[None]:
+    """Within the context, `read_tree` and `stream_tree` give these trees for these files."""
+    _kept_trees.update(trees)
+    try:
+        yield
+    finally:
+        for file in trees:
+            _kept_trees.pop(file, None)
 
 
 def read_tree(file: SourceText) -> Node:
@@ -54,6 +68,8 @@ def read_tree(file: SourceText) -> Node:
 
 def stream_tree(file: SourceText) -> Node:
     """The same, but a list may get its items while they are used: iterate over it once, which may raise the Fault."""
+    if file in _kept_trees:
+        return _kept_trees[file]
     prefetcher = _prefetchers.pop(file, None)
     first = None if prefetcher is None else prefetcher.next_items(file)
     return _load(file) if prefetcher is None or not first else _StreamedList(file, first, prefetcher)

@@ -8,6 +8,7 @@ from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.deprecated import codes
+from opwright.dialects.deprecated.fields import CALL, NAME
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import DEPRECATED, dialect_help
 from opwright.model.deprecated import DeprecatedSignature
@@ -23,9 +24,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
-
-NAME: Final = "name"
-CALL: Final = "aten"
 
 #: Constants that a call may pass, with their types.
 _CONSTANTS: Final[dict[str, Type]] = {"1": SCALAR}

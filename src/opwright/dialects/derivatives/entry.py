@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.dialects.derivatives import codes
+from opwright.dialects.derivatives.fields import DERIVATIVE_FIELDS
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
 from opwright.dialects.derivatives.formulas import (
     Savable,
@@ -40,12 +41,8 @@ class Formulas(NamedTuple):
     available_gradients: tuple[str, ...]
 
 
-NAME: Final = "name"
-DISPATCH: Final = "dispatch"
-DIFFERENTIABILITY: Final = "output_differentiability"
-
 #: The fields of an entry that are not formulas.
-FIELDS: Final = (NAME, DISPATCH, DIFFERENTIABILITY)
+FIELDS: Final = tuple([field.name for field in DERIVATIVE_FIELDS])
 
 
 class Scope(NamedTuple):

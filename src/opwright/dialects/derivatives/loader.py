@@ -7,8 +7,9 @@ from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.derivatives import codes
-from opwright.dialects.derivatives.entry import DIFFERENTIABILITY, DISPATCH, FIELDS, NAME, load_formulas
+from opwright.dialects.derivatives.entry import FIELDS, load_formulas
 from opwright.dialects.derivatives.entry_rows import DerivativeRows, context_text
+from opwright.dialects.derivatives.fields import DIFFERENTIABILITY, DISPATCH, NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
 from opwright.dialects.derivatives.functions import FunctionIndex

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.selection import codes
+from opwright.dialects.selection.fields import OPERATOR_FIELDS, SELECTION_FIELDS
 from opwright.dialects.table import SELECTION, dialect_help
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, DispatchKey, dispatch_keys
@@ -26,17 +27,8 @@ __all__ = [
     "selection_of_names",
 ]
 
-_FIELDS: Final = (
-    "include_all_operators",
-    "include_all_non_op_selectives",
-    "operators",
-    "kernel_metadata",
-    "et_kernel_metadata",
-    "custom_classes",
-    "build_features",
-    "debug_info",
-)
-_OPERATOR_FIELDS: Final = ("is_root_operator", "is_used_for_training", "include_all_overloads", "debug_info", "name")
+_FIELDS: Final = tuple([field.name for field in SELECTION_FIELDS])
+_OPERATOR_FIELDS: Final = tuple([field.name for field in OPERATOR_FIELDS])
 
 
 def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> Selection:

@@ -9,13 +9,14 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.table import TAGS, dialect_help
 from opwright.dialects.tags import codes
+from opwright.dialects.tags.fields import TAG_FIELDS
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
-_FIELDS: Final = ("tag", "desc")
+_FIELDS: Final = tuple([field.name for field in TAG_FIELDS])
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> dict[str, str]:

@@ -1,0 +1,148 @@
+"""Write a catalog as JSON: the operators of a release, of operator libraries, or of a backend.
+
+  opwright dump --torch 2.13.0 --out operators.json       the operators of a release
+  opwright dump --library acme.yaml                       those of an operator library
+  opwright dump --backend acme.yaml                       the kernels of a backend
+  opwright dump --from operators.json --out yaml          back to YAML, in this folder
+
+`opwright schema dump` prints the JSON Schema of the document. It holds the input files too, as data, so that the way
+back loses nothing but comments and layout."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+
+from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+
+# Modules that do the work are imported when the command runs.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.dump.data import JsonValue
+    from opwright.release.inputs import Inputs
+    from opwright.source.diagnostic import Diagnostics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--library",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="dump the operators of a library file (may be repeated)",
+    )
+    source.add_argument(
+        "--backend",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="dump the kernels of a backend file (may be repeated)",
+    )
+    source.add_argument(
+        "--from",
+        dest="dump",
+        metavar="DUMP",
+        type=not_empty,
+        help="write the input files of a dump as YAML instead; `-` reads it from standard input",
+    )
+    add_input_arguments(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--file", metavar="NAME", type=not_empty, help="with `--from`: print only this file, such as derivatives.yaml"
+    )
+    output.add_argument(
+        "--out",
+        metavar="PATH",
+        type=not_empty,
+        help="write the document to this file; with `--from`, the folder of the YAML files",
+    )
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print the dump, or write it, or write its files."""
+    from opwright.cli import console
+    from opwright.dump.document import render_dump
+
+    if arguments.dump is not None:
+        return _write_files(arguments)
+    if arguments.file is not None:
+        sys.stderr.write("opwright dump: error: `--file` needs `--from`\n")
+        return console.USAGE
+    text = render_dump(_document(arguments, sink))
+    if arguments.out is None:
+        sys.stdout.write(text)
+    else:
+        _write(arguments.out, text)
+    return console.SUCCESS
+
+
+def _document(arguments: argparse.Namespace, sink: Diagnostics) -> dict[str, JsonValue]:
+    from opwright.release.inputs import open_inputs
+
+    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    # Another process reads the files of the release while this one imports the modules that use them.
+    with _prefetching(inputs):
+        from opwright.run.dump import dump_backends, dump_libraries, dump_release
+
+    if arguments.library:
+        return dump_libraries(arguments.library, inputs, arguments.release, sink)
+    if arguments.backend:
+        return dump_backends(arguments.backend, inputs, arguments.release, sink)
+    return dump_release(inputs, arguments.release, sink)
+
+
+@contextlib.contextmanager
+def _prefetching(inputs: Inputs) -> Iterator[None]:
+    """A context in which another process reads the files of a release, if there is a second processor."""
+    from opwright.build.processes import usable_processes
+    from opwright.dialects.table import yaml_names
+    from opwright.source.diagnostic import Fault
+    from opwright.source.prefetch import prefetching
+
+    files = []
+    for name in yaml_names(("derivatives", "deprecated")):
+        # Files that cannot be read are reported when they are loaded.
+        with contextlib.suppress(Fault):
+            files.append(inputs.read_text(name))
+    with prefetching(files) if usable_processes(None) > 1 else contextlib.nullcontext():
+        yield
+
+
+def _write_files(arguments: argparse.Namespace) -> int:
+    """Print a file of a dump, or write all of them."""
+    from opwright.cli import console
+    from opwright.dump.document import dumped_files, parse_dump
+    from opwright.source.text import SourceFile
+
+    if arguments.dump == "-":
+        file = SourceFile("<standard input>", sys.stdin.read())
+    else:
+        file = SourceFile.read(arguments.dump)
+    files = dumped_files(parse_dump(file), file)
+    by_name = {os.path.basename(dumped.path): dumped for dumped in files}
+    if arguments.file is not None:
+        files = [by_name[arguments.file]] if arguments.file in by_name else []
+    if not files or (len(files) > 1 and arguments.out is None):
+        names = ", ".join(by_name)
+        sys.stderr.write(f"opwright dump: error: choose a file with `--file`, or a folder with `--out`: {names}\n")
+        return console.USAGE
+    if arguments.out is None:
+        sys.stdout.write(files[0].yaml)
+        return console.SUCCESS
+    os.makedirs(arguments.out, exist_ok=True)
+    for dumped in files:
+        _write(os.path.join(arguments.out, os.path.basename(dumped.path)), dumped.yaml)
+    return console.SUCCESS
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        stream.write(text)

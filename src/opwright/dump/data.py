@@ -1,0 +1,183 @@
+"""The model as data: records of operators, with the fields of `fields.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TypeAlias
+
+from opwright.model.native_function import (
+    DeviceCheck,
+    Kernel,
+    NativeFunction,
+    NativeFunctionsGroup,
+    Precomputed,
+    ViewGroup,
+)
+from opwright.schema.annotation import Annotation
+from opwright.schema.function import Argument, Arguments, Return
+from opwright.schema.types import BaseType, ClassType, ListType, OptionalType, Type
+
+__all__ = ["JsonValue", "kernel_data", "operator_data", "types_data"]
+
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+
+#: What gives the place of an operator's entry, and of its derivatives, None without any.
+Places: TypeAlias = "tuple[Callable[[NativeFunction], JsonValue], Callable[[NativeFunction], JsonValue]]"
+
+
+def operator_data(function: NativeFunction, places: Places) -> dict[str, JsonValue]:
+    """The record of an operator."""
+    entry, derivative = places
+    schema = function.schema
+    record: dict[str, JsonValue] = {
+        "name": function.name.text,
+        "namespace": function.namespace,
+        "schema": str(schema),
+        "kind": schema.kind.name,
+        "arguments": _arguments_data(schema.arguments),
+        "returns": [_return_data(result) for result in schema.returns],
+        "variants": [*["function"] * function.function, *["method"] * function.method],
+        "view": function.is_view,
+        "tags": [*sorted(function.tags)],
+        "kernels": [kernel_data(kernel) for kernel in function.kernels.values()],
+        "structured": function.structured,
+        "device_check": function.device_check is DeviceCheck.ExactSame,
+        "device_guard": function.device_guard,
+        "synthesized": function.is_synthesized,
+        "entry": entry(function),
+    }
+    record.update({name: value for name, value in _rare_fields(function, derivative) if value})
+    return record
+
+
+def _rare_fields(
+    function: NativeFunction, derivative: Callable[[NativeFunction], JsonValue]
+) -> Iterable[tuple[str, JsonValue]]:
+    """The fields that most operators lack; those without a value do not apply."""
+    delegate = function.structured_delegate
+    yield "derivative", derivative(function)
+    yield "structured_delegate", None if delegate is None else delegate.text
+    yield "structured_inherits", function.structured_inherits
+    yield "precomputed", _precomputed_data(function.precomputed)
+    yield (
+        "ufunc",
+        [{"kind": loop.key.name, "name": loop.name, "dtypes": list(loop.dtypes)} for loop in function.ufunc.values()],
+    )
+    yield "autogen", [name.text for name in function.autogen]
+    yield "python_module", function.python_module
+    yield "category_override", function.category_override
+    yield "cpp_no_default_args", [*sorted(function.cpp_no_default_args)]
+    yield "const_ref_mutables", function.const_ref_mutables
+    yield "manual_cpp_binding", function.manual_cpp_binding
+    yield "manual_kernel_registration", function.manual_kernel_registration
+    yield "group", _group_data(function.group)
+    yield "view_group", _view_group_data(function.view_group)
+
+
+def kernel_data(kernel: Kernel) -> JsonValue:
+    """The record of a kernel."""
+    return {
+        "key": kernel.key.name,
+        "name": kernel.name,
+        "namespace": kernel.namespace,
+        "structured": kernel.structured,
+        "symint": kernel.symint,
+    }
+
+
+# Lists of arguments and returns are interned, so the data of each is made once and shared: nobody changes it.
+@cache
+def _arguments_data(arguments: Arguments) -> JsonValue:
+    kinds = (("positional", arguments.positional), ("keyword", arguments.keyword_only), ("out", arguments.out))
+    return [_argument_data(argument, kind) for kind, members in kinds for argument in members]
+
+
+@cache
+def _argument_data(argument: Argument, kind: str) -> JsonValue:
+    record: dict[str, JsonValue] = {"name": argument.name, "type": argument.type.text, "kind": kind}
+    if argument.default is not None:
+        record["default"] = argument.default
+    if argument.annotation is not None:
+        record["alias"] = _alias_data(argument.annotation)
+    return record
+
+
+@cache
+def _return_data(result: Return) -> JsonValue:
+    record: dict[str, JsonValue] = {"type": result.type.text}
+    if result.name is not None:
+        record["name"] = result.name
+    if result.annotation is not None:
+        record["alias"] = _alias_data(result.annotation)
+    return record
+
+
+def _alias_data(annotation: Annotation) -> JsonValue:
+    return {"before": list(annotation.before), "write": annotation.is_write, "after": list(annotation.after)}
+
+
+def _precomputed_data(precomputed: Precomputed | None) -> JsonValue:
+    if precomputed is None:
+        return None
+    return {
+        "replace": {
+            name: [_argument_data(argument, "positional") for argument in arguments]
+            for name, arguments in precomputed.replace.items()
+        },
+        "add": [_argument_data(argument, "positional") for argument in precomputed.add],
+    }
+
+
+@cache
+def _group_data(group: NativeFunctionsGroup | None) -> JsonValue:
+    if group is None:
+        return None
+    return _names(
+        {"functional": group.functional, "inplace": group.inplace, "out": group.out, "mutable": group.mutable}
+    )
+
+
+@cache
+def _view_group_data(group: ViewGroup | None) -> JsonValue:
+    if group is None:
+        return None
+    return _names({"view": group.view, "inplace": group.view_inplace, "copy": group.view_copy})
+
+
+def _names(members: dict[str, NativeFunction | None]) -> JsonValue:
+    return {role: function.name.text for role, function in members.items() if function is not None}
+
+
+def types_data(functions: Iterable[NativeFunction]) -> dict[str, JsonValue]:
+    """The types of all arguments and returns, and the types inside them, by their texts in alphabetical order."""
+    types: dict[str, JsonValue] = {}
+    for function in functions:
+        for argument in function.arguments.all:
+            _add_type(argument.type, types)
+        for result in function.schema.returns:
+            _add_type(result.type, types)
+        if function.precomputed is not None:
+            for added in (function.precomputed.add, *function.precomputed.replace.values()):
+                for argument in added:
+                    _add_type(argument.type, types)
+    return dict(sorted(types.items()))
+
+
+def _add_type(type: Type, types: dict[str, JsonValue]) -> None:
+    if type.text in types:
+        return
+    match type:
+        case OptionalType(elem=elem):
+            types[type.text] = {"kind": "optional", "of": elem.text}
+            _add_type(elem, types)
+        case ListType(elem=elem, size=size):
+            sized: dict[str, JsonValue] = {} if size is None else {"size": size}
+            types[type.text] = {"kind": "list", "of": elem.text, **sized}
+            _add_type(elem, types)
+        case ClassType(class_name=name):
+            types[type.text] = {"kind": "class", "class": name}
+        case BaseType():
+            types[type.text] = {"kind": "base"}
+        case _:
+            raise AssertionError(f"no data for the type {type.text}")

@@ -1,0 +1,103 @@
+"""The JSON Schemas of PyTorch's own files: they accept the files of every release, and refuse what they can express."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Protocol, cast
+
+import pytest
+import yaml
+
+from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
+from opwright.dialects.table import DIALECTS
+from opwright.release.inputs import open_inputs
+
+RELEASES = ["auto", "2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.14.0", "2.15.0"]
+#: The dialects whose files are among the inputs of a release.
+OF_RELEASES = ["tags", "native_functions", "derivatives", "deprecated"]
+
+SELECTION = """
+include_all_operators: False
+debug_info: [model.pt, 1]
+operators:
+  aten::add.Tensor: {is_root_operator: True, include_all_overloads: False, debug_info: [a]}
+kernel_metadata: {add_out: [Float, Int]}
+"""
+MALFORMED = {
+    "an entry without a schema": ("native_functions", "- variants: method"),
+    "an unknown field": ("native_functions", "- {func: f() -> (), dispach: {CPU: f}}"),
+    "a kernel that is a list": ("native_functions", "- {func: f() -> (), dispatch: {CPU: [f]}}"),
+    "an unknown variant": ("native_functions", "- {func: f() -> (), variants: methods}"),
+    "a flag that is text": ("native_functions", "- {func: f() -> (), structured: 'True'}"),
+    "an unknown device check": ("native_functions", "- {func: f() -> (), device_check: NoChecks}"),
+    "a mapping for the list of entries": ("native_functions", "func: f() -> ()"),
+    "a tag without a description": ("tags", "- tag: core"),
+    "a tag with another field": ("tags", "- {tag: core, desc: d, since: 2.0}"),
+    "a derivative without a name": ("derivatives", "- self: grad"),
+    "a formula that is a list": ("derivatives", "- {name: f(Tensor self) -> Tensor, self: [grad]}"),
+    "a number for a flag of outputs": ("derivatives", "- {name: f() -> Tensor, output_differentiability: [1]}"),
+    "formulas of a key that are text": ("derivatives", "- {name: f() -> Tensor, dispatch: {Default: grad}}"),
+    "a deprecated signature without a call": ("deprecated", "- name: add(Tensor self) -> Tensor"),
+    "an unknown field of a selection": ("selection", "operator: {}"),
+    "an unknown field of an operator": ("selection", "operators: {aten::add: {is_root: True}}"),
+    "a list of operators": ("selection", "operators: [aten::add]"),
+}
+
+
+class Validator(Protocol):
+    """The part of a validator of `jsonschema` that the tests use."""
+
+    def is_valid(self, instance: object) -> bool:
+        """Whether a value fits the schema."""
+
+    def check_schema(self, schema: Mapping[str, object]) -> None:
+        """Raise an error if the schema is not one."""
+
+
+def validator(name: str) -> Validator:
+    """The validator of the schema that `opwright schema NAME` prints; the test is skipped without `jsonschema`."""
+    package = pytest.importorskip("jsonschema")
+    schema = json.loads(schema_text(name))
+    return cast(Validator, package.Draft202012Validator(schema))
+
+
+@pytest.mark.parametrize("name", [*described_dialects(), *DOCUMENTS])
+def test_each_schema_is_a_json_schema(name: str) -> None:
+    """What `opwright schema` prints fits the meta-schema of JSON Schema."""
+    checker = validator(name)
+    checker.check_schema(json.loads(schema_text(name)))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", OF_RELEASES)
+def test_files_of_releases_fit(name: str, release: str) -> None:
+    """The schemas accept PyTorch's own files."""
+    inputs = open_inputs(release)
+    dialect = next(dialect for dialect in DIALECTS if dialect.name == name)
+    content = yaml.load(inputs.read_text(dialect.inputs[0]).text, yaml.CSafeLoader)
+    assert validator(name).is_valid(content)
+
+
+def test_a_selection_fits() -> None:
+    """The schema of selections accepts the fields that the loader reads."""
+    assert validator("selection").is_valid(yaml.safe_load(SELECTION))
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_malformed_files_do_not_fit(case: str) -> None:
+    """The schemas refuse wrong fields and wrong types of values."""
+    name, text = MALFORMED[case]
+    assert not validator(name).is_valid(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [("selection.loader", "_FIELDS"), ("selection.loader", "_OPERATOR_FIELDS"), ("tags.loader", "_FIELDS")],
+)
+def test_loaders_read_the_tables(module: str, names: str) -> None:
+    """Each field that a loader knows is in the schema."""
+    known = getattr(import_module(f"opwright.dialects.{module}"), names)
+    text = schema_text(module.partition(".")[0])
+    assert all(f'"{name}": {{' in text for name in known)
