@@ -33,6 +33,7 @@ MUTATIONS: dict[str, Mutation] = {
     "namespace": mutate.move_to_namespace,
     "overloads": mutate.add_overloads,
     "derivatives": mutate.change_derivatives,
+    "numbers": mutate.simplify_numbers,
     "shims": mutate.add_shims,
     "registrations": mutate.register_by_hand,
     "templates": partial(mutate.change_templates, seed="one"),

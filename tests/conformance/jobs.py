@@ -353,6 +353,27 @@ def lazy_flag_jobs(inputs: str = LAZY) -> list[Job]:
     ]
 
 
+# Static runtime. The reference's program logs with a module that is not public, and needs a formatter.
+
+STATIC_RUNTIME_CALL = (
+    "import sys, types; sys.modules.update({name: types.ModuleType(name) for name in ('libfb', 'libfb.py')}); "
+    "log = sys.modules['libfb.py.log'] = types.ModuleType('log'); log.set_simple_logging = None; "
+    "import torchgen.static_runtime.gen_static_runtime_ops as program; "
+    "program.clang_format = lambda path: None; program.main()"
+)
+
+
+def static_runtime(inputs: str = "pytorch", suffix: str = "") -> Job:
+    """The job of static runtime's operators and tests, before they are formatted."""
+    arguments = ("-s", "{aten}", "-p", "generated_ops.cpp", "-t", "test_generated_ops.cc")
+    return Job(
+        f"static-runtime{suffix}",
+        reference=(("-c", STATIC_RUNTIME_CALL, *arguments),),
+        opwright=(("-m", "opwright.torchgen.gen_static_runtime_ops", *arguments, "--no-format"),),
+        inputs=inputs,
+    )
+
+
 def usual_jobs() -> list[Job]:
     """The jobs that every run of the checks compares."""
     return [
@@ -371,6 +392,7 @@ def usual_jobs() -> list[Job]:
         lazy_build(),
         lazy_program(),
         backend("backend"),
+        static_runtime(),
     ]
 
 
@@ -453,6 +475,7 @@ def mutated_jobs() -> list[Job]:
     sources = ("--generate", "sources")
     for inputs in ("third", "overloads", "registrations", "templates", "templates-again"):
         jobs.append(backend(f"backend-mutated-{inputs}", inputs=inputs))
+    jobs += [static_runtime(inputs, f"-mutated-{inputs}") for inputs in ("third", "namespace", "overloads", "numbers")]
     return [
         *jobs,
         aten("mutated-shims", *PER_OPERATOR, "--update-aoti-c-shim", *sources, inputs="shims"),

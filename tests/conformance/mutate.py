@@ -17,6 +17,7 @@ SHIM_TABLES = "torchgen/aoti/fallback_ops.py"
 
 ENTRY = re.compile(r"^- (?:func|name): ", re.MULTILINE)
 FUNC = re.compile(r"- func: ([\w:]+)(\.\w+)?\((.*)\) -> ")
+FLOAT = re.compile(r"(?<=[( ])float(?=\?? )")
 DELEGATE = re.compile(r"^  structured_delegate: (\w+)", re.MULTILINE)
 DERIVED = re.compile(r"- name: (\w+)(\.\w+)?\(")
 ALIASED = re.compile(r"^  aten: (\w+)\(", re.MULTILINE)
@@ -29,6 +30,18 @@ def keep_a_third(texts: Mapping[str, str]) -> dict[str, str]:
     kept = [entry for entry in entries if chance(leaders[base_name(entry)]) < 1 / 3]
     names = {base_name(entry) for entry in kept}
     return {NATIVE: head + "".join(kept), **without_unknown(texts, names)}
+
+
+def simplify_numbers(texts: Mapping[str, str]) -> dict[str, str]:
+    """All operators, with `int` for symbolic integers and `Scalar` for floats, so that more of them are simple.
+
+    The reference tells two overloads of `bernoulli` apart by their floats.
+    """
+    lines = [
+        FLOAT.sub("Scalar", line.replace("SymInt", "int")) if FUNC.match(line) and "bernoulli" not in line else line
+        for line in texts[NATIVE].splitlines(keepends=True)
+    ]
+    return {NATIVE: "".join(lines)}
 
 
 def move_to_namespace(texts: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from tests.conformance.jobs import (
     lazy_wide,
     reference_autograd,
     reference_call,
+    static_runtime,
 )
 from tests.conformance.release_inputs import RELEASES, rules
 
@@ -49,6 +50,7 @@ def release_jobs(release: str) -> list[Job]:
     jobs.append(generate_code("python", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")))
     jobs.append(annotated())
     jobs.append(backend_of_release(release))
+    jobs.append(static_runtime())
     lazy = f"{LAZY}@{release}"
     return [
         *[Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs],

@@ -40,7 +40,7 @@ def test_jobs_have_the_flags_of_their_release() -> None:
     assert [job.name for jobs in by_release.values() for job in jobs if WITHOUT_AOT in job.name] == [
         f"2.15.0-{WITHOUT_AOT}"
     ]
-    assert len(by_release["2.9.1"]) == len(ATEN_JOBS) + 6
+    assert len(by_release["2.9.1"]) == len(ATEN_JOBS) + 7
     assert {job.inputs for job in all_release_jobs()} == {*RELEASES, *[f"lazy@{release}" for release in RELEASES]}
 
 

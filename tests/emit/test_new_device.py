@@ -173,6 +173,8 @@ NAMING_DEVICES = {
     "opwright.emit.backend.fallbacks": {"CPU"},
     "opwright.coverage.dispatch": {"CPU"},
     "opwright.coverage.traps": {"CPU"},
+    # Static runtime runs on the CPU only.
+    "opwright.emit.static_runtime.kernels": {"CPU"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

@@ -63,17 +63,22 @@ def _summary(shares: Sequence[StagedFiles], started: float) -> Summary:
 class Engine:
     """Plans, renders and writes the files of emitters.
 
-    `folders` gives each output folder's name its path. `is_chosen` tells which files the run makes; the others do not
-    exist for it. If there is a `journal`, staging folders are noted in it.
+    `folders` gives each output folder's name its path. `is_chosen` tells which files the run makes, None for all; the
+    others do not exist for it. `format_file` gives the formatted bytes of the file at a path, and may raise Fault; runs with it have
+    no previous build. If there is a `journal`, staging folders are noted in it.
     """
 
-    __slots__ = ("_folders", "_is_chosen", "journal")
+    __slots__ = ("_folders", "_format_file", "_is_chosen", "journal")
 
     def __init__(
-        self, folders: Mapping[str, str | PathLike[str]], is_chosen: Callable[[FileSpec], bool] = lambda _: True
+        self,
+        folders: Mapping[str, str | PathLike[str]],
+        is_chosen: Callable[[FileSpec], bool] | None = None,
+        format_file: Callable[[str, bytes], bytes] | None = None,
     ) -> None:
         self._folders = folders
         self._is_chosen = is_chosen
+        self._format_file = format_file
         self.journal: Journal | None = None
 
     def plan(self, tasks: Iterable[Task]) -> Plan:
@@ -93,7 +98,7 @@ class Engine:
         sink = Diagnostics()
         differing = []
         for planned, files, spec in self._plan_files(tasks, Plan(self._folders), sink):
-            data = _render(files, spec, planned.target, None, sink)
+            data = self._render(files, spec, planned.target, None, sink)
             if data is not None and not file_holds(planned.target, data):
                 differing.append(planned.target)
         sink.raise_if_errors()
@@ -138,7 +143,7 @@ class Engine:
         written = 0
         statuses: dict[str, Status] = {}
         for planned, files, spec in self._plan_files(tasks, plan, sink):
-            data = _render(files, spec, planned.target, previous, sink)
+            data = self._render(files, spec, planned.target, previous, sink)
             if sink.has_errors:
                 continue
             if data is None and previous is not None:
@@ -198,7 +203,7 @@ class Engine:
         for task in tasks:
             try:
                 files = task()
-                for spec in filter(self._is_chosen, files.specs()):
+                for spec in files.specs() if self._is_chosen is None else filter(self._is_chosen, files.specs()):
                     try:
                         planned = plan.add(files.emitter.name, spec.folder, spec.path)
                     except Fault as fault:
@@ -209,14 +214,14 @@ class Engine:
             except (Fault, FaultsFound) as fault:
                 sink.take(fault)
 
-
-def _render(
-    files: EmitterFiles, spec: FileSpec, target: str, previous: PreviousBuild | None, sink: Diagnostics
-) -> bytes | None:
-    """The bytes of a file; None if the file on disk is up to date, or if there is a fault, which goes to the sink."""
-    try:
-        before = None if previous is None else previous.file(files.name, spec.path, target)
-        return files.render(spec, before).data
-    except (Fault, FaultsFound) as fault:
-        sink.take(fault)
-        return None
+    def _render(
+        self, files: EmitterFiles, spec: FileSpec, target: str, previous: PreviousBuild | None, sink: Diagnostics
+    ) -> bytes | None:
+        """The bytes of a file; None if the file on disk is up to date, or if there is a fault, which goes to the sink."""
+        try:
+            before = None if previous is None else previous.file(files.name, spec.path, target)
+            data = files.render(spec, before).data
+            return data if data is None or self._format_file is None else self._format_file(target, data)
+        except (Fault, FaultsFound) as fault:
+            sink.take(fault)
+            return None

@@ -43,7 +43,8 @@ class Options(NamedTuple):
     views and of tracing. `stub_project` is the name of the project that installs the stubs of `torch.ops`, None if pip
     does not install them. `backend_folder` is the folder of an external backend's header in include directives, with a
     slash at its end; it may be empty, because the header is beside the sources. `lazy` are the names around lazy
-    tensors.
+    tensors. `static_runtime_files` are the names of static runtime's two files: that with the operators, and that with
+    their tests.
     """
 
     per_operator_headers: bool = True
@@ -60,6 +61,7 @@ class Options(NamedTuple):
     stub_project: str | None = None
     backend_folder: str = ""
     lazy: LazyNames = DEFAULT_NAMES
+    static_runtime_files: tuple[str, str] = ("generated_ops.cpp", "test_generated_ops.cc")
 
     def texts(self) -> dict[str, str]:
         """Each option by its name, as a text that is the same in every process: the order of a set is not.

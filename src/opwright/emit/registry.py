@@ -319,6 +319,18 @@ _ROWS: Final = (
         by_default=False,
         programs={"gen_lazy_tensor": None},
     ),
+    Family(
+        "static_runtime",
+        "the operators of static runtime, with their tests",
+        emitters=(".static_runtime.operators", ".static_runtime.tests"),
+        folders={
+            "static_runtime": "torch/csrc/jit/runtime/static",
+            "static_runtime_tests": "benchmarks/static_runtime",
+        },
+        checks=(Check(".static_runtime.checks:check_static_runtime"),),
+        by_default=False,
+        programs={"gen_static_runtime_ops": None},
+    ),
 )
 
 #: Name -> family. Rows may be added.

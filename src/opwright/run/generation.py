@@ -119,7 +119,8 @@ class Generation:
 
         self._templates: Final = Templates(read_template, self._comment)
         shard = request.shard
-        self._engine: Final = Engine(request.folders, *([] if shard is None else [shard.has]))
+        is_chosen = None if shard is None else shard.has
+        self._engine: Final = Engine(request.folders, is_chosen, request.format_file)
 
     def _comment(self, template: str) -> str:
         """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
@@ -174,7 +175,8 @@ class Generation:
         journal gets the staging folders. Each process calls `finish` when its files are made.
         """
         self._engine.journal = journal
-        build = Build(self.job, self._templates, previous)
+        # Formatted files do not have the chunks of their units.
+        build = Build(self.job, self._templates, None if self.request.format_file is not None else previous)
         statuses: dict[str, Status] = {}
         tasks = list(self._tasks(build))
         if processes < 2 or len(tasks) * len(self.job.catalog) < _WORTH_SHARING:

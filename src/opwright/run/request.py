@@ -36,7 +36,8 @@ class Request(NamedTuple):
     functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
     libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs
     adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `backends` are
-    the files of external backends. `read_file` reads the files that others name.
+    the files of external backends. `read_file` reads the files that others name. `format_file` gives the formatted
+    bytes of the file at a path, and may raise Fault; None leaves files as they are.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -59,6 +60,7 @@ class Request(NamedTuple):
     namespaces: tuple[str, ...] | None = None
     backends: tuple[SourceFile, ...] = ()
     read_file: Callable[[str], SourceFile] = SourceFile.read
+    format_file: Callable[[str, bytes], bytes] | None = None
 
     @property
     def files(self) -> tuple[SourceFile, ...]:

@@ -1,0 +1,118 @@
+"""Which operators static runtime gets generated code for, and what keeps the others from it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Final
+
+from opwright.emit.static_runtime.values import argument_form, taken_types
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.release.name_table import NameTable
+from opwright.release.operator_names.static_runtime import HAND_WRITTEN, LEFT_OUT
+from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.types import TENSOR
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["Obstacle", "ObstacleKind", "obstacle", "obstacle_of_view"]
+
+#: How the schemas of out overloads end that may be kernels written by hand.
+_PLAIN_OUT: Final = "Tensor(a!) out) -> Tensor(a!)"
+
+
+class ObstacleKind(enum.Enum):
+    """Why an operator has no generated code in static runtime."""
+
+    hand_written = "its code is written by hand"
+    left_out = "PyTorch leaves it out"
+    argument_type = "it has an argument of a type that static runtime cannot pass"
+    out_form = "its out overload is not the usual one"
+    result = "it does not return one tensor"
+    alias = "an argument shares memory with another value"
+
+    __hash__ = object.__hash__
+
+
+class Obstacle(NamedTuple):
+    """What keeps an operator from generated code: the kind, and a sentence about this operator."""
+
+    kind: ObstacleKind
+    text: str
+
+
+def obstacle(group: NativeFunctionsGroup) -> Obstacle | None:
+    """The first thing that keeps a group with an out overload from generated code; None if it gets some."""
+    out, functional = group.out.schema, group.functional.schema
+    return (
+        _table_entry(group.root_name)
+        or _unfit_argument((*out.arguments.all, *functional.arguments.all))
+        or (None if group.structured else _unfit_out(group.out))
+        or _unfit_result(group.out)
+        or _alias(out)
+    )
+
+
+def obstacle_of_view(group: ViewGroup) -> Obstacle | None:
+    """The first thing that keeps a view from generated code; None if it gets some."""
+    schema = group.view.schema
+    first = _table_entry(group.root_name) or _unfit_argument(schema.arguments.all)
+    if first is not None or _returns_tensor(schema, is_write=False):
+        return first
+    return Obstacle(ObstacleKind.result, f"it returns {_results(schema)}, not one tensor that views another")
+
+
+def _table_entry(root_name: str) -> Obstacle | None:
+    if root_name in HAND_WRITTEN.in_any_release:
+        return Obstacle(ObstacleKind.hand_written, _reason(HAND_WRITTEN, root_name))
+    if root_name in LEFT_OUT.in_any_release:
+        return Obstacle(ObstacleKind.left_out, f"PyTorch leaves it out. {_reason(LEFT_OUT, root_name)}")
+    return None
+
+
+def _reason(table: NameTable, root_name: str) -> str:
+    return next(row.reason for row in table.rows if root_name in row.names)
+
+
+def _unfit_argument(arguments: Iterable[Argument]) -> Obstacle | None:
+    for argument in arguments:
+        if argument_form(argument.type) is None:
+            types = ", ".join(f"`{name}`" for name in taken_types())
+            text = (
+                f"argument `{argument.name}` is a `{argument.type}`; only {types} and optionals of these can be passed"
+            )
+            return Obstacle(ObstacleKind.argument_type, text)
+    return None
+
+
+def _unfit_out(out: NativeFunction) -> Obstacle | None:
+    if str(out.schema).endswith(_PLAIN_OUT) and out.name.overload == "out":
+        return None
+    text = f"its out overload is `{out.schema}`; without a structured kernel, it must be `{out.name.name}.out` with one"
+    return Obstacle(ObstacleKind.out_form, f"{text} argument `Tensor(a!) out`")
+
+
+def _unfit_result(out: NativeFunction) -> Obstacle | None:
+    if out.const_ref_mutables:
+        return Obstacle(ObstacleKind.result, "its out overload returns a `const Tensor &`, which cannot be written")
+    if _returns_tensor(out.schema, is_write=True):
+        return None
+    return Obstacle(ObstacleKind.result, f"its out overload returns {_results(out.schema)}, not one written tensor")
+
+
+def _returns_tensor(schema: FunctionSchema, *, is_write: bool) -> bool:
+    returns = schema.returns
+    return len(returns) == 1 and returns[0].type is TENSOR and returns[0].is_write is is_write
+
+
+def _results(schema: FunctionSchema) -> str:
+    shown = ", ".join(result.text for result in schema.returns)
+    return f"`{shown}`" if shown else "nothing"
+
+
+def _alias(schema: FunctionSchema) -> Obstacle | None:
+    # PyTorch's program does not look at `self`.
+    for argument in schema.arguments.non_out:
+        if argument.annotation is not None and argument is not schema.arguments.self_arg:
+            text = f"argument `{argument.name}` is a `{argument.text}`, which shares memory with another value"
+            return Obstacle(ObstacleKind.alias, text)
+    return None
