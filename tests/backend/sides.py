@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
+from opwright.dialects.dialect import LoadContext
 from opwright.model.dispatch_key import device_flags
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from tests.conformance.small.both_sides import import_all, run_copy
@@ -72,10 +73,16 @@ def opwright_program(name: str) -> Program:
         print(FAULTS, json.dumps([fault_of(diagnostic) for diagnostic in diagnostics.sorted()]))
 
     # Every task is a fresh copy of this process, and all of them read the same inputs.
-    setattr(loading, "_load_catalog", lambda _: catalog)  # noqa: B010
+    load_part = loading._load_catalog
+    setattr(loading, "_load_catalog", lambda context: load_part(context) if is_partial(context) else catalog)  # noqa: B010
     setattr(session, "_prefetched_files", lambda *_: [])  # noqa: B010
     console.report = report_twice
     return gen_backend_stubs.main if name == STUBS else gen_lazy_tensor.main
+
+
+def is_partial(context: LoadContext) -> bool:
+    """Whether a run loads only the operators in its scope."""
+    return any(entries.is_partial for entries in context.known_entries.values())
 
 
 #: What a line with diagnostics begins with.

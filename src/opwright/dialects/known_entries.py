@@ -1,4 +1,4 @@
-"""The entries that an earlier run kept, as this run takes them from its state."""
+"""The entries of a file that a run needs, with what an earlier run kept of them in its state."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ __all__ = ["KnownEntries"]
 
 
 class KnownEntries:
-    """A file with the rows of its entries by their texts, which hold in the context that is named, and its items."""
+    """A file with the rows of its entries by their texts, which hold in the context that is named, and its items.
 
-    __slots__ = ("context", "file", "items", "rows")
+    Where it `is_partial`, the items are only those that the run can reach.
+    """
 
-    def __init__(self, file: SourceFile, context: str, rows: Mapping[str, str], items: ChangedItems) -> None:
+    __slots__ = ("context", "file", "is_partial", "items", "rows")
+
+    def __init__(
+        self, file: SourceFile, context: str, rows: Mapping[str, str], items: ChangedItems, *, is_partial: bool = False
+    ) -> None:
         self.file: Final = file
         self.context: Final = context
         self.rows: Final = rows
         self.items: Final = items
+        self.is_partial: Final = is_partial

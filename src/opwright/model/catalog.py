@@ -12,6 +12,10 @@ from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import did_you_mean
 
 
+class PartialCatalog(Exception):
+    """Raised where only all operators of the release can answer, and the run has loaded a part of them."""
+
+
 class Catalog(Frozen):
     """All native functions of a run with their groups.
 
@@ -19,7 +23,7 @@ class Catalog(Frozen):
     in its group or alone, and so has `view_groups`. `keys` are the dispatch keys of the run (flags leave some out), in
     the order of their files. `tags` maps tags to their descriptions. `absent` has the base names of operators whose
     entries have faults and are left out; it is None if the file could not be read. `is_sound` says that no entry and no
-    rule between entries has a fault.
+    rule between entries has a fault. One that `is_partial` has only the operators that the run can reach.
 
     >>> import opwright
     >>> catalog = opwright.load()
@@ -29,7 +33,18 @@ class Catalog(Frozen):
     True
     """
 
-    __slots__ = ("_by_name", "absent", "functions", "groups", "is_sound", "kernels", "keys", "tags", "view_groups")
+    __slots__ = (
+        "_by_name",
+        "absent",
+        "functions",
+        "groups",
+        "is_partial",
+        "is_sound",
+        "kernels",
+        "keys",
+        "tags",
+        "view_groups",
+    )
 
     def __init__(
         self,
@@ -41,6 +56,7 @@ class Catalog(Frozen):
         absent: frozenset[str] | None = frozenset(),
         *,
         is_sound: bool = True,
+        is_partial: bool = False,
     ) -> None:
         self.functions: Final = functions
         self.groups: Final = groups
@@ -49,6 +65,7 @@ class Catalog(Frozen):
         self.tags: Final = tags
         self.absent: Final = absent
         self.is_sound: Final = is_sound
+        self.is_partial: Final = is_partial
         self._by_name: Final[dict[str, NativeFunction]] = {}
         kernels: dict[DispatchKey, dict[NativeFunction, Kernel]] = {key: {} for key in keys}
         for function in functions:
@@ -69,13 +86,19 @@ class Catalog(Frozen):
         return name in self._names()
 
     def may_lack(self, name: str) -> bool:
-        """Whether an operator of this name may be missing because its entry has a fault.
+        """Whether an operator of this name may be missing because its entry has a fault. Raises PartialCatalog.
 
         >>> import opwright
         >>> opwright.load().may_lack("relu")
         False
         """
+        self.require_all()
         return self.absent is None or (bool(self.absent) and base_of_operation(name) in self.absent)
+
+    def require_all(self) -> None:
+        """Raise PartialCatalog unless the catalog has all operators of the release."""
+        if self.is_partial:
+            raise PartialCatalog
 
     def _names(self) -> Mapping[str, NativeFunction]:
         """The functions by name, with their namespace and without it."""

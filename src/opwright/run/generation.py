@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -15,11 +16,12 @@ from opwright.build.templates import LAUNCHER, Templates, generated_comment
 from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
+from opwright.model.catalog import PartialCatalog
 from opwright.release.rules import Rules
 from opwright.release.version import Version, version_of
 from opwright.run.loading import check_job, launcher, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request
-from opwright.source.diagnostic import Diagnostic, Diagnostics
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from opwright.build.provenance import FileOrigin
     from opwright.build.staging import Journal
     from opwright.dialects.known_entries import KnownEntries
+    from opwright.emit.emitter import Job
 
 __all__ = ["Generation", "Outcome", "import_modules", "template_path"]
 
@@ -78,6 +81,43 @@ class Outcome(NamedTuple):
     report: str = ""
 
 
+def _load_job(
+    request: Request, rules: Rules, sink: Diagnostics, known_entries: Mapping[str, KnownEntries], *, later: bool
+) -> Job:
+    """The job of a request, which is checked."""
+    job = load_job(request, rules, sink, known_entries)
+    check_job(job, request, sink)
+    load_late_dialects(job, request, sink, later=later)
+    return job
+
+
+def _load_partial_job(
+    load: Callable[[Diagnostics, Mapping[str, KnownEntries]], Job],
+    sink: Diagnostics,
+    known_entries: Mapping[str, KnownEntries],
+) -> Job | None:
+    """The job with the operators in the scope of the run; None if the run has no scope, or needs all operators.
+
+    It needs them to report errors, so that a run with errors reports all those of the inputs.
+    """
+    if not any(entries.is_partial for entries in known_entries.values()):
+        return None
+    own = Diagnostics()
+    try:
+        job = load(own, known_entries)
+    except (PartialCatalog, Fault, FaultsFound):
+        return None
+    if own.has_errors:
+        return None
+    sink.extend(own)
+    return job
+
+
+def _whole(known_entries: Mapping[str, KnownEntries]) -> dict[str, KnownEntries]:
+    """The known entries of files that are not read in part."""
+    return {name: entries for name, entries in known_entries.items() if not entries.is_partial}
+
+
 class Generation:
     """A run with its inputs loaded, which can plan and write its outputs.
 
@@ -102,9 +142,8 @@ class Generation:
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
-        job = load_job(request, Rules(self.version), self.sink, known_entries or {})
-        check_job(job, request, self.sink)
-        load_late_dialects(job, request, self.sink, later=later)
+        load = partial(_load_job, request, Rules(self.version), later=later)
+        job = _load_partial_job(load, self.sink, known_entries or {}) or load(self.sink, _whole(known_entries or {}))
         self.sink.raise_if_errors()
         self.job: Final = with_libraries(job, request, self.sink)
         inputs = request.inputs

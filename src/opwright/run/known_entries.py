@@ -1,4 +1,4 @@
-"""The entries of inputs that a run keeps, so that the next run reads only those that changed."""
+"""The entries of inputs that a run reads: those in its scope, without those that an earlier run kept for it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from opwright.build.runs import Run
     from opwright.dialects.dialect import Dialect
+    from opwright.dialects.native_functions.scope import LoadScope
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.source.text import SourceFile
@@ -29,25 +30,29 @@ _FEW = 16
 """As long as less than one in so many entries is new, the entries that are kept serve."""
 
 
-def load_known(run: Run, tool: str, inputs: Inputs, names: Collection[str]) -> dict[str, KnownEntries]:
+def load_known(
+    run: Run, tool: str, inputs: Inputs, names: Collection[str], scope: LoadScope | None = None
+) -> dict[str, KnownEntries]:
     """The entries that an earlier run of the same tool kept, by the names of the dialects.
 
-    Those are the dialects of all runs and those that are named. A file of which most entries changed is left out.
+    Those are the dialects of all runs and those that are named. A file of which most entries changed is left out. With
+    a scope, the entries of operators are only those in it.
     """
     known_entries: dict[str, KnownEntries] = {}
     for dialect in _KEPT:
         stored = load_entries(run, tool, dialect.name) if dialect.is_always_loaded or dialect.name in names else None
-        if stored is None:
+        is_partial = scope is not None and dialect is NATIVE_FUNCTIONS
+        if stored is None and not is_partial:
             continue
-        context, rows = stored
+        context, rows = stored or ("", {})
         try:
             file = inputs.read_text(dialect.inputs[0])
         except Fault:
             # Loading reports it.
             continue
-        items = changed_items(file, rows)
+        items = changed_items(file, rows, scope.choose if scope is not None and is_partial else list)
         if items is not None:
-            known_entries[dialect.name] = KnownEntries(file, context, rows, items)
+            known_entries[dialect.name] = KnownEntries(file, context, rows, items, is_partial=is_partial)
     return known_entries
 
 

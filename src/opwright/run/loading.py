@@ -156,7 +156,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         request.selection,
         derivatives=Lazy(partial(_load_derivatives, request, context)),
         deprecated=Lazy(partial(_load_deprecated, request, context)),
-        native_aot=NATIVE_AOT.load_inputs(context) or (),
+        # No family that is made from a part of the operators shows these kernels.
+        native_aot=() if catalog.is_partial else NATIVE_AOT.load_inputs(context) or (),
         shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
         registration_text=_load_registration_text(request, sink),
         own_stubs=_load_own_stubs(request, sink),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from opwright.build.previous_build import PreviousBuild
     from opwright.build.staging import Journal
     from opwright.dialects.known_entries import KnownEntries
+    from opwright.dialects.native_functions.scope import LoadScope
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
     from opwright.run.known_entries import EntryKeeper
@@ -154,12 +155,17 @@ class Session:
             self.stamps = InputStamps.take([*paths.files, *map(os.path.abspath, besides)], paths.folders)
 
     def load(
-        self, inputs: Inputs, request: Callable[[], Request], sink: Diagnostics, besides: Iterable[str] = ()
+        self,
+        inputs: Inputs,
+        request: Callable[[], Request],
+        sink: Diagnostics,
+        besides: Iterable[str] = (),
+        scope: Callable[[], LoadScope] | None = None,
     ) -> Generation:
         """Load the inputs of a request; `request` is called after its modules are imported.
 
         Meanwhile a second process reads the YAML that the families need, unless `jobs` allows only one. `besides` are
-        files that the run reads besides the release's inputs.
+        files that the run reads besides the release's inputs. With a `scope`, it loads only the operators in it.
         """
         from opwright.build.processes import usable_processes
         from opwright.emit.registry import dialects_of, serves_libraries
@@ -171,7 +177,8 @@ class Session:
         several = usable_processes(self.jobs) > 1
         prefetched: list[Wanted] = []
         if not serves_libraries(families):
-            self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families))
+            chosen = None if scope is None else scope()
+            self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families), chosen)
             prefetched = _prefetched_files(inputs, families, self._known.values())
         with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
             with self._stage("import modules"):

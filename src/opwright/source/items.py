@@ -12,7 +12,7 @@ from opwright.source.span import SourceText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Final, TypeAlias
 
     from opwright.source.decode import EncodedItems
@@ -32,7 +32,7 @@ _WORTH_SPLITTING = 4
 
 
 class ChangedItems:
-    """All items of a file, and those of which nothing is known."""
+    """The items of a file that a run uses, by default all, and those of them of which nothing is known."""
 
     __slots__ = ("changed", "file", "items")
 
@@ -42,11 +42,17 @@ class ChangedItems:
         self.changed: Final = changed
 
 
-def changed_items(file: SourceText, known_texts: Mapping[str, object]) -> ChangedItems | None:
-    """The items of whose texts nothing is known; None if the whole file is better parsed."""
+def changed_items(
+    file: SourceText, known_texts: Mapping[str, object], choose: Callable[[list[ItemText]], list[ItemText]] = list
+) -> ChangedItems | None:
+    """The items of whose texts nothing is known; None if the whole file is better parsed.
+
+    Those that `choose` does not choose of all items are left out.
+    """
     items = split_items(file.text)
-    changed = [item for item in items if not known_texts.get(item[1])]
-    return ChangedItems(file, items, changed) if len(changed) * _WORTH_SPLITTING < len(items) else None
+    chosen = choose(items)
+    changed = [item for item in chosen if not known_texts.get(item[1])]
+    return ChangedItems(file, chosen, changed) if len(changed) * _WORTH_SPLITTING < len(items) else None
 
 
 def split_items(text: str) -> list[ItemText]:

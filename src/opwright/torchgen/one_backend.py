@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from opwright.build.runs import Run
+    from opwright.dialects.native_functions.scope import LoadScope
     from opwright.emit.emitter import Options
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
@@ -63,7 +64,11 @@ def run_backend(program: str, arguments: argparse.Namespace, options: MakeOption
         session = Session(run)
         besides = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
         generation = session.load(
-            inputs, lambda: _request(arguments, inputs, run, folders, options(arguments)), sink, besides
+            inputs,
+            lambda: _request(arguments, inputs, run, folders, options(arguments)),
+            sink,
+            besides,
+            lambda: _scope(arguments),
         )
         if arguments.impl_path is not None:
             check_kernels(arguments.impl_path, generation, sink)
@@ -72,6 +77,14 @@ def run_backend(program: str, arguments: argparse.Namespace, options: MakeOption
         return console.SUCCESS
 
     return run_unless_current(run, work)
+
+
+def _scope(arguments: argparse.Namespace) -> LoadScope:
+    """The operators that the backend file names."""
+    from opwright.dialects.native_functions.scope import LoadScope
+    from opwright.source.text import SourceFile
+
+    return LoadScope([SourceFile.read(arguments.source_yaml).text])
 
 
 def _request(

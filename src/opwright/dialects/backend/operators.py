@@ -34,7 +34,8 @@ class OperatorIndex:
 
     @property
     def functions(self) -> tuple[NativeFunction, ...]:
-        """The operators of PyTorch and of the files that the run names."""
+        """The operators of PyTorch and of the files that the run names. Raises PartialCatalog."""
+        self._catalog.require_all()
         return self._catalog.functions
 
     def find(self, name: Scalar) -> NativeFunction | None:

@@ -47,7 +47,10 @@ def context_text(tags: Iterable[str], ignored_keys: Iterable[DispatchKey]) -> st
 
 
 def entry_rows(file: SourceText, functions: Iterable[NativeFunction]) -> dict[str, str]:
-    """The rows of a file's functions, which have no faults, by the texts of their entries; some rows are empty."""
+    """The rows of a file's functions, which have no faults, by the texts of their entries; some rows are empty.
+
+    The functions may be a part of those of the file.
+    """
     written = {
         function.entry.start: function
         for function in functions
@@ -55,10 +58,10 @@ def entry_rows(file: SourceText, functions: Iterable[NativeFunction]) -> dict[st
     }
     if file.has_anchors:
         return {}
-    items = split_items(file.text)
-    if [start for start, _ in items] != list(written):
+    texts = dict(split_items(file.text))
+    if not written.keys() <= texts.keys():
         return {}
-    return {text: _row(written[start], start, text) for start, text in items}
+    return {texts[start]: _row(function, start, texts[start]) for start, function in written.items()}
 
 
 def _row(function: UnlinkedFunction, start: int, text: str) -> str:

@@ -52,6 +52,7 @@ def load_catalog(
     """
     own = Diagnostics()
     known_tags = load_tags(tags, own)
+    is_partial = isinstance(native, KnownEntries) and native.is_partial
     report = CrossReport(own)
     context = EntryContext(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
     loaded = _load_file(native, context, report, own)
@@ -64,6 +65,7 @@ def load_catalog(
         known_tags,
         None if loaded is None else report.absent,
         is_sound=not own.has_errors,
+        is_partial=is_partial,
     )
 
 
@@ -104,7 +106,8 @@ def _load_changed(entries: KnownEntries, context: EntryContext, report: CrossRep
 
     None of them if the whole file has to be read.
     """
-    if not context.all_tags or entries.context != context_text(context.tags, context.ignored_keys):
+    has_context = not entries.rows or entries.context == context_text(context.tags, context.ignored_keys)
+    if not context.all_tags or not has_context:
         return []
     items = entries.items
     functions = RowReader(entries.file, entries.rows, context.library).functions(items.items)

@@ -1,0 +1,77 @@
+"""The scope of a run: which entries of `native_functions.yaml` it loads.
+
+Most programs make files for few operators. They know which before they load any, from the texts that name them or from
+the schemas, so they need not read the YAML of the others.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from opwright.model.dispatch_key import KEYS
+from opwright.schema.signature import base_of_operation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Final
+
+    from opwright.source.items import ItemText
+
+__all__ = ["LoadScope"]
+
+_FUNC: Final = "func: "
+_WORD: Final = re.compile(r"\w+")
+
+
+class LoadScope:
+    """Chooses the entries that a run loads, by their operations.
+
+    `texts` are files that name operators: every operation with a name among their words is loaded. So are entries with
+    kernels for dispatch keys that the texts name. With `selects`, a function of the schema's text, the operations of
+    all schemas for which it is true are loaded too.
+
+    An operation is loaded with all its overloads, and a view with its copying form and its inverse. A run may take more
+    than it needs, never less: `Catalog.may_lack` and `Catalog.require_all` raise `PartialCatalog` for questions that
+    only all operators can answer, and the run then loads them all, as it does after any error.
+
+    >>> scope = LoadScope(["supported: [add.Tensor]"], selects=lambda schema: "Stream" in schema)
+    >>> names = ["add_(Tensor(a!) self)", "sub()", "record_stream(Tensor self, Stream s) -> ()"]
+    >>> [text for _, text in scope.choose([(0, f"func: {name}") for name in names])]
+    ['func: add_(Tensor(a!) self)', 'func: record_stream(Tensor self, Stream s) -> ()']
+    """
+
+    __slots__ = ("_bases", "_keys", "_selects")
+
+    def __init__(self, texts: Iterable[str] = (), selects: Callable[[str], bool] | None = None) -> None:
+        words = {word for text in texts for word in _WORD.findall(text)}
+        self._bases: Final = {base_of_operation(word) for word in words}
+        self._keys: Final = [word for word in words if word in KEYS]
+        self._selects: Final = selects
+
+    def choose(self, items: list[ItemText]) -> list[ItemText]:
+        """The items of these that the run loads, in their order."""
+        bases, selects = set(self._bases), self._selects
+        if selects is not None:
+            bases |= {_base(text) for _, text in items if text.startswith(_FUNC) and selects(_schema(text))}
+        # An entry that begins with another field is loaded, because its name is not known yet.
+        chosen = [item for item in items if not item[1].startswith(_FUNC) or _base(item[1]) in bases]
+        for key in self._keys:
+            if any(key in text for _, text in items):
+                chosen += [item for item in items if key in item[1]]
+        return sorted(set(chosen)) if self._keys else chosen
+
+
+def _schema(text: str) -> str:
+    """The schema of an entry that begins with it."""
+    return text.partition("\n")[0].removeprefix(_FUNC)
+
+
+def _base(text: str) -> str:
+    return _base_of_name(text[len(_FUNC) : text.find("(")].partition(".")[0])
+
+
+@cache
+def _base_of_name(name: str) -> str:
+    return base_of_operation(name)
