@@ -17,6 +17,8 @@ FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(^|/)aoti/", "C shims"),
         (r"(^|/)enum_tag\.h$", "core"),
         (r"(^|/)core/", "core"),
+        (r"\.pyi$", "stub files of torch"),
+        (r"_docs\.py$", "modules with docstrings"),
         (r"\.cmake$", "dependency lists"),
         (r"(^|/)Declarations\.yaml$", "Declarations.yaml"),
         (r"(^|/)annotated_fn_args\.py$", "annotated arguments"),

@@ -46,6 +46,8 @@ SHIM_TABLES = "torchgen/aoti/fallback_ops.py"
 
 #: The inputs for lazy tensors; `lazy@RELEASE` are those of a release, `lazy-NAME` are made from the inputs called NAME.
 LAZY = "lazy"
+#: The source tree for the stub files of torch; `stubs@RELEASE` is that of a release.
+STUBS = "stubs"
 #: The inputs that are laid out as a source tree, and the program there that PyTorch's build runs.
 TREE = "tree"
 BUILD_PROGRAM = "tools/setup_helpers/generate_code.py"
@@ -109,6 +111,10 @@ def input_folder(name: str) -> Path:
         from tests.conformance.lazy_inputs import lazy_folder
 
         return lazy_folder(name)
+    if mutation == STUBS:
+        from tests.conformance.stub_inputs import stub_folder
+
+        return stub_folder(name)
     if release or name[0].isdigit():
         from tests.conformance.release_inputs import release_folder
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from tests.conformance.inputs import BUILD_PROGRAM, LAZY, ROOT, TREE, input_folder, installed_headers
+from tests.conformance.inputs import BUILD_PROGRAM, LAZY, ROOT, STUBS, TREE, input_folder, installed_headers
 
 Command = tuple[str, ...]
 Side = Literal["reference", "opwright"]
@@ -374,6 +374,36 @@ def static_runtime(inputs: str = "pytorch", suffix: str = "") -> Job:
     )
 
 
+#: Stands for the reference, which is in no wheel: what it wrote is in every one.
+COPY_SHIPPED = "import shutil, sys; shutil.copytree(sys.argv[1], '.', dirs_exist_ok=True)"
+STUB_PATHS = (
+    "--native-functions-path", "{native}", "--tags-path", "{tags}",
+    "--deprecated-functions-path", "{autograd}/deprecated.yaml", "--template-dir", "{root}", "--out", ".",
+)  # fmt: skip
+DOCSTRINGS = ("torch/_torch_docs.py", "torch/_tensor_docs.py")
+
+
+def torch_stubs(name: str = "torch-stubs", inputs: str = STUBS) -> Job:
+    """The stub files of torch, by the drop-in program and by our own command, into the same folder."""
+    generate = ("-m", "opwright", "generate", "--source-path", "{root}", "--only", "torch_stubs", "--out", ".")
+    return Job(
+        name,
+        reference=(("-c", COPY_SHIPPED, "{root}/shipped"),),
+        opwright=(("-m", "opwright.torchgen.gen_pyi", *STUB_PATHS), (*generate, "--check")),
+        inputs=inputs,
+        seeds={path: f"{{root}}/{path}" for path in DOCSTRINGS},
+    )
+
+
+#: The releases whose stub files `make conformance-full` compares; `make conformance-releases` compares all.
+STUB_RELEASES = ("2.9.1", "2.11.0", "2.15.0")
+
+
+def release_stub_jobs() -> list[Job]:
+    """The stub files of some other releases."""
+    return [torch_stubs(f"torch-stubs-{release}", f"{STUBS}@{release}") for release in STUB_RELEASES]
+
+
 def usual_jobs() -> list[Job]:
     """The jobs that every run of the checks compares."""
     return [
@@ -393,6 +423,7 @@ def usual_jobs() -> list[Job]:
         lazy_program(),
         backend("backend"),
         static_runtime(),
+        torch_stubs(),
     ]
 
 
@@ -486,7 +517,7 @@ def mutated_jobs() -> list[Job]:
 
 def full_jobs() -> list[Job]:
     """Every job there is."""
-    return [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs()]
+    return [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs(), *release_stub_jobs()]
 
 
 Matrix = Callable[[], list[Job]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.conformance.inputs import BUILD_PROGRAM, LAZY
+from tests.conformance.inputs import BUILD_PROGRAM, LAZY, STUBS
 from tests.conformance.jobs import (
     AUTOGRAD_MODULE,
     DEVICES,
@@ -22,6 +22,7 @@ from tests.conformance.jobs import (
     reference_autograd,
     reference_call,
     static_runtime,
+    torch_stubs,
 )
 from tests.conformance.release_inputs import RELEASES, rules
 
@@ -55,6 +56,7 @@ def release_jobs(release: str) -> list[Job]:
     return [
         *[Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs],
         *[replace(job, name=f"{release}-{job.name}") for job in (lazy_build(lazy), lazy_wide(lazy))],
+        torch_stubs(f"{release}-torch-stubs", f"{STUBS}@{release}"),
     ]
 
 

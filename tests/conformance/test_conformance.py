@@ -12,7 +12,7 @@ from tests.conformance.runner import run_job
 from tests.conformance.shipped import run_shipped, shipped_job, shipped_lazy_job
 
 #: The usual jobs that between them write every file; the others write some of these files again, under other flags.
-BROAD = ("full", "headers-aggregated", "autograd", "python", "lazy-program")
+BROAD = ("full", "headers-aggregated", "autograd", "python", "lazy-program", "torch-stubs")
 USUAL = [
     pytest.param(job, id=job.name, marks=() if job.name in BROAD else pytest.mark.thorough) for job in usual_jobs()
 ]

@@ -9,13 +9,16 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.build.template import Template
 from opwright.source.text import SourceFile
 
-__all__ = ["BACKEND_LAUNCHER", "LAUNCHER", "LoadedTemplate", "Templates", "generated_comment"]
+__all__ = ["BACKEND_LAUNCHER", "LAUNCHER", "STUBS_LAUNCHER", "LoadedTemplate", "Templates", "generated_comment"]
 
 LAUNCHER = "torchgen/gen.py"
 """The program that `generated_comment` names: the reference's own, so that the outputs are the same bytes."""
 
 BACKEND_LAUNCHER = "torchgen/gen_backend_stubs.py"
 """The same for the files of external backends."""
+
+STUBS_LAUNCHER = "tools/pyi/gen_pyi.py"
+"""The same for the stub files of torch."""
 
 
 def generated_comment(template: str, launcher: str = LAUNCHER) -> str:

@@ -66,11 +66,12 @@ class Dialect(Generic[Model]):
 
     `inputs` are patterns of the names that its files have among the inputs of a release; it has none where users name
     the file in an option. `fields` are fields that only files of this dialect start with: they recognise a file of
-    another name. `package` holds the dialect's modules: its `loader` has a function `load(files, context)` that gives a
-    `loads_into`, and importing the package's modules registers its diagnostic codes. A dialect that `is_always_loaded`
-    is part of every run whose inputs have a file of it; others are loaded for a family or an option. Where it
-    `is_required`, a run that loads it refuses inputs without its file. `loads_into` is a type, or where to import it
-    from, as `module:name`: a row of the table does not import its model.
+    another name. `members` are files of PyTorch's package or source tree besides its inputs, which the loader reads
+    itself, whether or not they exist. `package` holds the dialect's modules: its `loader` has a function
+    `load(files, context)` that gives a `loads_into`, and importing the package's modules registers its diagnostic
+    codes. A dialect that `is_always_loaded` is part of every run whose inputs have a file of it; others are loaded for
+    a family or an option. Where it `is_required`, a run that loads it refuses inputs without its file. `loads_into` is
+    a type, or where to import it from, as `module:name`: a row of the table does not import its model.
 
     >>> from opwright.source.text import SourceFile
     >>> tags = Dialect("tags", inputs=("native/tags.yaml",), fields=("tag",), loads_into=dict)
@@ -78,7 +79,7 @@ class Dialect(Generic[Model]):
     (True, True)
     """
 
-    __slots__ = ("fields", "inputs", "is_always_loaded", "is_required", "loads_into", "name", "package")
+    __slots__ = ("fields", "inputs", "is_always_loaded", "is_required", "loads_into", "members", "name", "package")
 
     def __init__(
         self,
@@ -87,6 +88,7 @@ class Dialect(Generic[Model]):
         loads_into: type[Model] | str,
         inputs: tuple[str, ...] = (),
         fields: tuple[str, ...] = (),
+        members: tuple[str, ...] = (),
         package: str = "",
         is_always_loaded: bool = False,
         is_required: bool = False,
@@ -95,6 +97,7 @@ class Dialect(Generic[Model]):
         self.loads_into: Final = loads_into
         self.inputs: Final = inputs
         self.fields: Final = fields
+        self.members: Final = members
         self.package: Final = package or f"opwright.dialects.{name}"
         self.is_always_loaded: Final = is_always_loaded
         self.is_required: Final = is_required
@@ -135,4 +138,4 @@ class Dialect(Generic[Model]):
     def load_inputs(self, context: LoadContext) -> Model | None:
         """The same for the dialect's files among the inputs of the release; None where it has none."""
         files = self.files(context.inputs)
-        return self.load(files, context) if files else None
+        return self.load(files, context) if files or self.members else None

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
+from opwright.release.store import DOCSTRING_MODULES, STUB_TEMPLATES
 from opwright.release.store import SHIM_TABLES as SHIM_TABLES_INPUT
 
 # Prefetch begins when this module is imported, so it imports no model.
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from opwright.model.catalog import Catalog
     from opwright.model.deprecated import DeprecatedSignature
     from opwright.model.derivatives import Derivatives
+    from opwright.model.docstring import Docstring
     from opwright.model.external_backend import ExternalBackend
     from opwright.model.lazy_backend import LazyBackend
     from opwright.model.native_aot import NativeAotKernel
@@ -27,6 +29,7 @@ __all__ = [
     "DEPRECATED",
     "DERIVATIVES",
     "DIALECTS",
+    "DOCSTRINGS",
     "LAZY",
     "LIBRARY",
     "NATIVE_AOT",
@@ -34,9 +37,11 @@ __all__ = [
     "SELECTION",
     "SHIM_TABLES",
     "TAGS",
+    "TEMPLATES_OF_STUBS",
     "chosen_dialects",
     "dialect_help",
     "dialect_of",
+    "member_names",
     "more_dialects",
     "yaml_names",
 ]
@@ -91,6 +96,12 @@ BACKEND: Final[Dialect[tuple[ExternalBackend, ...]]] = Dialect("backend", fields
 #: The sections of a backend file for lazy tensors.
 LAZY: Final[Dialect[tuple[LazyBackend, ...]]] = Dialect("lazy", loads_into=tuple)
 
+#: What the stub files of torch are made from besides operators.
+DOCSTRINGS: Final[Dialect[dict[str, Docstring]]] = Dialect("docstrings", members=DOCSTRING_MODULES, loads_into=dict)
+TEMPLATES_OF_STUBS: Final[Dialect[dict[str, SourceFile]]] = Dialect(
+    "stub_templates", members=STUB_TEMPLATES, loads_into=dict
+)
+
 _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     TAGS,
     NATIVE_FUNCTIONS,
@@ -105,7 +116,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.
-DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN]
+DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN, DOCSTRINGS, TEMPLATES_OF_STUBS]
 
 
 def more_dialects(names: Collection[str]) -> list[Dialect[Any]]:
@@ -141,6 +152,15 @@ def dialect_help(own: Dialect[Any], file: SourceFile) -> str:
 def chosen_dialects(names: Collection[str] = ()) -> list[Dialect[Any]]:
     """The dialects of these names and those that every run loads, in the order of the table."""
     return [dialect for dialect in DIALECTS if dialect.is_always_loaded or dialect.name in names]
+
+
+def member_names(names: Collection[str]) -> list[str]:
+    """The files besides the generator's inputs that loaders of these dialects read, by their paths in the wheel.
+
+    >>> member_names(["docstrings"])
+    ['torch/_torch_docs.py', 'torch/_tensor_docs.py']
+    """
+    return [name for dialect in DIALECTS if dialect.name in names for name in dialect.members]
 
 
 def yaml_names(names: Collection[str] = ()) -> tuple[str, ...]:

@@ -271,6 +271,17 @@ _ROWS: Final = (
         programs={"stubs": None},
     ),
     Family(
+        "torch_stubs",
+        "the stub files of torch itself, from a source tree",
+        emitters=(".torch_stubs.files",),
+        folders={"torch_stubs": ""},
+        dialects=("deprecated", "docstrings", "stub_templates"),
+        checks=(Check(".python.units:check_bindings"), Check(".torch_stubs.checks:check_written_hints")),
+        imports=(".python.units",),
+        by_default=False,
+        programs={"gen_pyi": None},
+    ),
+    Family(
         "library",
         "the code around the operators of libraries",
         emitters=(

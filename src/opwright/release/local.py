@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from opwright.release.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH, THREE_WAYS
 from opwright.release.named_files import FilesStore
 from opwright.release.store import FolderStore
 from opwright.release.view import NATIVE_FUNCTIONS, Inputs, check_has_inputs
 from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["from_files", "from_installed", "from_source_path", "from_wheel"]
 
@@ -39,11 +43,11 @@ def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
     return Inputs(FolderStore(aten, beside, None), f"the folder {aten}", None)
 
 
-def from_files(native: str, tags: str, autograd: str) -> Inputs:
+def from_files(native: str, tags: str, autograd: str, files: Mapping[str, str] | None = None) -> Inputs:
     """The inputs with separate paths for `native_functions.yaml`, `tags.yaml` and autograd's folder.
 
-    The folder is a source tree's `tools/autograd`, or the `torchgen/packaged/autograd` of an installed PyTorch. Raises
-    Fault if `native_functions.yaml` does not exist (E0501).
+    The folder is a source tree's `tools/autograd`, or the `torchgen/packaged/autograd` of an installed PyTorch. `files`
+    has the paths of other inputs by their names. Raises Fault if `native_functions.yaml` does not exist (E0501).
     """
     if not os.path.isfile(native):
         raise Fault.at(NO_INPUTS_HERE, f"there is no file `{native}`")
@@ -55,7 +59,7 @@ def from_files(native: str, tags: str, autograd: str) -> Inputs:
         version = _package_version(root)
     else:
         root, version = top, _tree_version(top)
-    store = FilesStore(aten, autograd, root, {NATIVE_FUNCTIONS: native, "native/tags.yaml": tags})
+    store = FilesStore(aten, autograd, root, {NATIVE_FUNCTIONS: native, "native/tags.yaml": tags, **(files or {})})
     return Inputs(store, f"the file {native}", version)
 
 

@@ -267,6 +267,24 @@ class Rules:
         "The cheaper of the two suffices when `self` is the only argument.",
     )
 
+    # Stub files of torch.
+
+    stub_lists_accept_none = _until(
+        "2.12",
+        "The hint of every parameter with a list of tensors ends in `| None` in the stub files of torch.",
+        "The hint was the one for lists with missing tensors; most lists cannot be None.",
+    )
+    stub_numbers_are_symbolic = _from(
+        "2.14",
+        "The hint of a parameter of type `Scalar` ends in `| PySymType` in the stub files of torch.",
+        "Such parameters take symbolic numbers too.",
+    )
+    stub_foreach_returns_lists = _from(
+        "2.15",
+        "In the stub files of torch, `_foreach_` functions without results return the list that they write to.",
+        "Python gives back `self`, as the public functions of `torch.foreach` do.",
+    )
+
     # Sizes of sharded families.
 
     operators_shards = _shards(5, "Shards of `Operators_N.cpp`.")

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTOGRAD",
+    "DOCSTRING_MODULES",
     "FORMULA_HELPERS",
+    "MEMBERS",
     "NATIVE_AOT",
     "PACKAGED",
     "SHIM_TABLES",
+    "STUB_TEMPLATES",
     "FolderStore",
     "InputPaths",
     "Store",
@@ -42,6 +45,18 @@ SHIM_TABLES = "aoti/fallback_ops.py"
 """The operators that have a C shim, as tables in a Python module of the generator."""
 #: The header that declares the functions that derivative formulas call besides operators; some inputs lack it.
 FORMULA_HELPERS = "autograd/FunctionsManual.h"
+#: The beginning of the names of inputs outside the generator's folders, which are their paths in the wheel.
+MEMBERS = "torch/"
+#: The modules that give docstrings to functions and methods.
+DOCSTRING_MODULES = ("torch/_torch_docs.py", "torch/_tensor_docs.py")
+#: The templates of the stub files of torch, which only source trees have.
+STUB_TEMPLATES = (
+    "torch/_C/__init__.pyi.in",
+    "torch/_C/_VariableFunctions.pyi.in",
+    "torch/_C/return_types.pyi.in",
+    "torch/_C/_nn.pyi.in",
+    "torch/nn/functional.pyi.in",
+)
 VERSION_FILES = ("version.txt", "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"
@@ -129,6 +144,8 @@ class FolderStore:
             return os.path.join(self._autograd, *name[len(AUTOGRAD) :].split("/"))
         if name.startswith(NATIVE_AOT):
             return os.path.join(self._native_ops, *name[len(NATIVE_AOT) :].split("/"))
+        if name.startswith(MEMBERS):
+            return os.path.join(self._root or self._aten, *name.split("/"))
         if name == SHIM_TABLES and self._root is not None:
             return os.path.join(self._root, *_SHIM_TABLES_MEMBER.split("/"))
         return os.path.join(self._aten, *name.split("/"))
@@ -184,7 +201,7 @@ class FolderStore:
         if self._root is not None:
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
         files += possible_aot_files(self._native_ops)
-        more = [os.path.join(self._root or self._aten, *path.split("/")) for path in members]
+        more = [self.display_path(path) for path in members]
         files += more
         folders = [os.path.join(self._aten, name) for name in ("native", "templates")]
         folders += [self._autograd, os.path.join(self._autograd, "templates"), self._native_ops]
@@ -224,6 +241,8 @@ class WheelStore:
 
     def read_bytes(self, name: str) -> bytes:
         """The member's bytes."""
+        if name.startswith(MEMBERS) and name in self._wheel.names(name):
+            return self._wheel.read([name])[name].replace(b"\r\n", b"\n")
         content = self.contents.get(name)
         if content is None:
             raise Fault.at(
@@ -261,6 +280,8 @@ def member_of(name: str) -> str:
         return _SHIM_TABLES_MEMBER
     if name == FORMULA_HELPERS:
         return _INSTALLED_HELPERS
+    if name.startswith(MEMBERS):
+        return name
     return PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
 
 

@@ -12,12 +12,13 @@ from opwright.build.engine import Engine, Report, Summary, Task
 from opwright.build.plan import Plan
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
-from opwright.build.templates import LAUNCHER, Templates, generated_comment
+from opwright.build.templates import LAUNCHER, STUBS_LAUNCHER, Templates, generated_comment
 from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.model.catalog import PartialCatalog
 from opwright.release.rules import Rules
+from opwright.release.store import STUB_TEMPLATES
 from opwright.release.version import Version, version_of
 from opwright.run.loading import check_job, launcher, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request
@@ -42,6 +43,8 @@ def template_path(name: str) -> str:
     >>> template_path("Functions.h"), template_path("autograd/Functions.h")
     ('templates/Functions.h', 'autograd/templates/Functions.h')
     """
+    if name in STUB_TEMPLATES:
+        return name
     folder, slash, file = name.rpartition("/")
     return f"{folder}{slash}templates/{file}"
 
@@ -163,6 +166,8 @@ class Generation:
 
     def _comment(self, template: str) -> str:
         """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
+        if template in STUB_TEMPLATES:
+            return generated_comment(template, STUBS_LAUNCHER)
         folder, _, name = template.rpartition("/")
         if not folder:
             return generated_comment(name, LAUNCHER)

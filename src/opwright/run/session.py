@@ -143,13 +143,14 @@ class Session:
 
     def take_stamps(self, inputs: Inputs, besides: Iterable[str] = ()) -> None:
         """Take the stamps of the inputs and of other files that the run reads. Call it before the run reads them."""
-        from opwright.emit.registry import OWN_STUBS, family_inputs
+        from opwright.dialects.table import member_names
+        from opwright.emit.registry import OWN_STUBS, dialects_of, family_inputs
 
-        members: list[str] = []
+        members = member_names(dialects_of(self.run.families))
         if OWN_STUBS in family_inputs(self.run.families):
             from opwright.run.loading import own_stub_paths
 
-            members = own_stub_paths(inputs)
+            members += own_stub_paths(inputs)
         paths = inputs.paths(members)
         if paths is not None:
             self.stamps = InputStamps.take([*paths.files, *map(os.path.abspath, besides)], paths.folders)

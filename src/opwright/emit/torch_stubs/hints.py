@@ -1,0 +1,112 @@
+"""The hints of functions and methods as the stub files of torch have them: hand-written, generated, with docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
+from opwright.emit.emitter import Job, per_job
+from opwright.emit.torch_stubs.declarations import generated_hints
+from opwright.emit.torch_stubs.hand_written import WrittenHint, written_hints
+from opwright.model.docstring import Docstring
+from opwright.release.operator_names.stub_files import WITHOUT_GENERATED_HINTS
+
+__all__ = [
+    "WRITTEN",
+    "docstrings",
+    "function_hints",
+    "hint_with_docstring",
+    "method_hints",
+    "overloads",
+    "overloads_by_name",
+]
+
+#: Module -> the file with its hand-written hints, and the beginning of the full names of its functions.
+WRITTEN = {TORCH: ("functions", "torch."), TENSOR_METHODS: ("methods", "torch._C.TensorBase.")}
+
+
+def docstrings(job: Job) -> Mapping[str, Docstring]:
+    """The docstrings of functions and methods by their full names."""
+    return cast("Mapping[str, Docstring]", job.more_inputs.get("docstrings") or {})
+
+
+def overloads(hints: Sequence[str]) -> list[str]:
+    """The hints of one name, marked as overloads if there are several.
+
+    >>> overloads(["def one() -> _int: ..."]), overloads(["def f() -> _int: ...", "def f(x: _int) -> _int: ..."])[0]
+    (['def one() -> _int: ...'], '@overload\\ndef f() -> _int: ...')
+    """
+    return [f"@overload\n{hint}" for hint in hints] if len(hints) > 1 else list(hints)
+
+
+def overloads_by_name(hints: Iterable[WrittenHint]) -> list[str]:
+    """Hand-written hints in the order of their names."""
+    by_name: dict[str, list[str]] = {}
+    for hint in hints:
+        by_name.setdefault(hint.name, []).append(hint.text)
+    return [text for _, texts in sorted(by_name.items()) for text in overloads(texts)]
+
+
+@per_job
+def function_hints(job: Job) -> Mapping[str, list[str]]:
+    """The hints of the functions of `torch` by name, sorted."""
+    return _hints_by_name(job, TORCH)
+
+
+@per_job
+def method_hints(job: Job) -> Mapping[str, list[str]]:
+    """The hints of the methods and attributes of tensors by name, sorted."""
+    return _hints_by_name(job, TENSOR_METHODS)
+
+
+def _hints_by_name(job: Job, module: PythonModule) -> Mapping[str, list[str]]:
+    file, prefix = WRITTEN[module]
+    by_name: dict[str, list[str]] = {}
+    last = []
+    for hint in written_hints(file, job.rules):
+        if hint.section == "last":
+            last.append(hint)
+        else:
+            by_name.setdefault(hint.name, []).append(hint.text)
+    for name, texts in generated_hints(job, module, WITHOUT_GENERATED_HINTS.in_release(job.rules)).items():
+        by_name.setdefault(name, []).extend(texts)
+    for hint in last:
+        by_name.setdefault(hint.name, []).append(hint.text)
+    documented = docstrings(job)
+    hints = {}
+    for name, texts in sorted(by_name.items()):
+        hints[name] = overloads(texts)
+        docstring = documented.get(prefix + name)
+        if docstring is not None:
+            lines = _docstring_lines(docstring.text)
+            hints[name] = [hint_with_docstring(hint, lines) for hint in hints[name]]
+    return hints
+
+
+def hint_with_docstring(hint: str, lines: Sequence[str]) -> str:
+    """A hint with a docstring, of which the lines have no indentation in common.
+
+    >>> print(hint_with_docstring("def one() -> _int: ...", ["The number 1.", "", "It is odd."]))
+    def one() -> _int:
+        r\"\"\"
+        The number 1.
+    <BLANKLINE>
+        It is odd.
+        \"\"\"
+    >>> hint_with_docstring("is_cpu: _bool", ["Whether it is."])
+    'is_cpu: _bool\\nr\"\"\"Whether it is.\"\"\"'
+    """
+    if "..." not in hint:
+        text = "\n".join(lines)
+        return f'{hint}\nr"""{text}"""'
+    body = [f"    {line}".rstrip() for line in ('r"""', *lines, '"""')]
+    return "\n".join([hint.removesuffix("...").rstrip(), *body])
+
+
+def _docstring_lines(text: str) -> list[str]:
+    """The lines of a docstring without the indentation that all but the first have in common."""
+    first, *rest = text.expandtabs().split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    lines = [first.lstrip(), *[line[margin:] for line in rest]]
+    return "\n".join(lines).strip().splitlines()

@@ -1,0 +1,95 @@
+"""Generate the stub files of torch itself; takes the flags of PyTorch's `tools/pyi/gen_pyi.py`.
+
+It writes the same bytes. Run it at the top of a source tree: it reads docstrings from `torch/_torch_docs.py` and
+`torch/_tensor_docs.py` in the working folder, as PyTorch's program does. It imports neither module, and not torch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from opwright.cli.arguments import add_prune_argument
+from opwright.cli.parser import Parser
+from opwright.cli.runs import drop_in_run_of, run_unless_current
+from opwright.cli.streams import leave
+from opwright.emit.registry import build_folders, program_families
+from opwright.run.session import Session
+
+# Modules that do the work are imported only if there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.build.runs import Run
+    from opwright.release.inputs import Inputs
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["main"]
+
+
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.gen_pyi", __doc__)
+    add = parser.add_argument
+    add(
+        "--native-functions-path",
+        metavar="NATIVE",
+        default="aten/src/ATen/native/native_functions.yaml",
+        help="the path of native_functions.yaml",
+    )
+    add(
+        "--tags-path",
+        metavar="TAGS",
+        default="aten/src/ATen/native/tags.yaml",
+        help="the path of tags.yaml",
+    )
+    add(
+        "--deprecated-functions-path",
+        metavar="DEPRECATED",
+        default="tools/autograd/deprecated.yaml",
+        help="the path of deprecated.yaml",
+    )
+    add("--out", metavar="OUT", default=".", help="output folder; the files go to its folder `torch`")
+    add("--template-dir", metavar="FOLDER", default=".", help="the folder whose folder `torch` has the templates")
+    add(
+        "--release",
+        metavar="X.Y",
+        help="the release whose rules to follow; by default that of the `version.txt` in the source tree",
+    )
+    add_prune_argument(parser)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    arguments = _parser().parse(argv)
+    families = tuple(program_families("gen_pyi"))
+    folders = build_folders(arguments.out, families)
+    run = drop_in_run_of("gen_pyi", arguments, arguments.out, folders, families)
+    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders))
+
+
+def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str]) -> int:
+    from opwright.cli import console
+    from opwright.run.request import Request
+
+    inputs = _inputs(arguments)
+    request = Request(inputs=inputs, folders=folders, families=run.families, release=arguments.release)
+    session = Session(run)
+    session.write(session.load(inputs, lambda: request, sink))
+    return console.SUCCESS
+
+
+def _inputs(arguments: argparse.Namespace) -> Inputs:
+    """The inputs at the paths that the flags name."""
+    from opwright.release.inputs import from_files
+    from opwright.release.store import DOCSTRING_MODULES, STUB_TEMPLATES
+
+    files = {name: os.path.join(arguments.template_dir, *name.split("/")) for name in STUB_TEMPLATES}
+    files |= {name: os.path.join(*name.split("/")) for name in DOCSTRING_MODULES}
+    files["autograd/deprecated.yaml"] = arguments.deprecated_functions_path
+    autograd = os.path.dirname(arguments.deprecated_functions_path)
+    return from_files(arguments.native_functions_path, arguments.tags_path, autograd, files)
+
+
+if __name__ == "__main__":
+    leave(main)
