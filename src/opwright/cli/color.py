@@ -8,6 +8,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import TextIO
 
 __all__ = ["AUTO", "CHOICES", "add_color_argument", "wants_color"]
 
@@ -27,8 +28,8 @@ def add_color_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def wants_color(choice: str = AUTO) -> bool:
-    """Whether standard error gets colours.
+def wants_color(choice: str = AUTO, stream: TextIO | None = None) -> bool:
+    """Whether a stream gets colours, by default standard error.
 
     An explicit choice decides. Otherwise a NO_COLOR that is not empty means no, then a FORCE_COLOR that is not empty
     means yes, as for Python's own tracebacks; otherwise colours need a terminal that is not dumb.
@@ -39,4 +40,4 @@ def wants_color(choice: str = AUTO) -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"

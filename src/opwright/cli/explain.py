@@ -35,6 +35,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     return console.SUCCESS
 
 
+def all_code_names() -> tuple[str, ...]:
+    """All codes."""
+    import_all_codes()
+    return tuple([code.code for code in all_codes()])
+
+
 def import_all_codes() -> None:
     """Imports all modules except programs, because the modules that find faults register the codes.
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "new": "write a project to start from: an operator library",
+    "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
     "dump": "write a catalog as JSON, for other programs",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",

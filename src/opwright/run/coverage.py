@@ -16,7 +16,7 @@ from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["load_coverage"]
+__all__ = ["load_coverage", "load_release_meta_kernels"]
 
 
 def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None = None) -> CoverageReport:
@@ -32,10 +32,10 @@ def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None
     context = LoadContext(sink, rules, inputs, job.catalog, job.catalog.functions, only_reports=True)
     backends = load_backends(request, context)
     sink.raise_if_errors()
-    return coverage_report(backends[0], job, _load_meta_kernels(inputs, sink), fallback)
+    return coverage_report(backends[0], job, load_release_meta_kernels(inputs, sink), fallback)
 
 
-def _load_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
+def load_release_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
     """The kernels for Meta that PyTorch registers in Python; none if its modules are not at hand."""
     reason = f"{inputs.origin} has none"
     try:

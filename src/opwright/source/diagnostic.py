@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from opwright.source import limits
@@ -18,6 +19,7 @@ from opwright.source.span import Span
 __all__ = [
     "Diagnostic",
     "Diagnostics",
+    "Edit",
     "Fault",
     "FaultsFound",
     "Label",
@@ -48,8 +50,18 @@ class Label(NamedTuple):
     primary: bool = True
 
 
+class Edit(NamedTuple):
+    """A change of a file: the span that it replaces, and the new text. A point as span inserts."""
+
+    span: Span
+    text: str
+
+
 class Diagnostic(NamedTuple):
-    """One finding: code, severity, message, labels at spans, notes, and a help text."""
+    """One finding: code, severity, message, labels at spans, notes, and a help text.
+
+    `edits` fix it, all of them together; a diagnostic has edits only where there is no other way to fix it.
+    """
 
     code: str
     severity: Severity
@@ -57,6 +69,7 @@ class Diagnostic(NamedTuple):
     labels: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     help: str | Suggestion = ""
+    edits: tuple[Edit, ...] = ()
 
     @property
     def span(self) -> Span | None:
@@ -76,9 +89,10 @@ def _diagnostic(
     notes: Sequence[str],
     help: str | Suggestion,
     also: Sequence[Label],
+    edits: Sequence[Edit],
 ) -> Diagnostic:
     labels = (() if at is None else (Label(at, label),)) + tuple(also)
-    return Diagnostic(code, severity, message, labels, tuple(notes), help)
+    return Diagnostic(code, severity, message, labels, tuple(notes), help, tuple(edits))
 
 
 class Fault(Exception):
@@ -110,9 +124,10 @@ class Fault(Exception):
         notes: Sequence[str] = (),
         help: str | Suggestion = "",
         also: Sequence[Label] = (),
+        edits: Sequence[Edit] = (),
     ) -> Fault:
         """A fault with an error, from the arguments of `Diagnostics.error`."""
-        return cls(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also))
+        return cls(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also, edits))
 
 
 class FaultsFound(Exception):
@@ -141,7 +156,7 @@ class Diagnostics:
     """The sink that collects the diagnostics of a run.
 
     It keeps 1,000 errors and raises `FaultsFound` with the last of them, so that work on a completely wrong file
-    ends. It keeps 1,000 warnings and notes, and drops further ones.
+    ends. It keeps 1,000 warnings and notes, and drops further ones unless it `keeps_all_remarks`.
 
     >>> sink = Diagnostics()
     >>> sink.warning("W0001", "the file has no entries")
@@ -152,11 +167,12 @@ class Diagnostics:
     ['E0001', 'W0001']
     """
 
-    __slots__ = ("_errors", "_found")
+    __slots__ = ("_errors", "_found", "_remarks")
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_all_remarks: bool = False) -> None:
         self._found: list[Diagnostic] = []
         self._errors = 0
+        self._remarks = sys.maxsize if keeps_all_remarks else limits.REMARKS
 
     def __len__(self) -> int:
         return len(self._found)
@@ -185,7 +201,7 @@ class Diagnostics:
             self._errors += 1
             if self._errors <= limits.ERRORS:
                 self._found.append(diagnostic)
-        elif len(self._found) - min(self._errors, limits.ERRORS) < limits.REMARKS:
+        elif len(self._found) - min(self._errors, limits.ERRORS) < self._remarks:
             self._found.append(diagnostic)
 
     def take(self, raised: Fault | FaultsFound) -> None:
@@ -206,9 +222,10 @@ class Diagnostics:
         notes: Sequence[str] = (),
         help: str | Suggestion = "",
         also: Sequence[Label] = (),
+        edits: Sequence[Edit] = (),
     ) -> None:
         """Adds an error at a span (its label says `label`), with further labels from `also`."""
-        self.add(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also))
+        self.add(_diagnostic(Severity.ERROR, code, message, at, label, notes, help, also, edits))
 
     def warning(
         self,
@@ -220,9 +237,10 @@ class Diagnostics:
         notes: Sequence[str] = (),
         help: str | Suggestion = "",
         also: Sequence[Label] = (),
+        edits: Sequence[Edit] = (),
     ) -> None:
         """Adds a warning; the arguments are those of `error`."""
-        self.add(_diagnostic(Severity.WARNING, code, message, at, label, notes, help, also))
+        self.add(_diagnostic(Severity.WARNING, code, message, at, label, notes, help, also, edits))
 
     def note(
         self,
@@ -234,9 +252,10 @@ class Diagnostics:
         notes: Sequence[str] = (),
         help: str | Suggestion = "",
         also: Sequence[Label] = (),
+        edits: Sequence[Edit] = (),
     ) -> None:
         """Adds a note; the arguments are those of `error`."""
-        self.add(_diagnostic(Severity.NOTE, code, message, at, label, notes, help, also))
+        self.add(_diagnostic(Severity.NOTE, code, message, at, label, notes, help, also, edits))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """The diagnostics sorted by path, offset and code, without duplicates; those without a span come first."""

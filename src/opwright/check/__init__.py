@@ -1,0 +1,3 @@
+"""Checks beyond the reference: lints, their selection and suppression, fixes, and the forms of reports."""
+
+from __future__ import annotations

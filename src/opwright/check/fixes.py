@@ -1,0 +1,196 @@
+"""The fixes of diagnostics for which there is only one: code -> how to edit the YAML.
+
+A fix is worked out from the place of a diagnostic after all checks, so that runs that only generate do not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from opwright.source.diagnostic import Diagnostic, Edit, Fault
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.node_edits import (
+    Edits,
+    added_field,
+    deleted_field,
+    deleted_item,
+    find_path,
+    quotation,
+    replacement,
+)
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.span import SourceText, Span
+from opwright.source.yaml import load_yaml
+
+__all__ = ["with_fixes"]
+
+
+class Place(NamedTuple):
+    """Where a diagnostic is: it, and the nodes from the root of its file to the smallest that has its span."""
+
+    diagnostic: Diagnostic
+    path: list[Node]
+
+    @property
+    def node(self) -> Node:
+        """The smallest node."""
+        return self.path[-1]
+
+    @property
+    def parent(self) -> Node | None:
+        """The node that contains the smallest one; None at the root."""
+        return self.path[-2] if len(self.path) > 1 else None
+
+    @property
+    def entry(self) -> Mapping | None:
+        """The entry of an operator around the place."""
+        entries = [node for node in self.path if isinstance(node, Mapping) and node.entry("func") is not None]
+        return entries[-1] if entries else None
+
+
+Fix: TypeAlias = Callable[[Place], Edits]
+
+_NONE: Final[Edits] = ()
+
+
+def _delete_repeated_key(place: Place) -> Edits:
+    """Deletes a key that repeats an earlier one with the same value."""
+    if not isinstance(place.parent, Mapping) or not isinstance(place.node, Scalar):
+        return _NONE
+    values = [value.span.text for key, value in place.parent.entries if key.value == place.node.value]
+    return deleted_field(place.parent, place.node) if len(set(values)) == 1 else _NONE
+
+
+def _delete_key(place: Place) -> Edits:
+    """Deletes the field whose key the diagnostic marks."""
+    if not isinstance(place.parent, Mapping) or not isinstance(place.node, Scalar):
+        return _NONE
+    return deleted_field(place.parent, place.node)
+
+
+def _delete_table(place: Place) -> Edits:
+    """Deletes the dispatch table that the diagnostic marks."""
+    entry = place.entry
+    field = None if entry is None else entry.entry("dispatch")
+    return _NONE if entry is None or field is None else deleted_field(entry, field[0])
+
+
+def _delete_repeated_entry(place: Place) -> Edits:
+    """Deletes an item of a list that repeats an earlier one to the letter."""
+    for parent, item in zip(place.path[-2::-1], place.path[:0:-1], strict=False):
+        if isinstance(parent, Sequence):
+            same = [other for other in parent.items if other.span.text == item.span.text]
+            return deleted_item(parent, item) if len(same) > 1 and same[0] is not item else _NONE
+    return _NONE
+
+
+def _quote(place: Place) -> Edits:
+    """Puts a value that YAML reads as another type than text into quotes, where only text can stand."""
+    is_text_wanted = any(label.text.startswith("expected a string") for label in place.diagnostic.labels)
+    is_value = isinstance(place.node, Scalar) and place.node.kind not in ("str", "null")
+    return quotation(place.node) if is_text_wanted and is_value else _NONE
+
+
+def _indent_options(place: Place) -> Edits:
+    """Moves the options of a backend entry under the name of its operator."""
+    entry = place.parent
+    if not isinstance(entry, Mapping) or entry.file.text[entry.start : entry.start + 1] == "{":
+        return _NONE
+    file = entry.file
+    first = file.line_and_column(entry.entries[1][0].start)[0]
+    last = file.line_and_column(max(entry.entries[-1][0].end, entry.entries[-1][1].end) - 1)[0]
+    starts = [file.line_starts[line - 1] for line in range(first, last + 1) if file.line_text(line).strip()]
+    return tuple([Edit(file.span(start), "  ") for start in starts])
+
+
+def _delete_colon(place: Place) -> Edits:
+    """Makes a name of a mapping from a name to nothing."""
+    entry = next((node for node in reversed(place.path) if isinstance(node, Mapping)), None)
+    if entry is None or len(entry.entries) != 1 or place.node is not entry.entries[0][0]:
+        return _NONE
+    name, value = entry.entries[0]
+    end = entry.file.text.find(":", name.end) + 1
+    is_nothing = isinstance(value, Scalar) and value.kind == "null" and not value.span.text
+    return (Edit(Span(entry.file, name.end, end), ""),) if is_nothing and end else _NONE
+
+
+def _rename_key(names: dict[str, str]) -> Fix:
+    """Gives a key its new name."""
+
+    def fix(place: Place) -> Edits:
+        node = place.node
+        return replacement(node, names[node.value]) if isinstance(node, Scalar) and node.value in names else _NONE
+
+    return fix
+
+
+def _set_field(field: str, value: str) -> Fix:
+    """Sets a field of an entry."""
+
+    def fix(place: Place) -> Edits:
+        return _NONE if place.entry is None else added_field(place.entry, field, value)
+
+    return fix
+
+
+def _add_tag(tag: str) -> Fix:
+    """Adds a tag to an entry."""
+
+    def fix(place: Place) -> Edits:
+        entry = place.entry
+        tags = None if entry is None else entry.get("tags")
+        if entry is None or tags is None:
+            return _NONE if entry is None else added_field(entry, "tags", tag)
+        if isinstance(tags, Scalar):
+            return replacement(tags, f"[{tags.span.text}, {tag}]") if tags.kind == "str" else _NONE
+        if not isinstance(tags, Sequence) or not tags.items or tags.file.text[tags.start : tags.start + 1] != "[":
+            return _NONE
+        return (Edit(tags.file.span(tags.items[-1].end), f", {tag}"),)
+
+    return fix
+
+
+#: Code -> its fix. The codes are those of the dialects, whose pages say the same in words.
+_FIXES: Final[dict[str, Fix]] = {
+    "E0107": _delete_repeated_key,
+    "E0112": _quote,
+    "E0316": _delete_table,
+    "E0320": _set_field("variants", "function"),
+    "E0332": _set_field("variants", "function"),
+    "E0337": _add_tag("nondeterministic_seeded"),
+    "E0338": _set_field("device_check", "NoCheck"),
+    "E0345": _add_tag("inplace_view"),
+    "E0404": _delete_repeated_entry,
+    "E0410": _delete_repeated_entry,
+    "E0434": _add_tag("view_copy"),
+    "E1309": _delete_repeated_entry,
+    "E1311": _delete_colon,
+    "E1334": _indent_options,
+    "E1335": _rename_key({"ext_structured_meta": "define_meta"}),
+    "W1309": _delete_repeated_entry,
+    "W1348": _delete_key,
+    "W1349": _delete_key,
+}
+
+
+def with_fixes(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics, those with a certain fix with the edits that make it."""
+    trees: dict[SourceText, Node | None] = {}
+    return [_with_fix(diagnostic, trees) for diagnostic in diagnostics]
+
+
+def _with_fix(diagnostic: Diagnostic, trees: dict[SourceText, Node | None]) -> Diagnostic:
+    span, fix = diagnostic.span, _FIXES.get(diagnostic.code)
+    if span is None or fix is None or diagnostic.edits:
+        return diagnostic
+    if span.file not in trees:
+        try:
+            trees[span.file] = load_yaml(span.file)
+        except Fault:
+            trees[span.file] = None
+    root = trees[span.file]
+    # A file with anchors has nodes that stand in several places.
+    if root is None or span.file.has_anchors:
+        return diagnostic
+    return diagnostic._replace(edits=fix(Place(diagnostic, find_path(root, span))))

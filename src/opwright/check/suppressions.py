@@ -1,0 +1,132 @@
+"""Comments in YAML that suppress diagnostics: `# opwright: ignore[W2216]`."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from opwright.check.code_filter import CodeFilter, is_prefix
+from opwright.check.codes import UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, did_you_mean
+from opwright.source.span import SourceText, Span
+
+__all__ = ["Suppression", "suppress", "suppressions"]
+
+_COMMENT: Final = re.compile(r"(?m)(?:^|(?<=[ \t]))#[ \t]*opwright:[ \t]*ignore\b(?:\[([^\]\r\n]*)\])?[^#\r\n]*")
+_CODE: Final = re.compile(r"[^\s,]+")
+_WORK: Final = "opwright:"
+
+
+class Suppression:
+    """A comment that suppresses diagnostics of a line.
+
+    `codes` are the spans of its codes, none for a comment that suppresses all. `used` has the codes that suppressed a
+    diagnostic, "" for those of a comment without codes.
+    """
+
+    __slots__ = ("codes", "line", "span", "used")
+
+    def __init__(self, span: Span, line: int, codes: list[Span]) -> None:
+        self.span: Final = span
+        self.line: Final = line
+        self.codes: Final = codes
+        self.used: Final[set[str]] = set()
+
+    def takes(self, diagnostic: Diagnostic) -> bool:
+        """Whether the comment suppresses a diagnostic of its line; records what was used."""
+        if not self.codes:
+            self.used.add("")
+            return True
+        matches = [code.text for code in self.codes if diagnostic.code.startswith(code.text)]
+        self.used.update(matches)
+        return bool(matches)
+
+
+def suppressions(file: SourceText) -> list[Suppression]:
+    """The comments of a file that suppress diagnostics.
+
+    >>> from opwright.source.text import SourceFile
+    >>> text = "- func: f() -> ()  # opwright: ignore[W2216]\\n# opwright: ignore\\n- func: g() -> ()\\n"
+    >>> [(comment.line, [code.text for code in comment.codes]) for comment in suppressions(SourceFile("a.yaml", text))]
+    [(1, ['W2216']), (3, [])]
+    """
+    if _WORK not in file.text:
+        return []
+    return [_suppression(file, match) for match in _COMMENT.finditer(file.text)]
+
+
+def _suppression(file: SourceText, match: re.Match[str]) -> Suppression:
+    span = Span(file, match.start(), match.start() + len(match[0].rstrip()))
+    codes = []
+    if match[1] is not None:
+        codes = [Span(file, match.start(1) + c.start(), match.start(1) + c.end()) for c in _CODE.finditer(match[1])]
+    line = span.line
+    if not file.line_text(line)[: span.column - 1].strip():
+        line += 1
+        while line < file.line_count and file.line_text(line).strip()[:1] in ("", "#"):
+            line += 1
+    return Suppression(span, line, codes)
+
+
+def suppress(
+    diagnostics: Iterable[Diagnostic], files: Iterable[SourceText], shown: CodeFilter, codes: Collection[str]
+) -> tuple[list[Diagnostic], int]:
+    """The diagnostics that no comment suppresses, with those about the comments, and the number of the others.
+
+    `codes` are all codes that exist.
+    """
+    comments = [comment for file in files for comment in suppressions(file)]
+    by_line: dict[tuple[str, int], list[Suppression]] = defaultdict(list)
+    for comment in comments:
+        by_line[comment.span.file.path, comment.line].append(comment)
+    left, count = [], 0
+    for diagnostic in diagnostics:
+        span = diagnostic.span
+        own = () if span is None or not by_line else by_line.get((span.file.path, span.line), ())
+        # Each comment records that it was used, so all of them are asked.
+        answers = [comment.takes(diagnostic) for comment in own]
+        if any(answers):
+            count += 1
+        else:
+            left.append(diagnostic)
+    remarks = Diagnostics()
+    for comment in comments:
+        _report(comment, shown, codes, remarks)
+    return left + [remark for remark in remarks if shown.shows(remark.code)], count
+
+
+def _report(comment: Suppression, shown: CodeFilter, codes: Collection[str], sink: Diagnostics) -> None:
+    """Reports codes of a comment that do not exist, and those that suppress nothing although they are selected."""
+    unknown = [code for code in comment.codes if not is_prefix(code.text, codes)]
+    for code in unknown:
+        message = f"no code is or begins with `{code.text}`"
+        sink.warning(UNKNOWN_SUPPRESSION, message, code, help=did_you_mean(code.text, codes))
+    unused = [code for code in comment.codes if code not in unknown and _is_unused(code.text, comment, shown, codes)]
+    if not comment.codes and not comment.used:
+        sink.warning(UNUSED_SUPPRESSION, "the comment suppresses nothing", comment.span, edits=_deletion(comment))
+    elif unused:
+        left = [code.text for code in comment.codes if code not in unused]
+        start = comment.codes[0].start
+        edits = [Edit(Span(comment.span.file, start, comment.codes[-1].end), ", ".join(left))]
+        shown_codes = ", ".join([f"`{code.text}`" for code in unused])
+        message = f"the comment suppresses no {shown_codes}"
+        sink.warning(UNUSED_SUPPRESSION, message, unused[0], edits=edits if left else _deletion(comment))
+
+
+def _is_unused(code: str, comment: Suppression, shown: CodeFilter, codes: Collection[str]) -> bool:
+    is_selected = any(shown.shows(full) for full in codes if full.startswith(code))
+    return code not in comment.used and is_selected
+
+
+def _deletion(comment: Suppression) -> tuple[Edit]:
+    """The edit that deletes the comment, with its line if it stands alone."""
+    file, start, end = comment.span
+    line_start = file.line_starts[comment.span.line - 1]
+    if not file.text[line_start:start].strip():
+        start = line_start
+        end = file.line_starts[comment.span.line] if comment.span.line < file.line_count else len(file.text)
+    else:
+        start -= len(file.text[line_start:start]) - len(file.text[line_start:start].rstrip())
+    return (Edit(Span(file, start, end), ""),)

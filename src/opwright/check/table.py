@@ -1,0 +1,40 @@
+"""The table of lints. Selection, documentation and tests follow from its rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.check import codes
+from opwright.check.backend_lints import check_backward, check_composites
+from opwright.check.entry_lints import check_defaults, check_repeated_items
+from opwright.check.lint import BackendLint, Lint, OperatorLint
+from opwright.check.operator_lints import (
+    check_alias_annotations,
+    check_cpp_keywords,
+    check_functional_forms,
+    check_meta_kernels,
+    check_tags,
+)
+
+__all__ = ["BACKEND_LINTS", "LINTS", "OPERATOR_LINTS"]
+
+#: Lints of operators. One that is part of the default selection for PyTorch has no finding in any of its releases.
+OPERATOR_LINTS: Final = (
+    OperatorLint(Lint(codes.CPP_KEYWORD, for_pytorch=True), check_cpp_keywords),
+    OperatorLint(Lint(codes.MISSING_META, compares_entries=True), check_meta_kernels),
+    OperatorLint(Lint(codes.UNUSED_TAG, for_others=False, compares_entries=True), check_tags),
+    OperatorLint(Lint(codes.REPEATS_DEFAULT), check_defaults),
+    OperatorLint(Lint(codes.SUSPICIOUS_ALIAS, for_pytorch=True), check_alias_annotations),
+    # PyTorch can functionalize operators of libraries without a functional form, at some cost.
+    OperatorLint(Lint(codes.NO_FUNCTIONAL, for_others=False, compares_entries=True), check_functional_forms),
+    OperatorLint(Lint(codes.REPEATED_ITEM, for_pytorch=True), check_repeated_items),
+)
+
+#: Lints of backends.
+BACKEND_LINTS: Final = (
+    BackendLint(Lint(codes.COMPOSITE_OVERRIDE), check_composites),
+    BackendLint(Lint(codes.BACKWARD_LACKS), check_backward),
+)
+
+#: Code -> lint.
+LINTS: Final = {row.lint.code: row.lint for row in (*OPERATOR_LINTS, *BACKEND_LINTS)}

@@ -1,0 +1,256 @@
+"""Check operator files: PyTorch's YAML, operator libraries, backend files, selections. Nothing is generated.
+
+  opwright check acme.yaml                      one file; its kind is recognised
+  opwright check aten/src/ATen/native/*.yaml    PyTorch's files, with the rest of their source tree
+  opwright check --torch 2.13.0                 the files of a release
+  opwright check --fix acme.yaml                fix what has only one fix; --diff shows it instead
+  opwright check --format sarif . > out.sarif   a folder, for a code scanning service
+
+Settings are in the table [tool.opwright.check] of pyproject.toml. A comment `# opwright: ignore[CODE]` suppresses
+diagnostics of its line. Exit status: 0 no findings, 1 errors or warnings, 2 wrong usage."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Final
+
+from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+
+# Modules that do the work are imported when the command runs.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.check.code_filter import CodeFilter
+    from opwright.check.settings import Settings
+    from opwright.release.inputs import Inputs
+    from opwright.run.checked_files import CheckedFiles
+    from opwright.run.findings import Findings
+    from opwright.source.diagnostic import Diagnostic, Diagnostics
+    from opwright.source.text import SourceFile
+
+_FORMATS: Final = ("text", "short", "json", "sarif", "github")
+_FAIL_ON: Final = ("warning", "error", "never")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="files of any kind, or folders of them (default: the files of the settings; else PyTorch's own, of the "
+        "source tree in the working folder or of --torch)",
+    )
+    for flag, kind in (("--backend", "backend file"), ("--library", "library file")):
+        parser.add_argument(
+            flag, metavar="FILE", action="append", default=[], type=not_empty, help=f"a {kind} (may be repeated)"
+        )
+    parser.add_argument(
+        "--stdin-filename",
+        metavar="FILE",
+        type=not_empty,
+        help="read the text of this file from standard input, for editors",
+    )
+    add_input_arguments(parser)
+    rules = parser.add_argument_group("rules", "CODES are diagnostic codes or beginnings of codes, with commas, or ALL")
+    add = rules.add_argument
+    add("--select", metavar="CODES", action="append", help="report these codes alone")
+    add("--extend-select", metavar="CODES", action="append", default=[], help="report these codes too")
+    add("--ignore", metavar="CODES", action="append", default=[], help="do not report these codes")
+    add("--tolerant", action="store_true", help="do not take for errors what PyTorch's own programs accept")
+    add("--config", metavar="FILE", type=not_empty, help="the file with settings (default: the nearest pyproject.toml)")
+    add("--isolated", action="store_true", help="use no file with settings")
+    output = parser.add_argument_group("output")
+    add = output.add_argument
+    add("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
+    add("--fail-on", choices=_FAIL_ON, help="what makes the exit status 1 (default: warning, which includes errors)")
+    fixing = output.add_mutually_exclusive_group()
+    fixing.add_argument("--fix", action="store_true", help="apply the fixes of findings that have only one fix")
+    fixing.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print the report, or the fixes."""
+    from opwright.cli import console
+
+    if arguments.stdin_filename is not None and arguments.fix:
+        sys.stderr.write("opwright check: error: --fix cannot change standard input; use --diff\n")
+        return console.USAGE
+    settings, codes = _settings(arguments, sink)
+    sink.raise_if_errors()
+    files = _files(arguments, settings)
+    checker = _Checker(arguments, settings, codes)
+    if arguments.fix or arguments.diff:
+        return _fix(arguments, checker, files)
+    findings = checker.check(files)
+    _print_report(arguments, findings.diagnostics)
+    _say_summary(findings)
+    return _status(arguments, settings, findings.diagnostics)
+
+
+class _Checker:
+    """Checks files with the arguments and settings of a run."""
+
+    def __init__(self, arguments: argparse.Namespace, settings: Settings, codes: CodeFilter) -> None:
+        self.settings = settings
+        self._arguments = arguments
+        self._codes = codes
+        self._torch = arguments.torch or (None if arguments.source_path else settings.torch)
+        self._inputs: Inputs | None = None
+
+    def open_release(self) -> Inputs:
+        """The release that files are checked against."""
+        from opwright.release.inputs import open_inputs
+
+        if self._inputs is None:
+            arguments = self._arguments
+            inputs = open_inputs(self._torch, arguments.source_path, ask_whole=ask_whole_download(arguments))
+            self._inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
+        return self._inputs
+
+    def check(self, files: CheckedFiles) -> Findings:
+        """What is wrong with the files."""
+        from opwright.cli.explain import all_code_names
+        from opwright.run.findings import find
+
+        return find(files, self._codes, self.open_release, all_code_names)
+
+
+def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Settings, CodeFilter]:
+    """The settings of the project, and the selection of codes from them and from the arguments."""
+    from opwright.check.settings import NO_SETTINGS, find_settings, load_settings
+    from opwright.cli.explain import all_code_names
+    from opwright.source.text import SourceFile
+
+    path = None if arguments.isolated else arguments.config or find_settings(os.getcwd())
+    file = None if path is None else SourceFile.read(path)
+    settings = NO_SETTINGS
+    if file is not None and (arguments.config is not None or "opwright" in file.text):
+        settings = load_settings(file, all_code_names, sink)
+    own = settings.codes
+    select = None if arguments.select is None else _codes(arguments.select, sink)
+    return settings, own._replace(
+        select=own.select if select is None else select,
+        extend_select=own.extend_select + _codes(arguments.extend_select, sink),
+        ignore=own.ignore + _codes(arguments.ignore, sink),
+    )
+
+
+def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
+    """The codes of an option. Those that do not exist go to the sink."""
+    from opwright.check.code_filter import is_prefix
+    from opwright.check.codes import UNKNOWN_CODE
+    from opwright.cli.explain import all_code_names
+    from opwright.source.diagnostic import did_you_mean
+
+    codes = tuple([code.strip().upper() for text in texts for code in text.split(",") if code.strip()])
+    for code in codes:
+        if not is_prefix(code, all_code_names()):
+            help = did_you_mean(code, all_code_names(), "`opwright explain` lists all codes")
+            sink.error(UNKNOWN_CODE, f"no code is or begins with `{code}`", help=help)
+    return codes
+
+
+def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
+    """The files to check: those of the arguments, else of the settings, else of a release."""
+    from opwright.check.settings import matching_files
+    from opwright.run.checked_files import CheckedFiles, expand_folders
+
+    paths = tuple(expand_folders(arguments.files))
+    texts: tuple[SourceFile, ...] = ()
+    if arguments.stdin_filename is not None:
+        from opwright.source.text import SourceFile
+
+        texts = (SourceFile.decode(arguments.stdin_filename, sys.stdin.buffer.read()),)
+        paths += (arguments.stdin_filename,)
+    backends, libraries = tuple(arguments.backend), tuple(arguments.library)
+    if not (arguments.files or paths or backends or libraries or arguments.torch or arguments.source_path):
+        paths = matching_files(settings)
+    tree = os.path.join("aten", "src", "ATen")
+    checks_release = not (arguments.files or paths or backends or libraries)
+    if checks_release and not (arguments.torch or arguments.source_path) and os.path.isdir(tree):
+        paths, checks_release = tuple(expand_folders([os.path.join(tree, "native")])), False
+    return CheckedFiles(
+        paths,
+        backends,
+        libraries,
+        texts,
+        checks_release=checks_release,
+        release=arguments.release,
+        tolerant=arguments.tolerant,
+    )
+
+
+def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
+    from opwright.cli.color import wants_color
+    from opwright.source.codes import all_codes
+    from opwright.source.render import render_short, render_terminal
+
+    match arguments.format:
+        case "json":
+            from opwright.check.formats.json_text import render_json
+
+            text = render_json(diagnostics)
+        case "sarif":
+            from opwright import __version__
+            from opwright.check.formats.sarif import render_sarif
+
+            text = render_sarif(diagnostics, {code.code: code for code in all_codes()}, __version__)
+        case "github":
+            from opwright.check.formats.github import render_github
+
+            text = render_github(diagnostics)
+        case "short":
+            text = render_short(diagnostics)
+        case _:
+            text = render_terminal(diagnostics, color=wants_color(arguments.color, sys.stdout))
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _say_summary(findings: Findings, fixed: int = 0) -> None:
+    """Say on standard error how many findings there are, and how many of them have a fix."""
+    from opwright.cli.streams import say
+
+    kinds = [diagnostic.severity.value for diagnostic in findings.diagnostics]
+    counts = [_count(kinds.count(kind), kind) for kind in ("error", "warning", "note") if kind in kinds]
+    parts = [f"{', '.join(counts) or 'no findings'} in {_count(findings.file_count, 'file')}"]
+    if fixed:
+        parts.append(f"{fixed} fixed")
+    if findings.suppressed:
+        parts.append(f"{findings.suppressed} suppressed")
+    fixable = sum(bool(diagnostic.edits) for diagnostic in findings.diagnostics)
+    if fixable and not fixed:
+        parts.append(f"--fix fixes {fixable}")
+    say(f"{'; '.join(parts)}\n")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _status(arguments: argparse.Namespace, settings: Settings, diagnostics: Sequence[Diagnostic]) -> int:
+    from opwright.cli import console
+
+    fail_on = arguments.fail_on or settings.fail_on
+    fatal = {"warning": ("error", "warning"), "error": ("error",), "never": ()}[fail_on]
+    return console.FAULTS if any(own.severity.value in fatal for own in diagnostics) else console.SUCCESS
+
+
+def _fix(arguments: argparse.Namespace, checker: _Checker, files: CheckedFiles) -> int:
+    """Apply all fixes and report what is left, or print the changes."""
+    from opwright.cli import console
+    from opwright.run.fixing import fix_files, write_changes
+
+    outcome = fix_files(files, checker.check)
+    if arguments.diff:
+        text = "".join([change.diff for change in outcome.changes])
+        sys.stdout.write(text)
+        return console.FAULTS if text else console.SUCCESS
+    write_changes(outcome)
+    _print_report(arguments, outcome.findings.diagnostics)
+    _say_summary(outcome.findings, outcome.fix_count)
+    return _status(arguments, checker.settings, outcome.findings.diagnostics)

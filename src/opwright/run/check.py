@@ -1,0 +1,245 @@
+"""Checks files of all dialects: every rule of a run, and lints; nothing is generated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from opwright.check.code_filter import CodeFilter
+from opwright.check.lint import Lint, Operators
+from opwright.check.places import EntryNodes
+from opwright.check.table import BACKEND_LINTS, OPERATOR_LINTS
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.native_functions.libraries import load_libraries
+from opwright.dialects.selection.loader import check_selection, load_selection
+from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, LAZY, TAGS, yaml_names
+from opwright.emit.emitter import Job, Lazy, Options
+from opwright.emit.registry import checks_of
+from opwright.model.dispatch_key import device_flags
+from opwright.model.external_backend import ExternalBackend
+from opwright.model.lazy_backend import LazyBackend
+from opwright.model.native_function import NativeFunction
+from opwright.release.inputs import Inputs
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
+from opwright.run.loading import check_job, load_job, load_late_dialects
+from opwright.run.request import Request
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from opwright.dialects.meta_kernels import MetaKernels
+
+__all__ = ["CheckRequest", "check"]
+
+#: The families whose rules PyTorch's own files must follow, and those of them that need autograd's files.
+_FAMILIES: Final = ("headers", "sources")
+_AUTOGRAD_FAMILIES: Final = ("autograd", "python")
+_LAZY_FILE: Final = re.compile(r"(?m)^[\"']?(?:full_codegen|ir_gen|non_native)[\"']?[ \t]*:")
+
+
+class CheckRequest(NamedTuple):
+    """Files to check against the inputs of a release.
+
+    With `checks_pytorch`, the inputs are checked too. `operator_files` are like `native_functions.yaml`, with operators
+    of other namespaces. With `tolerant`, what PyTorch's own programs accept is no error. `codes` selects the lints that
+    run; it does not filter other diagnostics.
+    """
+
+    inputs: Inputs
+    checks_pytorch: bool = False
+    operator_files: tuple[SourceFile, ...] = ()
+    libraries: tuple[SourceFile, ...] = ()
+    backends: tuple[SourceFile, ...] = ()
+    selections: tuple[SourceFile, ...] = ()
+    tolerant: bool = False
+    release: str | None = None
+    codes: CodeFilter = CodeFilter()
+    read_file: Callable[[str], SourceFile] = SourceFile.read
+
+    @property
+    def files(self) -> list[SourceFile]:
+        """The files under check, those of the release included if they are checked."""
+        own = [*self.operator_files, *self.libraries, *self.backends, *self.selections]
+        if not self.checks_pytorch:
+            return own
+        names = yaml_names({DERIVATIVES.name, DEPRECATED.name})
+        texts = [self.inputs.read_optional(name) for name in names if name in self.inputs.names()]
+        return [text for text in texts if text is not None] + own
+
+
+def check(request: CheckRequest) -> list[Diagnostic]:
+    """All diagnostics of the files, in the order of their places, before any of them is filtered or suppressed."""
+    sink = Diagnostics(keeps_all_remarks=True)
+    try:
+        _Check(request, sink).run()
+    except (Fault, FaultsFound) as raised:
+        sink.take(raised)
+    return list(sink.sorted())
+
+
+class _Check:
+    """The stages of a check. A stage that needs what a fault took away is left out."""
+
+    def __init__(self, request: CheckRequest, sink: Diagnostics) -> None:
+        self._request: Final = request
+        self._sink: Final = sink
+        self._rules: Final = Rules(version_of(request.inputs, request.release, sink))
+        self._nodes: Final = EntryNodes()
+
+    def run(self) -> None:
+        """Run all stages."""
+        request = self._request
+        if request.checks_pytorch or request.operator_files or request.backends or request.selections:
+            self._check_with_pytorch()
+        if request.libraries:
+            self._check_libraries()
+
+    def _request_of(self, families: tuple[str, ...]) -> Request:
+        request = self._request
+        return Request(
+            request.inputs,
+            {},
+            families,
+            tolerant=request.tolerant,
+            devices=frozenset(device_flags()),
+            release=request.release,
+            libraries=request.libraries,
+            read_file=request.read_file,
+        )
+
+    def _check_with_pytorch(self) -> None:
+        request = self._request
+        has_autograd = all(name in request.inputs.names() for name in (*DERIVATIVES.inputs, *DEPRECATED.inputs))
+        autograd = _AUTOGRAD_FAMILIES if has_autograd else ()
+        families = (*_FAMILIES, *autograd) if request.checks_pytorch else autograd[:1]
+        run_request = self._request_of(families)
+        job = load_job(run_request, self._rules, self._sink, {})
+        if request.checks_pytorch:
+            check_job(job, run_request, self._sink)
+            load_late_dialects(job, run_request, self._sink, later=False)
+            self._lint_pytorch(job)
+        tags = TAGS.files(request.inputs)[0]
+        catalog = load_libraries(job.catalog, request.operator_files, tags, self._sink, self._rules)
+        paths = {file.path for file in request.operator_files}
+        self._lint(Operators(tuple([own for own in catalog if own.entry.file.path in paths]), self._nodes))
+        context = LoadContext(
+            self._sink,
+            self._rules,
+            request.inputs,
+            catalog,
+            catalog.functions,
+            tolerant=request.tolerant,
+            read_file=request.read_file,
+        )
+        for backend in request.backends:
+            self._attempt(partial(self._check_backend, backend, context, job))
+        for selection in request.selections:
+            self._attempt(partial(self._check_selection, selection, context))
+
+    def _attempt(self, stage: Callable[[], None]) -> None:
+        """Run a stage for one file; a fault that ends it does not end the check of other files."""
+        try:
+            stage()
+        except (Fault, FaultsFound) as raised:
+            self._sink.take(raised)
+
+    def _check_selection(self, file: SourceFile, context: LoadContext) -> None:
+        selection = load_selection(file, self._sink)
+        check_selection(selection, context.operators, self._sink, tolerant=context.tolerant)
+
+    def _check_backend(self, file: SourceFile, context: LoadContext, job: Job) -> None:
+        own = Diagnostics(keeps_all_remarks=True)
+        context = context._replace(sink=own)
+        lazy_backends: tuple[LazyBackend, ...] = ()
+        try:
+            if _LAZY_FILE.search(file.text):
+                lazy_backends = LAZY.load([file], context)
+                backends = tuple([lazy_backend.backend for lazy_backend in lazy_backends])
+            else:
+                backends = BACKEND.load([file], context)
+        finally:
+            self._sink.extend(own)
+        if own.has_errors:
+            return
+        libraries = tuple([library for backend in backends for library in backend.libraries])
+        backend_job = Job(
+            context.operators,
+            self._rules,
+            Options(),
+            derivatives=Lazy(lambda: job.derivatives),
+            libraries=libraries,
+            backends=backends,
+            lazy_backends=lazy_backends,
+        )
+        families = ("lazy",) if lazy_backends else ("backend", "library")
+        for rule in checks_of(families, late=False, tolerant=self._request.tolerant):
+            rule(backend_job, self._sink)
+        for library in libraries:
+            functions = _of_entries(library.catalog)
+            self._lint(Operators(functions, self._nodes, in_library=True))
+        if not lazy_backends:
+            for backend in backends:
+                self._lint_backend(backend, backend_job)
+
+    def _check_libraries(self) -> None:
+        run_request = self._request_of(("library",))
+        job = load_job(run_request, self._rules, self._sink, {})
+        check_job(job, run_request, self._sink)
+        load_late_dialects(job, run_request, self._sink, later=False)
+        self._lint(Operators(_of_entries(job.catalog), self._nodes, in_library=True))
+
+    def _lint_pytorch(self, job: Job) -> None:
+        catalog = job.catalog
+        synthesized = tuple([function for function in catalog if function.is_synthesized])
+        kernels = Lazy(partial(_load_meta_kernels, self._request.inputs, self._sink))
+        self._lint(
+            Operators(
+                _of_entries(catalog),
+                self._nodes,
+                are_pytorch=True,
+                synthesized=synthesized,
+                tags=TAGS.files(self._request.inputs)[0],
+                tag_names=frozenset(catalog.tags),
+                has_meta_kernel=lambda function: _has_python_kernel(function, kernels.get()),
+            ),
+            is_sound=catalog.is_sound,
+        )
+
+    def _runs(self, lint: Lint, *, of_pytorch: bool) -> bool:
+        return self._request.codes.shows(lint.code, by_default=lint.for_pytorch if of_pytorch else lint.for_others)
+
+    def _lint(self, operators: Operators, *, is_sound: bool = True) -> None:
+        """Run the lints of operators that are selected, those that compare entries only if no entry has a fault."""
+        for row in OPERATOR_LINTS if operators.functions else ():
+            if self._runs(row.lint, of_pytorch=operators.are_pytorch) and (is_sound or not row.lint.compares_entries):
+                row.check(operators, self._sink)
+
+    def _lint_backend(self, backend: ExternalBackend, job: Job) -> None:
+        """Run the lints of backends that are selected, on files that say all that the backend registers."""
+        rows = [row for row in BACKEND_LINTS if self._runs(row.lint, of_pytorch=False)]
+        if not rows or not backend.options.derives_from_out:
+            return
+        from opwright.coverage.report import NO_META_KERNELS, coverage_report
+
+        records = coverage_report(backend, job, NO_META_KERNELS).records
+        for row in rows:
+            row.check(records, self._sink)
+
+
+def _of_entries(functions: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
+    """The functions that have an entry of their own."""
+    return tuple([function for function in functions if not function.is_synthesized])
+
+
+def _load_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
+    from opwright.run.coverage import load_release_meta_kernels
+
+    return load_release_meta_kernels(inputs, sink)
+
+
+def _has_python_kernel(function: NativeFunction, kernels: MetaKernels) -> bool:
+    return kernels.has(function.name.name, function.name.overload)

@@ -1,0 +1,56 @@
+"""What is wrong with files: the diagnostics of all checks, selected, with fixes, without those that are suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from opwright.check.code_filter import CodeFilter
+from opwright.check.suppressions import suppress, suppressions
+from opwright.release.inputs import Inputs
+from opwright.run.check import CheckRequest, check
+from opwright.run.checked_files import CheckedFiles, check_requests
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["Findings", "find"]
+
+
+class Findings(NamedTuple):
+    """The diagnostics to report, in the order of their places, and how many were suppressed in how many files."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    suppressed: int
+    file_count: int
+
+
+def find(
+    files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inputs], all_codes: Callable[[], Collection[str]]
+) -> Findings:
+    """The findings in files.
+
+    `open_release` opens the release that files are checked against, and `all_codes` gives all codes that exist.
+    """
+    sink = Diagnostics(keeps_all_remarks=True)
+    requests: list[CheckRequest] = []
+    try:
+        requests += check_requests(files, open_release, sink)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+    for request in requests:
+        sink.extend(check(request._replace(codes=codes)))
+    texts = {file.path: file for request in requests for file in request.files}
+    shown = [
+        diagnostic
+        for diagnostic in sink.sorted()
+        if codes.shows(diagnostic.code, diagnostic.span.file.path if diagnostic.span is not None else "")
+    ]
+    has_comments = any(suppressions(text) for text in texts.values())
+    suppressed = 0
+    if has_comments:
+        shown, suppressed = suppress(shown, texts.values(), codes, all_codes())
+    ordered = Diagnostics(keeps_all_remarks=True)
+    if shown:
+        from opwright.check.fixes import with_fixes
+
+        ordered.extend(with_fixes(shown))
+    return Findings(ordered.sorted(), suppressed, len(texts))

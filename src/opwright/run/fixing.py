@@ -1,0 +1,107 @@
+"""Applies the fixes of diagnostics to files, and checks the files again."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from opwright.check.codes import CHANGED_MEANWHILE
+from opwright.run.checked_files import CheckedFiles
+from opwright.run.findings import Findings
+from opwright.source.diagnostic import Fault, Severity
+from opwright.source.edits import apply_edits, edits_of_file
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
+
+__all__ = ["FileChange", "FixOutcome", "fix_files", "write_changes"]
+
+#: A fix may uncover another one; a file needs few rounds.
+_ROUNDS: Final = 10
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+class FileChange(NamedTuple):
+    """A file before and after its fixes."""
+
+    before: SourceFile
+    after: SourceFile
+
+    @property
+    def diff(self) -> str:
+        """The difference as a unified diff."""
+        before, after = (text.text.splitlines(keepends=True) for text in self)
+        parts = difflib.unified_diff(before, after, self.before.path, self.after.path)
+        return "".join([part if part.endswith("\n") else f"{part}\n\\ No newline at end of file\n" for part in parts])
+
+
+class FixOutcome(NamedTuple):
+    """What fixing did: the changes, the number of fixes, and the findings in the files as they are then."""
+
+    changes: tuple[FileChange, ...]
+    fix_count: int
+    findings: Findings
+
+
+def fix_files(files: CheckedFiles, find: Callable[[CheckedFiles], Findings]) -> FixOutcome:
+    """Apply the fixes of all findings in the files that the user names, until none is left; nothing is written.
+
+    Fixes after which a file has a mistake in its YAML are dropped, together with all others of the round.
+    """
+    findings = find(files)
+    before = {text.path: text for text in files.texts}
+    texts: dict[str, SourceFile] = {}
+    count = 0
+    for _ in range(_ROUNDS):
+        fixed, round_count = dict(texts), 0
+        for path in files.all_paths:
+            edits, path_count = edits_of_file(findings.diagnostics, path)
+            if edits:
+                source = edits[0].span.file
+                before.setdefault(path, SourceFile(path, source.text, prefix_bytes=source.prefix_bytes))
+                fixed[path] = SourceFile(path, apply_edits(source.text, edits), prefix_bytes=source.prefix_bytes)
+                round_count += path_count
+        if not round_count:
+            break
+        others = tuple([text for text in files.texts if text.path not in fixed])
+        after = find(files._replace(texts=(*others, *fixed.values())))
+        if set(_yaml_errors(after)) - set(_yaml_errors(findings)):
+            break
+        texts, findings, count = fixed, after, count + round_count
+    file_changes = [FileChange(before[path], text) for path, text in texts.items() if text.text != before[path].text]
+    return FixOutcome(tuple(file_changes), count, findings)
+
+
+def _yaml_errors(findings: Findings) -> Iterator[tuple[str, str]]:
+    """The files with mistakes in their YAML, each with the code."""
+    for diagnostic in findings.diagnostics:
+        if diagnostic.severity is Severity.ERROR and diagnostic.code.startswith("E01") and diagnostic.span is not None:
+            yield diagnostic.span.file.path, diagnostic.code
+
+
+def write_changes(outcome: FixOutcome) -> None:
+    """Write the changed files, each at once. Raises Fault if a file changed since it was read."""
+    for change in outcome.changes:
+        if SourceFile.read(change.before.path).text != change.before.text:
+            message = f"`{change.before.path}` changed while it was checked; it is left as it is"
+            raise Fault.at(CHANGED_MEANWHILE, message, help="run the command again")
+    for change in outcome.changes:
+        _replace_file(change.after)
+
+
+def _replace_file(text: SourceFile) -> None:
+    """Write a text to its file, which keeps its mode and, if it is a link, its place."""
+    target = os.path.realpath(text.path)
+    data = (_BYTE_ORDER_MARK if text.prefix_bytes else b"") + text.text.encode("utf-8")
+    handle, path = tempfile.mkstemp(prefix=".opwright-", dir=os.path.dirname(target))
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(path, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(path, target)
+    except BaseException:
+        os.unlink(path)
+        raise
