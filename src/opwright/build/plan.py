@@ -6,13 +6,13 @@ Every file gets its path here, below one of the run's folders, and no two files 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
 
 from opwright.source.named_tuple import NamedTuple
 from opwright.build.codes import DUPLICATE_OUTPUT, LEAVES_FOLDER, UNKNOWN_FOLDER
 from opwright.source.diagnostic import Fault, did_you_mean
+from opwright.source.patterns import lazy_pattern
 
 __all__ = ["Plan", "PlannedFile", "check_output_path"]
 
@@ -91,7 +91,7 @@ def _duplicate(earlier: PlannedFile, later: PlannedFile) -> str:
 
 
 # An empty part, `.` or `..`, anything that is a separator or a drive somewhere, or that no file name can hold.
-_LEAVES = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\\:\0\ud800-\udfff]")
+_LEAVES = lazy_pattern(r"(?:^|/)\.{0,2}(?:/|$)|[\\:\0\ud800-\udfff]")
 
 
 def check_output_path(emitter: str, path: str) -> None:

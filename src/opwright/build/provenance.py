@@ -12,7 +12,8 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+from opwright.source.named_tuple import NamedTuple
 
 from opwright.build.emitter_files import named_emitters
 from opwright.build.file_spec import file_specs

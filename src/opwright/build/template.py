@@ -23,14 +23,15 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.build.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.text import SourceFile
+from opwright.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
 __all__ = ["WHOLE_TEXT", "AnyTemplate", "Template", "TemplatePart", "WholeText", "has_uneven_lines", "indent_lines", "lines_of"]
 
-_SLOT = re.compile(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
-_AFTER_DOCSTRING = re.compile(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
+_SLOT = lazy_pattern(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
+_AFTER_DOCSTRING = lazy_pattern(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
 
 
 class TemplatePart(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
+
+from opwright.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Parser"]
 
 _COLUMNS = 80
-_INVALID_CHOICE = re.compile(r"argument (.+): invalid choice: (['\"])(.*?)\2")
+_INVALID_CHOICE = lazy_pattern(r"argument (.+): invalid choice: (['\"])(.*?)\2")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

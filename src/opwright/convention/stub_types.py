@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.schema.defaults import REDUCTIONS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import ClassType, ListType, OptionalType, Type
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["argument_type", "default_text", "return_type"]
 

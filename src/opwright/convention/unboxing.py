@@ -6,13 +6,13 @@ Boxed values have no symbolic integers. Lists are copied into vectors that live 
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 from opwright.convention import shared_types
 from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
+from opwright.source.named_tuple import NamedTuple
 
 
 class Unboxed(NamedTuple):

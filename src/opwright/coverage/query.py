@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from opwright.coverage.records import OperatorRecord
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["Query"]
 

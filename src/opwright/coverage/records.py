@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.coverage.dispatch import Dispatch, composite_key
 from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind, shown_name
@@ -13,6 +13,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = ["TrapFacts", "dispatch_traps", "gradient_traps", "needs_kernels", "what_breaks"]

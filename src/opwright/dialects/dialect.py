@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -10,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, Generic, TypeVar, cast
 
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 from opwright.source.text import SourceFile
 
 # The table of dialects imports this module before prefetch begins.
@@ -28,7 +28,7 @@ __all__ = ["Dialect", "LoadContext"]
 Model = TypeVar("Model")
 
 #: The first field of a YAML file, in a list of mappings or in a mapping.
-_FIRST_FIELD: Final = re.compile(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
+_FIRST_FIELD: Final = lazy_pattern(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
 
 
 class LoadContext(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
+
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 
 __all__ = [
     "FLAG",
@@ -23,7 +25,7 @@ JsonSchema: TypeAlias = Mapping[str, object]
 
 
 #: A link to a section of the page of a dialect.
-_LINK: Final = re.compile(r"\[([^]]*)\]\(#[^)]*\)")
+_LINK: Final = lazy_pattern(r"\[([^]]*)\]\(#[^)]*\)")
 
 
 class Field(NamedTuple):

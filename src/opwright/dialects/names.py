@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from opwright.model.library import PYTORCH, Library
 from opwright.schema.function import FunctionSchema
+from opwright.source.patterns import lazy_pattern
 
 #: A C++ identifier.
-IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 #: The words of C++ that cannot be names.
 _WORDS_OF_CPP: Final = """

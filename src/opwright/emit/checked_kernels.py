@@ -6,9 +6,10 @@ Each kernel has an object that exists whatever the headers declare, so a mistake
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.cpp.namespaces import enclose
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["CHECK_HEADER", "CheckedKernel", "checks_text", "named_kernels"]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = [

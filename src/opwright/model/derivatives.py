@@ -8,7 +8,6 @@ function with the infos that it uses.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
@@ -18,12 +17,13 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 
 #: The name of the formulas for all dispatch keys without formulas of their own.
 DEFAULT_KEY: Final = "Default"
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_pattern(r"\w+")
 
 
 @cache

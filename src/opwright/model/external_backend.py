@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.model.dispatch_key import ANY_DEVICE_GUARD, Allocation, DispatchKey
 from opwright.model.frozen import Frozen
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = [

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, final
 from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
+from opwright.source.patterns import lazy_pattern
 
 # In C++, a leading zero would make the number octal.
 _INTEGER: Final = r"-?(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)"
@@ -25,7 +26,7 @@ REDUCTIONS: Final[Mapping[str, int]] = {"Mean": 1}
 
 #: Base type -> the form of its values. Other types take any word.
 _FORMS: Final = {
-    name: re.compile(form)
+    name: lazy_pattern(form)
     for name, form in {
         "int": f"{_INTEGER}|{'|'.join(REDUCTIONS)}",
         "SymInt": _INTEGER,
@@ -39,8 +40,8 @@ _FORMS: Final = {
         "Tensor": r"\{\}",
     }.items()
 }
-_ANY_WORD: Final = re.compile(_WORD)
-_INTEGER_FORM: Final = re.compile(_INTEGER)
+_ANY_WORD: Final = lazy_pattern(_WORD)
+_INTEGER_FORM: Final = lazy_pattern(_INTEGER)
 
 #: The bits of integer types.
 _BITS: Final = {"int": 64, "SymInt": 64, "Scalar": 64, "DeviceIndex": 8}
@@ -160,7 +161,7 @@ def _scalar(text: str) -> DefaultItem:
     return _integer(text) if re.fullmatch(_INTEGER, text) else float(text)
 
 
-_ESCAPED: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
+_ESCAPED: Final = lazy_pattern(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
 _CONTROLS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 

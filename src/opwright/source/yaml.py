@@ -6,7 +6,6 @@ compared to PyYAML's own loading. If the C parser is missing, the Python parser 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
@@ -28,6 +27,7 @@ from opwright.source.diagnostic import Fault, Label, did_you_mean, shorten
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.patterns import lazy_pattern
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import ALIAS_WRONG, encoding_fault, syntax_fault
 
@@ -146,7 +146,7 @@ _SCALAR_TAGS: Final = frozenset(
 _SEQUENCE_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "seq"])
 _MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map"])
 BLOCK_STYLES: Final = frozenset("|>")
-_PROPERTY: Final = re.compile(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
+_PROPERTY: Final = lazy_pattern(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
 _Parser: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

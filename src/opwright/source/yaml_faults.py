@@ -15,6 +15,7 @@ from yaml.scanner import Scanner
 
 from opwright.source.codes import Code, register
 from opwright.source.diagnostic import Fault, Label
+from opwright.source.patterns import lazy_pattern
 from opwright.source.span import SourceText, Span
 
 __all__ = ["conflict_fault", "encoding_fault", "syntax_fault"]
@@ -215,9 +216,9 @@ Keep what is right on each side, and delete the lines with the marks.
     )
 )
 #: The markers of a Git conflict: before the first side, between the sides, and after the second.
-_CONFLICT = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
-_CONFLICT_MIDDLE = re.compile(r"^={7}\r?$", re.MULTILINE)
-_CONFLICT_END = re.compile(r"^>{7}(?: .*)?$", re.MULTILINE)
+_CONFLICT = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
+_CONFLICT_MIDDLE = lazy_pattern(r"^={7}\r?$", re.MULTILINE)
+_CONFLICT_END = lazy_pattern(r"^>{7}(?: .*)?$", re.MULTILINE)
 
 
 def syntax_fault(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:

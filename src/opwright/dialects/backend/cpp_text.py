@@ -10,11 +10,12 @@ from opwright.dialects.names import IDENTIFIER
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Node, Scalar
+from opwright.source.patterns import lazy_pattern
 
 __all__ = ["read_code", "read_header", "read_identifier", "read_qualified_name", "read_text"]
 
-_QUALIFIED: Final = re.compile(rf"(?:::)?{IDENTIFIER.pattern}(?:::{IDENTIFIER.pattern})*")
-_HEADER: Final = re.compile(r"[^\s\"<>\\][^\n\"<>\\]*")
+_QUALIFIED: Final = lazy_pattern(rf"(?:::)?{IDENTIFIER.pattern}(?:::{IDENTIFIER.pattern})*")
+_HEADER: Final = lazy_pattern(r"[^\s\"<>\\][^\n\"<>\\]*")
 
 
 def read_text(node: Node, what: str, sink: Diagnostics) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, SectionContext
@@ -19,6 +19,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.version_range import ReleaseSpan
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
@@ -14,6 +14,7 @@ from opwright.model.dispatch_key import DispatchKey
 from opwright.model.external_backend import NO_ENTRY_OPTIONS, EntryOptions
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Label, Suggestion
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 from opwright.source.span import Span
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.autocast import AUTOCAST_POLICIES
 from opwright.dialects.backend.cpp_text import read_code, read_identifier, read_qualified_name
@@ -14,6 +14,7 @@ from opwright.dialects.field import FLAG, TEXT, Field, choice
 from opwright.model.external_backend import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source.expect import expect_boolean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 
 __all__ = ["ENTRY_FIELDS", "FUNC", "LASTING_FIELDS", "READERS"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_identifier, read_qualified_name
@@ -11,6 +11,7 @@ from opwright.dialects.backend.nodes import read_fields
 from opwright.dialects.field import TEXT, Field
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import check_unique_keys, expect_mapping
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 
 __all__ = ["FAMILY_FIELDS", "KernelFamily", "read_families"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_header, read_identifier, read_qualified_name, read_text
@@ -25,6 +25,7 @@ from opwright.source.expect import (
     expect_string,
     expect_strings,
 )
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 
 __all__ = [

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping as Table
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_qualified_name
@@ -13,14 +12,16 @@ from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, 
 from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition, Implementation
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_sequence, expect_strings
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
+from opwright.source.patterns import lazy_pattern
 
 __all__ = ["HOOK_FIELDS", "WHERE_FIELDS", "HookFilter", "HookNode", "read_hooks"]
 
 #: What a call gets from the wrapper; a call around the kernel also gets, unasked, what calls it.
 _PASSED: Final = tuple([name for name in HOOK_VALUES if name != "call"])
 _KINDS: Final = {kind.name: kind for kind in Implementation}
-_PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_]\w*)\}")
+_PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
 
 WHERE_FIELDS: Final = (
     Field("kind", "text or list of texts", TEXTS, "How the operators are implemented, such as `structured`."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from opwright.dialects.backend import codes
@@ -13,6 +12,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Node
+from opwright.source.patterns import lazy_pattern
 
 __all__ = ["PLACEHOLDERS", "kernel_name", "read_pattern"]
 
@@ -24,7 +24,7 @@ PLACEHOLDERS: Final = {
     "section": "The section of the entry, such as `sparse`.",
     "key": "The dispatch key of the section, such as `SparsePrivateUse1`.",
 }
-_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+_PLACEHOLDER: Final = lazy_pattern(r"\{([^{}]*)\}")
 _SECTION_MARKS: Final = ("{section}", "{key}")
 
 

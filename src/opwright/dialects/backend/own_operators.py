@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence as Row
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
@@ -20,6 +20,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace, read_schema
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.prefetch import read_tree
 

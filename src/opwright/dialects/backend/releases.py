@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.nodes import read_fields
@@ -12,13 +11,15 @@ from opwright.dialects.field import TEXT, Field
 from opwright.release.version import Version, parse_version
 from opwright.release.version_range import ReleaseSpan, VersionRange
 from opwright.source.diagnostic import Diagnostics, Fault, Label
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 
 __all__ = ["RELEASE_FIELDS", "VERSION_FIELDS", "Releases", "check_overlaps"]
 
 #: A release, of which patch numbers do not count.
-_RELEASE: Final = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?")
+_RELEASE: Final = lazy_pattern(r"[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?")
 
 #: YAML reads a release without quotes as a number.
 _VERSION: Final = {"anyOf": [TEXT, {"type": "number"}]}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.model.dispatch_key import LIBRARY_KEYS, DispatchKey, key_named
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = ["DENSE", "SECTIONS", "SectionKind", "section_key"]

@@ -6,17 +6,17 @@ functions here put those in their place, each with a warning, so that the other 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.patterns import lazy_pattern
 
 __all__ = ["has_operators", "read_as_generator"]
 
-_MERGE: Final = re.compile(r"(?m)^[ \t-]*(<<)[ \t]*:")
+_MERGE: Final = lazy_pattern(r"(?m)^[ \t-]*(<<)[ \t]*:")
 
 
 def read_as_generator(root: Mapping, sink: Diagnostics) -> Mapping:

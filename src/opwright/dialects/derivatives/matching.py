@@ -8,7 +8,7 @@ it calls for each item.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.foreach import ForeachSources
@@ -27,6 +27,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey, signature_key
 from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.named_tuple import NamedTuple
 
 _GENERATED: Final = "generated"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.derivatives.fields import NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
@@ -19,6 +19,7 @@ from opwright.dialects.library.head import Head
 from opwright.model.derivatives import NO_DERIVATIVES, Derivatives, DifferentiabilityInfo, MatchedDerivatives
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Scalar
 from opwright.source.span import Span
 

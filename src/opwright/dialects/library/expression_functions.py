@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.model.declared_outputs import OutputOperation, ValueKind
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["ACCEPTED_KINDS", "FUNCTIONS", "LIKE", "MEMBERS", "Function", "FunctionParameter", "TensorMember"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.library import output_codes
 from opwright.dialects.library.expression_functions import (
@@ -20,6 +20,7 @@ from opwright.model.declared_outputs import DTYPES, OutputExpression, OutputOper
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["ExpressionChecker", "argument_expression", "expression_of", "value_type"]
 

@@ -6,11 +6,12 @@ import ast
 import re
 import warnings
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.library import output_codes
 from opwright.dialects.python_source import node_span
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 from opwright.source.text import SourceFile

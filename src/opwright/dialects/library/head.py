@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
 from opwright.dialects.library import codes
@@ -14,6 +14,7 @@ from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence as Files
 from collections.abc import Sequence as Row
-from typing import NamedTuple
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library import codes
@@ -31,6 +30,7 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.rules import Rules
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.library import codes
 from opwright.dialects.library.head import Head, check_namespace
@@ -12,6 +12,7 @@ from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.dialects.field import Field
 from opwright.dialects.library import output_codes
@@ -22,6 +22,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.types import TENSOR, Type
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 

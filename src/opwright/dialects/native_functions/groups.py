@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import cast
 
 from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.group_rules import check_group, check_ungrouped, check_view_group
@@ -19,6 +19,7 @@ from opwright.model.native_function import (
 )
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey, signature_key
+from opwright.source.named_tuple import NamedTuple
 
 ViewFamily = dict["SchemaKind | ViewKind", UnlinkedFunction]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from collections.abc import Sequence as Row
 from typing import Final
@@ -13,9 +12,10 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 
-_OPERATOR: Final = re.compile(r"\s*((?:\w+::)*\w+)")
+_OPERATOR: Final = lazy_pattern(r"\s*((?:\w+::)*\w+)")
 
 
 def _by_start(entries: Iterable[Mapping]) -> dict[tuple[str, int], Mapping]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["Registration", "print_registrations"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.emit.aten.backend import (
     Backend,
@@ -29,6 +29,7 @@ from opwright.model.external_backend import (
 )
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import SchemaKind
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["RegisteredUnit", "SectionFile", "registered_units", "section_files"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.backend import members
@@ -13,6 +13,7 @@ from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
     "APPEND_DTYPE",

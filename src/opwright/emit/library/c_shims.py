@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
-from typing import NamedTuple
 
 from opwright.convention.c_shim import NoCForm
 from opwright.emit.aten.c_shim import ShimFunction, declaration, definition, shim_function
@@ -18,6 +17,7 @@ from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator
 from opwright.schema.function import SchemaKind
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["LibraryShims", "emitters", "library_shims"]
 

@@ -7,7 +7,7 @@ the types of any calling convention.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.emit.library.output_operators import SHARED_OPERATORS
 from opwright.model.declared_outputs import (
@@ -17,6 +17,7 @@ from opwright.model.declared_outputs import (
     OutputOperation,
     ValueKind,
 )
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["OUTPUTS_HEADER", "OutputText", "allocation", "inplace_check", "out_resize", "output_text", "shape_function"]
 

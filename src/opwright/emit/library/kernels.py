@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose
@@ -19,6 +19,7 @@ from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.source.named_tuple import NamedTuple
 
 #: What declares the operators that allocate outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("ATen/ops/empty.h", "ATen/ops/empty_strided.h")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from json import dumps
-from typing import NamedTuple
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.emit.library.python.calls import calls_of
@@ -12,6 +11,7 @@ from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument, SchemaKind
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["LibraryTests", "OperatorTest", "emitters", "library_tests"]
 

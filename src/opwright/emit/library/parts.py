@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.emit.aten.backend import KernelUnit, members
 from opwright.emit.emitter import Job, per_job
@@ -12,6 +12,7 @@ from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunc
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
     "LibraryPart",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.parts import LibraryPart
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["MakeSection", "Section"]
 

@@ -7,7 +7,6 @@ are registered in Python (`emit/library/python/fakes.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from opwright.convention import stable
 from opwright.cpp.namespaces import blocks
@@ -16,6 +15,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["TAGS_SINCE", "emitters"]
 

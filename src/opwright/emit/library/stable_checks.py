@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention import stable
 from opwright.emit.emitter import Job
@@ -12,6 +12,7 @@ from opwright.emit.library.stable_codes import STABLE_FIELD, STABLE_RELEASE, STA
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 __all__ = ["check_stable"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.emit.emitter import FragmentContext, Job, Slots, per_job
 from opwright.emit.stubs.calls import call, docstring, is_attribute
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["PACKAGE", "Namespace", "namespace_path", "namespace_text", "namespaces"]
 

@@ -6,7 +6,6 @@ first hook of the file is the outermost one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
@@ -16,6 +15,7 @@ from opwright.emit.aten.backend import NO_CHOICES, Backend, KernelWrapper
 from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
+from opwright.source.patterns import lazy_pattern
 
 __all__ = ["FALLBACK_FUNCTION", "hooked_body", "hooked_call", "operator_class", "operator_class_definition"]
 
@@ -24,7 +24,7 @@ FALLBACK_FUNCTION: Final = "run_on_cpu"
 
 _RESULT: Final = "opwright_result"
 _NO_RESULT: Final = "::opwright::no_result"
-_PLACEHOLDER: Final = re.compile(r"\{(" + "|".join(HOOK_VALUES) + r")\}")
+_PLACEHOLDER: Final = lazy_pattern(r"\{(" + "|".join(HOOK_VALUES) + r")\}")
 #: The values that functions get as expressions, all others as strings.
 _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
 

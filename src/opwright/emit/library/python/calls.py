@@ -5,13 +5,14 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterable, Sequence
 from json import dumps
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention.python.results import NoFieldName, names_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.defaults import DefaultItem, NamedConstant
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["OperatorCall", "calls_of", "field_names", "literal", "out_names", "string_literal"]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
@@ -15,6 +14,7 @@ from opwright.emit.library.python.calls import literal
 from opwright.emit.library.python.output_text import HELPERS, allocation, argument_name
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["emitters", "has_fake"]
 

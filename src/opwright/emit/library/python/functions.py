@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Collection, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.convention.stub_types import argument_type, return_type
 from opwright.emit.library.python.calls import (
@@ -19,6 +19,7 @@ from opwright.emit.library.python.docs import docstring
 from opwright.emit.library.python.names import ModuleNames, free_name
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["FunctionNames", "OperatorFunction", "function_name", "function_text", "operator_function"]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.emit.library.python.docs import escape
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.names import ModuleNames, free_name
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["LibraryPackage", "emitters", "is_function", "packages"]
 
