@@ -25,6 +25,7 @@ ORDER = (
     "dump",
     "diff",
     "check",
+    "selective",
     "build",
     "run",
     "extension",

@@ -12,20 +12,21 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Mapping
 from itertools import count
-from types import TracebackType
-from typing import TYPE_CHECKING
 
-from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
 from opwright.build.folders import make_folders
 from opwright.build.plain_files import file_status
 from opwright.build.staging import remove_staging, staging_name
-from opwright.source.diagnostic import Fault
 
+# Some programs take little longer than the imports of this module, so it imports diagnostics only to report a fault.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
     from opwright.build.plain_files import Status
     from opwright.build.staging import Journal
+    from opwright.source.diagnostic import Fault
 
 __all__ = ["Writer", "file_holds", "final_statuses", "make_folder", "touch_file", "write_file"]
 
@@ -96,7 +97,7 @@ class Writer:
                 return True
             is_link = stat.S_ISLNK(status.st_mode)
             if not is_link and not stat.S_ISREG(status.st_mode):
-                raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
+                raise _not_a_file(target)
             if not is_link and status.st_size == len(data) and _holds(target, data):
                 # Two paths may lead to one file; the later one wins.
                 self._pending.pop(target, None)
@@ -154,8 +155,7 @@ class Writer:
         return status
 
     def arrive(self) -> None:
-        """Put the new files that are complete in place, so that errors with them come before the commit. Raises Fault.
-        """
+        """Put the new files that are complete in place, so that errors with them come before the commit. Raises Fault."""
         if self._journal is not None and self._arriving:
             self._journal.add_files((target, status) for target, _, status in self._arriving)
         for target, staged, _ in self._arriving:
@@ -271,8 +271,18 @@ def _holds(target: str, data: bytes) -> bool:
         os.close(handle)
 
 
+def _not_a_file(target: str) -> Fault:
+    from opwright.build.codes import NOT_A_FILE
+    from opwright.source.diagnostic import Fault
+
+    return Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
+
+
 def _fault(target: str, error: OSError) -> Fault:
     """The fault for an error of the system, with help that fits it."""
+    from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
+    from opwright.source.diagnostic import Fault
+
     message = f"cannot write `{target}`: {error.strerror or error}"
     number = error.errno
     if number in _NOT_PERMITTED:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
 
-from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.span import Span
+
+# Programs that merge selections take a few milliseconds in all, so this module imports nothing for types alone.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Final
+
+    from opwright.model.native_function import NativeFunction
+    from opwright.source.span import Span
 
 __all__ = ["EVERYTHING", "SelectedOperator", "Selection", "merge", "qualified_name"]
 
@@ -23,14 +28,15 @@ class SelectedOperator(NamedTuple):
 
     `name` is `namespace::name` or `namespace::name.overload`. `is_root` says that models call it (others are kept
     because roots call them), `for_training` that its derivative is needed, and `all_overloads` that a name without
-    overload stands for all of them. `span` is that of the name in the selection, None on the command line.
+    overload stands for all of them. `debug_info` says where the operator comes from; None if nothing does. `span` is
+    that of the name in the selection, None on the command line.
     """
 
     name: str
     is_root: bool = True
     for_training: bool = True
     all_overloads: bool = True
-    debug_info: tuple[str, ...] = ()
+    debug_info: tuple[str, ...] | None = None
     span: Span | None = None
 
 
@@ -55,7 +61,7 @@ class Selection(NamedTuple):
     edge_kernels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     custom_classes: frozenset[str] = frozenset()
     build_features: frozenset[str] = frozenset()
-    debug_info: tuple[str, ...] = ()
+    debug_info: tuple[str, ...] | None = None
 
     def names(self, name: str) -> bool:
         """Whether the operator of that qualified name is kept."""
@@ -101,9 +107,6 @@ class Selection(NamedTuple):
 #: The selection that keeps all operators.
 EVERYTHING: Final = Selection(everything_else=True)
 
-#: The dtype that stands for all of them.
-_ALL_DTYPES: Final = "all"
-
 
 def merge(selection: Selection, other: Selection) -> Selection:
     """The union of two selections.
@@ -115,11 +118,11 @@ def merge(selection: Selection, other: Selection) -> Selection:
         everything=selection.everything or other.everything,
         everything_else=selection.everything_else or other.everything_else,
         operators=_merged_operators(selection.operators, other.operators),
-        kernel_dtypes=_merged_dtypes(selection.kernel_dtypes, other.kernel_dtypes),
+        kernel_dtypes=_unite(selection.kernel_dtypes, other.kernel_dtypes),
         edge_kernels=_unite(selection.edge_kernels, other.edge_kernels),
         custom_classes=selection.custom_classes | other.custom_classes,
         build_features=selection.build_features | other.build_features,
-        debug_info=_distinct((*selection.debug_info, *other.debug_info)),
+        debug_info=_united_info(selection.debug_info, other.debug_info),
     )
 
 
@@ -138,16 +141,12 @@ def _merged_operator(operator: SelectedOperator, other: SelectedOperator) -> Sel
         is_root=operator.is_root or other.is_root,
         for_training=operator.for_training or other.for_training,
         all_overloads=operator.all_overloads or other.all_overloads,
-        debug_info=_distinct((*operator.debug_info, *other.debug_info)),
+        debug_info=_united_info(operator.debug_info, other.debug_info),
     )
 
 
-def _merged_dtypes(
-    first: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
-) -> dict[str, tuple[str, ...]]:
-    return {
-        kernel: (_ALL_DTYPES,) if _ALL_DTYPES in dtypes else dtypes for kernel, dtypes in _unite(first, other).items()
-    }
+def _united_info(first: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if first is None and other is None else _distinct((*(first or ()), *(other or ())))
 
 
 def _unite(first: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

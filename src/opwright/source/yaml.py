@@ -79,7 +79,7 @@ TAG_UNKNOWN = register(
         "the YAML tag is not supported",
         """
 `!name` before a value is a YAML tag, which gives the value a type. Opwright reads the plain types of YAML:
-`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`.
+`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`, `!!set`.
 
 A text that starts with `!` needs quotes:
 
@@ -144,7 +144,7 @@ _SCALAR_TAGS: Final = frozenset(
     [None, "!", *(_TAG_PREFIX + name for name in ("str", "int", "float", "bool", "null", "timestamp", "binary"))]
 )
 _SEQUENCE_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "seq"])
-_MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map"])
+_MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map", _TAG_PREFIX + "set"])
 BLOCK_STYLES: Final = frozenset("|>")
 _PROPERTY: Final = lazy_pattern(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
 _Parser: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

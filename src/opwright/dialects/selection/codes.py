@@ -97,3 +97,17 @@ TWO_SELECTIONS: Final = _code(
                                                             ^^^^^^^^^^^^^^^^^^^^^^^^ a second selection
 """,
 )
+NAME_DIFFERS: Final = _code(
+    8,
+    "a selected operator has two names",
+    """
+The key of an operator is its name. A field `name`, which is not needed, has to repeat it.
+
+    operators:
+      aten::add.Tensor:
+        name: aten::add.Scalar
+              ^^^^^^^^^^^^^^^^ write `aten::add.Tensor`
+
+PyTorch's own generator stops here with an AssertionError.
+""",
+)

@@ -61,9 +61,9 @@ def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
         operators=_operators(root.get("operators"), sink),
         kernel_dtypes=_lists(root.get("kernel_metadata"), "`kernel_metadata`", sink),
         edge_kernels=_lists(root.get("et_kernel_metadata"), "`et_kernel_metadata`", sink),
-        custom_classes=frozenset(_texts(root.get("custom_classes"), "`custom_classes`", sink)),
-        build_features=frozenset(_texts(root.get("build_features"), "`build_features`", sink)),
-        debug_info=_texts(root.get("debug_info"), "`debug_info`", sink),
+        custom_classes=frozenset(_members(root.get("custom_classes"), "`custom_classes`", sink)),
+        build_features=frozenset(_members(root.get("build_features"), "`build_features`", sink)),
+        debug_info=_debug_info(root, sink),
     )
 
 
@@ -96,12 +96,16 @@ def _operators(node: Node | None, sink: Diagnostics) -> dict[str, SelectedOperat
 
 def _operator(name: Scalar, fields: Mapping, sink: Diagnostics) -> SelectedOperator:
     _check_fields(fields, _OPERATOR_FIELDS, "a selected operator", sink)
+    again = fields.get("name")
+    if again is not None and not (isinstance(again, Scalar) and again.value == name.value):
+        message = f"the operator `{name.value}` has another name in its field `name`"
+        sink.error(codes.NAME_DIFFERS, message, again.span, help=f"write `{name.value}`, or omit the field")
     return SelectedOperator(
         name.value,
         is_root=_flag(fields, "is_root_operator", True, sink),
         for_training=_flag(fields, "is_used_for_training", True, sink),
         all_overloads=_flag(fields, "include_all_overloads", True, sink),
-        debug_info=_texts(fields.get("debug_info"), "`debug_info`", sink),
+        debug_info=_debug_info(fields, sink),
         span=name.span,
     )
 
@@ -113,15 +117,29 @@ def _lists(node: Node | None, what: str, sink: Diagnostics) -> dict[str, tuple[s
     return {key.value: _texts(value, f"{what} of `{key.value}`", sink) for key, value in mapping.entries}
 
 
+def _debug_info(mapping: Mapping, sink: Diagnostics) -> tuple[str, ...] | None:
+    node = mapping.get("debug_info")
+    return None if node is None else _texts(node, "`debug_info`", sink)
+
+
+def _members(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
+    """The members of a set: a list, or the keys of a mapping without values, which YAML tags `!!set`."""
+    if isinstance(node, Mapping) and all(
+        isinstance(value, Scalar) and value.kind == "null" for _, value in node.entries
+    ):
+        return tuple(key.value for key, _ in node.entries)
+    return _texts(node, what, sink)
+
+
 def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
-    """The items of a list as texts. Numbers and booleans count as they are written."""
+    """The items of a list as texts. Numbers, booleans and nothing count as Python writes them."""
     sequence = None if node is None else expect_sequence(node, what, sink)
     if sequence is None:
         return ()
     for item in sequence.items:
         if not isinstance(item, Scalar):
             sink.error(codes.SELECTION_SHAPE, f"an item of {what} is {item.description}, not a text", item.span)
-    return tuple(item.value for item in sequence.items if isinstance(item, Scalar))
+    return tuple(str(item.python_value()) for item in sequence.items if isinstance(item, Scalar))
 
 
 def check_selection(

@@ -1,0 +1,109 @@
+"""Merge the selections of several models into one.
+
+Takes the flags of `python -m executorch.codegen.tools.gen_all_oplist`, and writes the same bytes to
+selected_operators.yaml. What depends on Python's hash seed there is sorted here."""
+
+from __future__ import annotations
+
+import os
+
+from opwright.cli.plain_words import switch, text
+from opwright.cli.streams import leave
+from opwright.dialects.selection.writer import write_selection
+from opwright.selective.codes import TWO_PRIM_OPS
+from opwright.selective.merging import (
+    check_overlaps,
+    check_overloads,
+    listed_paths,
+    resolved_source,
+    union_of,
+    with_source,
+)
+from opwright.torchgen.quick_program import QuickProgram, Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.cli.plain_words import Values
+    from opwright.model.selection import Selection
+    from opwright.selective.files import Files
+
+_OPTIONS = (
+    text(
+        "--output-dir",
+        "--output_dir",
+        metavar="DIR",
+        help="the folder to write selected_operators.yaml into",
+        is_required=True,
+    ),
+    text(
+        "--model-file-list-path",
+        "--model_file_list_path",
+        metavar="FILE",
+        help="one selection, or `@FILE` for a file that lists selections, or folders of selected_operators.yaml",
+        is_required=True,
+    ),
+    switch(
+        "--allow-include-all-overloads",
+        "--allow_include_all_overloads",
+        help="allow operators that stand for all their overloads",
+    ),
+    switch(
+        "--check-ops-not-overlapping",
+        "--check_ops_not_overlapping",
+        help="report operators that several models select",
+    ),
+    text(
+        "--DEBUG-ONLY-check-prim-ops",
+        "--DEBUG_ONLY_check_prim_ops",
+        metavar="@FILE",
+        help="a file that lists the Buck targets which register primitive operators; two are an error",
+    ),
+)
+
+
+def _work(values: Values, files: Files) -> Result:
+    _check_prim_ops(str(values["DEBUG_ONLY_check_prim_ops"] or ""), files)
+    argument = str(values["model_file_list_path"])
+    selections = []
+    for path in listed_paths(argument, files, in_folders=True):
+        selection = files.selection(path)
+        if path != argument:
+            if _is_empty(selection):
+                continue
+            selection = with_source(selection, resolved_source(path))
+        selections.append((path, selection))
+    if values["check_ops_not_overlapping"]:
+        check_overlaps(selections, files)
+    if files.are_sound() and not values["allow_include_all_overloads"]:
+        for path, selection in selections:
+            check_overloads(selection, path, files)
+    union = union_of([selection for _, selection in selections])
+    return Result({os.path.join(str(values["output_dir"]), "selected_operators.yaml"): write_selection(union)})
+
+
+def _check_prim_ops(listing: str, files: Files) -> None:
+    if not listing:
+        return
+    targets = files.text(listing.removeprefix("@")).split()
+    if len(targets) > 1:
+        help = f'find the way to one with `buck2 cquery MODE "allpaths(TARGET, {targets[0]})"`'
+        message = f"several targets register primitive operators: {', '.join(targets)}"
+        files.refuse(TWO_PRIM_OPS, message, help=help)
+
+
+def _is_empty(selection: Selection) -> bool:
+    """Whether a selection selects nothing; a library with only primitive operators makes such ones."""
+    flags = (selection.everything, selection.everything_else)
+    parts = (selection.operators, selection.kernel_dtypes, selection.edge_kernels)
+    return not any(flags) and not any(parts) and not selection.custom_classes and not selection.build_features
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    return QuickProgram("executorch.gen_all_oplist", __doc__ or "", _OPTIONS, _work).run(argv)
+
+
+if __name__ == "__main__":
+    leave(main)
