@@ -404,6 +404,20 @@ def release_stub_jobs() -> list[Job]:
     return [torch_stubs(f"torch-stubs-{release}", f"{STUBS}@{release}") for release in STUB_RELEASES]
 
 
+# Upgraders of mobile models. The reference's program writes into the source tree that it belongs to.
+
+UPGRADERS_CALL = (
+    "import torchgen.operator_versions.gen_mobile_upgraders as program; "
+    "program.write_cpp('.', program.sort_upgrader(program.generate_upgraders_bytecode()))"
+)
+
+
+def upgraders() -> Job:
+    """The job of upgraders, with the bytecode of the installed PyTorch."""
+    ours = ("-m", "opwright.torchgen.gen_mobile_upgraders", "--out", ".")
+    return Job("upgraders", reference=(("-c", UPGRADERS_CALL),), opwright=(ours,))
+
+
 def usual_jobs() -> list[Job]:
     """The jobs that every run of the checks compares."""
     return [
@@ -423,6 +437,7 @@ def usual_jobs() -> list[Job]:
         lazy_program(),
         backend("backend"),
         static_runtime(),
+        upgraders(),
         torch_stubs(),
     ]
 

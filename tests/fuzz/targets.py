@@ -13,11 +13,21 @@ from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.selection.loader import check_selection
-from opwright.dialects.table import BACKEND, DERIVATIVES, DIALECTS, LAZY, LIBRARY, NATIVE_FUNCTIONS, SELECTION
+from opwright.dialects.table import (
+    BACKEND,
+    DERIVATIVES,
+    DIALECTS,
+    LAZY,
+    LIBRARY,
+    NATIVE_FUNCTIONS,
+    SELECTION,
+    UPGRADERS,
+)
 from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
+from opwright.emit.mobile_upgraders.source import upgrader_source
 from opwright.emit.registry import FAMILIES, checks_of, emitters
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
@@ -26,6 +36,7 @@ from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
+from opwright.model.upgraders import UpgraderTables
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
@@ -33,8 +44,10 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
+from tests.dialects.cases import load_cases
 from tests.fuzz.backends import BACKENDS, LAZY_BACKENDS
 from tests.fuzz.libraries import LIBRARIES
+from tests.upgraders.test_cases import FOLDER as UPGRADER_CASES
 
 MOST_ENTRIES = 6
 RULES = Rules(NEWEST)
@@ -193,6 +206,12 @@ def emitted_family(family: str, job: Job, context: LoadContext) -> list[object]:
     return texts
 
 
+def use_upgraders(tables: UpgraderTables, context: LoadContext, length: int) -> object:
+    """Emits the file of upgraders."""
+    context.sink.raise_if_errors()
+    return upgrader_source(tables)
+
+
 USES: dict[str, Use] = {
     NATIVE_FUNCTIONS.name: use_catalog,
     DERIVATIVES.name: use_derivatives,
@@ -200,6 +219,7 @@ USES: dict[str, Use] = {
     LIBRARY.name: use_libraries,
     BACKEND.name: use_backends,
     LAZY.name: use_lazy,
+    UPGRADERS.name: use_upgraders,
 }
 #: Whole files of the dialects that PyTorch has no file of.
 WHOLE_FILES = {
@@ -207,6 +227,7 @@ WHOLE_FILES = {
     LIBRARY.name: LIBRARIES,
     BACKEND.name: BACKENDS,
     LAZY.name: LAZY_BACKENDS,
+    UPGRADERS.name: [case.text for case in load_cases("accepted.yaml", UPGRADER_CASES)],
 }
 
 

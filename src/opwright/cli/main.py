@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "dump": "write a catalog as JSON, for other programs",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
+    "upgraders": "write the upgraders of old mobile models from their bytecode",
     "where": "show the entry that a generated line comes from",
     "schema": "print the JSON Schema of a kind of input file, or of a document",
     "explain": "explain a diagnostic code and how to fix the error",

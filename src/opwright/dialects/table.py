@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opwright.model.native_aot import NativeAotKernel
     from opwright.model.operator_library import OperatorLibrary
     from opwright.model.selection import Selection
+    from opwright.model.upgraders import UpgraderTables
     from opwright.release.tables import ShimTables
     from opwright.source.text import SourceFile
 
@@ -102,6 +103,10 @@ TEMPLATES_OF_STUBS: Final[Dialect[dict[str, SourceFile]]] = Dialect(
     "stub_templates", members=STUB_TEMPLATES, loads_into=dict
 )
 
+UPGRADERS: Final[Dialect[UpgraderTables]] = Dialect(
+    "upgraders", fields=("upgraders",), loads_into="opwright.model.upgraders:UpgraderTables"
+)
+
 _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     TAGS,
     NATIVE_FUNCTIONS,
@@ -113,6 +118,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     LIBRARY,
     BACKEND,
     LAZY,
+    UPGRADERS,
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.

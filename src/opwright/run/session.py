@@ -266,8 +266,29 @@ class Session:
                         keeper.keep_operators()
                     state = write_state(run, BuildState(tool_identity(), outcome.emitters))
                     all_facts = {**(facts or {}), "state": state, **run_facts(generation, outcome)}
-                    self.remember(generation, statuses, all_facts, left=filter(os.path.lexists, stale))
+                    left, sources = filter(os.path.lexists, stale), generation.source_outputs()
+                    self.remember(generation.sink, statuses, all_facts, source_outputs=sources, left=left)
         return outcome
+
+    def take_file_stamps(self, paths: Iterable[str]) -> None:
+        """Take the stamps of the files that a run without a PyTorch's inputs reads, before it reads them."""
+        self.stamps = InputStamps.take([os.path.abspath(path) for path in paths], [])
+
+    def write_texts(self, texts: Mapping[str, str], sink: Diagnostics) -> None:
+        """Write the files that differ, which no emitter makes and which are given as texts by path; leave a manifest.
+
+        The messages in the sink are part of it.
+        """
+        from opwright.build.runs import real_path
+        from opwright.build.staging import remove_old_staging
+        from opwright.build.writer import Writer
+
+        with self.turn() as journal:
+            remove_old_staging({os.path.dirname(real_path(path)) for path in texts})
+            with Writer(journal) as writer:
+                for path, text in texts.items():
+                    writer.write(real_path(path), text.encode())
+            self.remember(sink, writer.statuses, {})
 
     def _entry_keeper(self, generation: Generation) -> EntryKeeper | None:
         """What keeps the entries that the run loads for the next run; None if it keeps none."""
@@ -280,12 +301,17 @@ class Session:
 
     def remember(
         self,
-        generation: Generation,
+        sink: Diagnostics,
         statuses: Mapping[str, Status],
         facts: Mapping[str, str | int],
+        *,
+        source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
     ) -> None:
-        """Write the manifest. `left` are outputs of earlier runs that this run neither makes nor removes.
+        """Write the manifest, with the messages in the sink.
+
+        `source_outputs` are outputs that belong to the sources, and `left` those of earlier runs that this run neither
+        makes nor removes.
 
         Without stamps of the inputs there is no manifest, because the next run could not tell whether they changed.
         """
@@ -295,10 +321,10 @@ class Session:
         if stamps is None:
             return
         messages = ""
-        if len(generation.sink):
+        if len(sink):
             from opwright.source.render import render_report
 
-            messages = render_report(generation.sink.sorted(), color=True)
+            messages = render_report(sink.sorted(), color=True)
         stamps.distrust_changed()
         outputs, others = _split_by_folder(self.run, final_statuses(statuses))
         manifest = Manifest(
@@ -309,7 +335,7 @@ class Session:
             outputs,
             {**facts, "said": messages},
             others=others,
-            source_outputs=generation.source_outputs(),
+            source_outputs=source_outputs,
             left=left,
         )
         write_manifest(self.run, manifest)

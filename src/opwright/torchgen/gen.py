@@ -142,7 +142,8 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         session.write(generation, write_extras=lambda _, journal: _write_lists(arguments, generation, journal))
     elif not _writes_nothing(arguments):
         with session.turn() as journal:
-            session.remember(generation, _write_lists(arguments, generation, journal), {})
+            lists = _write_lists(arguments, generation, journal)
+            session.remember(generation.sink, lists, {}, source_outputs=generation.source_outputs())
     return console.SUCCESS
 
 

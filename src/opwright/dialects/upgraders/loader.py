@@ -1,0 +1,256 @@
+"""Loads bytecode files, and checks that the parts of each upgrader fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, TypeVar
+
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.upgraders import codes
+from opwright.dialects.upgraders.left_out import LEFT_OUT_UPGRADERS, is_left_out
+from opwright.dialects.upgraders.op_codes import OP_CODES
+from opwright.dialects.upgraders.operands import check_operands
+from opwright.model.upgraders import CalledOperator, Constant, Instruction, Upgrader, UpgraderRange, UpgraderTables
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Sequence as ListNode
+from opwright.source.prefetch import read_tree
+from opwright.source.text import SourceFile
+
+__all__ = ["load", "load_upgraders"]
+
+_FIELDS: Final = ("upgraders", "operators")
+_UPGRADER_FIELDS: Final = ("instructions", "constants", "types", "operators", "register_size")
+_OPERATOR_FIELDS: Final = ("upgraders", "ranges")
+
+#: Characters that a C++ literal cannot have as they are.
+_UNQUOTABLE: Final = {'"': "a quote", "\\": "a backslash", "\n": "a line break", "\r": "a line break"}
+
+Item = TypeVar("Item")
+
+
+def load(files: Sequence[SourceFile], context: LoadContext) -> UpgraderTables:
+    """The tables of a bytecode file; faults go to the sink of the context."""
+    return load_upgraders(files[0], context.sink)
+
+
+def load_upgraders(file: SourceFile, sink: Diagnostics) -> UpgraderTables:
+    """The tables of a bytecode file; faults go to `sink`, and what has faults is left out."""
+    root = expect_mapping(read_tree(file), "a bytecode file", sink)
+    if root is None:
+        return UpgraderTables((), {})
+    fields = _fields(root, _FIELDS, "a bytecode file", None, sink)
+    upgraders: list[Upgrader] = []
+    names: list[str] = []
+    for name, node in _entries(fields.get("upgraders"), "`upgraders`", sink):
+        names.append(name.value)
+        upgrader = _upgrader(name, node, sink)
+        if upgrader is not None:
+            upgraders.append(upgrader)
+    operators = {}
+    for name, node in _entries(fields.get("operators"), "`operators`", sink):
+        ranges = _operator(name, node, names, sink)
+        if ranges is not None:
+            operators[name.value] = ranges
+    return UpgraderTables(tuple(upgraders), operators)
+
+
+def _entries(node: Node | None, what: str, sink: Diagnostics) -> Iterator[tuple[Scalar, Node]]:
+    """The entries of a mapping whose keys are names."""
+    mapping = None if node is None else expect_mapping(node, what, sink)
+    if mapping is None:
+        return
+    check_unique_keys(mapping, sink)
+    for key, value in mapping.entries:
+        _check_text(key, sink)
+        yield key, value
+
+
+def _fields(
+    mapping: Mapping, field_names: tuple[str, ...], what: str, name: Scalar | None, sink: Diagnostics
+) -> dict[str, Node]:
+    """The fields of a mapping by name; unknown and missing ones are reported, the latter at the name."""
+    check_unique_keys(mapping, sink)
+    fields: dict[str, Node] = {}
+    for key, value in mapping.entries:
+        if key.value in field_names:
+            fields.setdefault(key.value, value)
+        else:
+            message = f"{what} has no field `{key.value}`"
+            sink.error(codes.UNKNOWN_FIELD, message, key.span, help=did_you_mean(key.value, field_names))
+    for field in field_names:
+        if field not in fields:
+            span = mapping.span if name is None else name.span
+            sink.error(codes.MISSING_FIELD, f"{what} has no `{field}`", span, label=f"`{field}` is missing")
+    return fields
+
+
+def _upgrader(name: Scalar, node: Node, sink: Diagnostics) -> Upgrader | None:
+    """One upgrader, or None if it has faults."""
+    mapping = expect_mapping(node, f"upgrader `{name.value}`", sink)
+    if mapping is None:
+        return None
+    fields = _fields(mapping, _UPGRADER_FIELDS, f"upgrader `{name.value}`", name, sink)
+    instructions = _items(fields.get("instructions"), "`instructions`", _instruction, sink)
+    constants = _items(fields.get("constants"), "`constants`", _constant, sink)
+    types = _items(fields.get("types"), "`types`", _text, sink)
+    operators = _items(fields.get("operators"), "`operators`", _called_operator, sink)
+    size = fields.get("register_size")
+    registers = None if size is None else _number(size, "`register_size`", sink, limit=1 << 31)
+    if instructions is None or constants is None or types is None or operators is None or registers is None:
+        return None
+    rows = tuple([item for item, _ in instructions])
+    upgrader = Upgrader(
+        name.value,
+        rows,
+        tuple([constant for constant, _ in constants]),
+        tuple([text for text, _ in types]),
+        tuple([operator for operator, _ in operators]),
+        registers,
+    )
+    check_operands(upgrader, [row.items for _, row in instructions if isinstance(row, ListNode)], sink)
+    return upgrader
+
+
+def _items(
+    node: Node | None, what: str, read: Callable[[Node, Diagnostics], tuple[Item] | None], sink: Diagnostics
+) -> list[tuple[Item, Node]] | None:
+    """The items of a list with their nodes; None if the list is missing or an item has a fault."""
+    sequence = None if node is None else expect_sequence(node, what, sink)
+    if sequence is None:
+        return None
+    values = [(read(item, sink), item) for item in sequence.items]
+    sound = [(value[0], item) for value, item in values if value is not None]
+    return sound if len(sound) == len(values) else None
+
+
+def _row(node: Node, length: int, what: str, sink: Diagnostics) -> tuple[Node, ...] | None:
+    """The items of a list of a given length."""
+    sequence = expect_sequence(node, what, sink)
+    if sequence is None:
+        return None
+    count = len(sequence.items)
+    if count == length:
+        return tuple(sequence.items)
+    noun = "item" if count == 1 else "items"
+    sink.error(codes.INSTRUCTION_FORM, f"{what} has {count} {noun}, not {length}", node.span)
+    return None
+
+
+def _instruction(node: Node, sink: Diagnostics) -> tuple[Instruction] | None:
+    row = _row(node, 3, "an instruction", sink)
+    if row is None:
+        return None
+    code = expect_string(row[0], "an op code", sink)
+    if code is not None and code.value not in OP_CODES:
+        help = did_you_mean(code.value, OP_CODES)
+        sink.error(codes.UNKNOWN_OP_CODE, f"there is no op code `{code.value}`", code.span, help=help)
+        code = None
+    # A jump may go back.
+    first = _number(row[1], "an operand", sink, limit=1 << 31, least=-(1 << 31))
+    second = _number(row[2], "an operand", sink, limit=1 << 16)
+    return None if code is None or first is None or second is None else (Instruction(code.value, first, second),)
+
+
+def _number(node: Node, what: str, sink: Diagnostics, *, limit: int, least: int = 0) -> int | None:
+    """The value of an integer from `least` on and below a limit."""
+    number = expect_integer(node, what, sink)
+    if number is not None and not least <= number < limit:
+        sink.error(codes.OUT_OF_RANGE, f"{what} is {number}, not a number from {least} to {limit - 1}", node.span)
+        return None
+    return number
+
+
+def _constant(node: Node, sink: Diagnostics) -> tuple[Constant] | None:
+    if isinstance(node, Scalar) and node.kind in ("str", "bool", "int", "null"):
+        if node.kind == "str" and not _check_text(node, sink):
+            return None
+        value = node.python_value()
+        if value is None or isinstance(value, str | bool | int):
+            return (value,)
+    message = f"a constant is {node.description}; only texts, booleans, integers and `null` can be constants"
+    sink.error(codes.CONSTANT_TYPE, message, node.span)
+    return None
+
+
+def _text(node: Node, sink: Diagnostics) -> tuple[str] | None:
+    text = expect_string(node, "a type", sink)
+    return (text.value,) if text is not None and _check_text(text, sink) else None
+
+
+def _check_text(text: Scalar, sink: Diagnostics) -> bool:
+    """Report a text that a C++ literal cannot have, and tell whether it can."""
+    for character, what in _UNQUOTABLE.items():
+        if character in text.value:
+            sink.error(codes.UNQUOTABLE_TEXT, f"a text has {what}, which C++ literals cannot have", text.span)
+            return False
+    return True
+
+
+def _called_operator(node: Node, sink: Diagnostics) -> tuple[CalledOperator] | None:
+    row = _row(node, 3, "an operator", sink)
+    if row is None:
+        return None
+    name = expect_string(row[0], "the name of an operator", sink)
+    overload = expect_string(row[1], "an overload", sink)
+    count = _number(row[2], "a number of arguments", sink, limit=1 << 31)
+    if name is None or overload is None or count is None:
+        return None
+    is_sound = [_check_text(text, sink) for text in (name, overload)]
+    return (CalledOperator(name.value, overload.value, count),) if all(is_sound) else None
+
+
+def _operator(
+    name: Scalar, node: Node, upgrader_names: Collection[str], sink: Diagnostics
+) -> tuple[UpgraderRange, ...] | None:
+    """The upgraders of an operator with their ranges, or None if they have faults."""
+    mapping = expect_mapping(node, f"operator `{name.value}`", sink)
+    if mapping is None:
+        return None
+    fields = _fields(mapping, _OPERATOR_FIELDS, f"operator `{name.value}`", name, sink)
+    upgraders = _items(fields.get("upgraders"), "`upgraders`", _text, sink)
+    ranges = _items(fields.get("ranges"), "`ranges`", _range, sink)
+    if upgraders is None or ranges is None:
+        return None
+    if not is_left_out(name.value):
+        for upgrader, place in upgraders:
+            _check_upgrader(upgrader, place, upgrader_names, sink)
+    if len(upgraders) != len(ranges):
+        message = f"operator `{name.value}` has {_count(upgraders, 'upgrader')}, but {_count(ranges, 'range')}"
+        sink.error(codes.RANGES_DIFFER, message, fields["ranges"].span)
+        return None
+    if len(upgraders) > 1:
+        message = f"PyTorch's program writes the {len(upgraders)} upgraders of `{name.value}` without commas"
+        sink.warning(codes.SEVERAL_UPGRADERS, message, fields["upgraders"].span)
+    return tuple(
+        [UpgraderRange(upgrader, *bounds) for (upgrader, _), (bounds, _) in zip(upgraders, ranges, strict=True)]
+    )
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    return f"{len(items)} {noun}" if len(items) == 1 else f"{len(items)} {noun}s"
+
+
+def _check_upgrader(name: str, place: Node, upgrader_names: Collection[str], sink: Diagnostics) -> None:
+    """Report an upgrader that has no place in the generated table."""
+    if name in LEFT_OUT_UPGRADERS:
+        message = f"PyTorch leaves out upgrader `{name}`, so no operator can refer to it"
+        sink.error(codes.UNKNOWN_UPGRADER, message, place.span)
+    elif name not in upgrader_names:
+        message = f"there is no upgrader `{name}`"
+        sink.error(codes.UNKNOWN_UPGRADER, message, place.span, help=did_you_mean(name, upgrader_names))
+
+
+def _range(node: Node, sink: Diagnostics) -> tuple[tuple[int, int]] | None:
+    row = _row(node, 2, "a range", sink)
+    if row is None:
+        return None
+    first, last = [_number(item, "a version", sink, limit=1 << 31) for item in row]
+    if first is None or last is None:
+        return None
+    if first > last:
+        message = f"the range from {first} to {last} has no version"
+        sink.error(codes.RANGE_ORDER, message, node.span, help=f"write `[{last}, {first}]`")
+        return None
+    return ((first, last),)
