@@ -27,6 +27,11 @@ def test_the_page_on_coverage_can_be_followed(tmp_path: Path) -> None:
     assert Page(DOCS / "coverage.md", tmp_path).run() > 0
 
 
+def test_the_page_on_differences_can_be_followed(tmp_path: Path) -> None:
+    """The reports that the page shows are those that the commands print."""
+    assert Page(DOCS / "diff.md", tmp_path).run() > 0
+
+
 def test_the_page_on_dumps_can_be_followed(tmp_path: Path) -> None:
     """The programs of the page print what it shows, and a Rust compiler, if there is one, accepts their output."""
     assert Page(DOCS / "dump.md", tmp_path).run() > 0

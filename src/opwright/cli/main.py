@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "new": "write a project to start from: an operator library",
     "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
+    "diff": "compare the operators of two releases, and say whom each change breaks",
     "dump": "write a catalog as JSON, for other programs",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",

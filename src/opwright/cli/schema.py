@@ -1,7 +1,8 @@
 """Print the JSON Schema of a kind of input file, or of a document that Opwright writes.
 
   opwright schema library > library.json
-  opwright schema dump              that of the documents of `opwright dump`
+  opwright schema dump              that of what `opwright dump` writes
+  opwright schema diff              that of what `opwright diff --format json` writes
 
 An editor with a YAML language server uses it to complete and to check fields, for instance with this line at the
 beginning of a library file:
@@ -22,7 +23,7 @@ from opwright.dialects.table import DIALECTS
 from opwright.source.diagnostic import Diagnostics
 
 #: The command that writes a document -> the package of its schema.
-DOCUMENTS: Final = {"dump": "opwright.dump"}
+DOCUMENTS: Final = {"dump": "opwright.dump", "diff": "opwright.diff"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

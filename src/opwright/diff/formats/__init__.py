@@ -1,0 +1,3 @@
+"""Reports of differences as text, as Markdown and as JSON."""
+
+from __future__ import annotations

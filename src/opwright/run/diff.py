@@ -1,0 +1,119 @@
+"""From the two sides that a user names to what differs between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from opwright.coverage.report import NO_META_KERNELS, coverage_report
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.native_functions.loader import load_catalog
+from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS, SHIM_TABLES, TAGS, dialect_of
+from opwright.diff.backend import BackendSide
+from opwright.diff.codes import NO_SIDE
+from opwright.diff.compare import Side
+from opwright.diff.shims import shims_by_operator
+from opwright.dump.document import dumped_files, parse_dump
+from opwright.model.catalog import Catalog
+from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
+from opwright.release.rules import Rules
+from opwright.release.tables import ShimTables, shim_tables
+from opwright.release.version import parse_version, version_of
+from opwright.run.loading import load_job
+from opwright.run.request import Request
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.text import SourceFile
+
+__all__ = ["LoadedSide", "load_backend_side", "load_side"]
+
+
+class LoadedSide(NamedTuple):
+    """A side of a comparison, with the inputs and the rules that it was loaded by."""
+
+    side: Side
+    inputs: Inputs
+    rules: Rules
+
+
+def load_side(spec: str, ask_whole: Callable[[str, int | None], bool] | None, sink: Diagnostics) -> LoadedSide:
+    """The operators that a user names: a release, a wheel, a folder of inputs, a file of operators, or a dump.
+
+    Raises Fault for something else (E2103), and FaultsFound with every mistake in the files.
+    """
+    if os.path.isfile(spec) and not spec.endswith(".whl"):
+        loaded = _of_file(SourceFile.read(spec), sink)
+    else:
+        inputs = from_source_path(spec) if os.path.isdir(spec) else resolve(spec, ask_whole=ask_whole, sink=sink)
+        rules = Rules(version_of(inputs, None, sink))
+        catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
+        assert catalog is not None
+        label = str(rules.version) if not os.path.isdir(spec) else spec
+        tables = _shim_tables(LoadContext(sink, rules, inputs, catalog))
+        loaded = LoadedSide(Side(label, catalog, shims_by_operator(catalog, tables)), inputs, rules)
+    sink.raise_if_errors()
+    return loaded
+
+
+def _shim_tables(context: LoadContext) -> ShimTables:
+    """The tables of operators with a C shim: those of the inputs, else those that Opwright has for the release."""
+    tables = SHIM_TABLES.load_inputs(context) if SHIM_TABLES.files(context.inputs) else None
+    return tables or shim_tables(context.rules.version, context.rules.shims_are_guarded)
+
+
+def _of_file(file: SourceFile, sink: Diagnostics) -> LoadedSide:
+    """The operators of a file: entries like those of `native_functions.yaml`, a library file, or a dump."""
+    inputs = open_inputs(sink=sink)
+    rules = Rules(version_of(inputs, None, sink))
+    dialect = dialect_of(file)
+    if file.text.lstrip().startswith("{") and '"format"' in file.text[:1000]:
+        return _of_dump(file, inputs, sink)
+    if dialect is LIBRARY:
+        libraries = LIBRARY.load([file], LoadContext(sink, rules, inputs))
+        functions = tuple([function for library in libraries for function in library.catalog.functions])
+        catalog = Catalog(functions, (), (), (), {})
+    elif dialect is NATIVE_FUNCTIONS:
+        catalog = load_catalog(file, _tags_for(file, inputs), sink, rules)
+    else:
+        message = f"`{file.path}` has no operators that can be compared"
+        help = "name a release, a folder of PyTorch's inputs, a file of operators or libraries, or a dump"
+        raise Fault.at(NO_SIDE, message, help=help)
+    return LoadedSide(Side(file.path, catalog, {}), inputs, rules)
+
+
+def _tags_for(file: SourceFile, inputs: Inputs) -> SourceFile:
+    """The tags that a file of operators uses: those of the file beside it, else those of the installed PyTorch."""
+    beside = os.path.join(os.path.dirname(file.path), "tags.yaml")
+    return SourceFile.read(beside) if os.path.isfile(beside) else TAGS.files(inputs)[0]
+
+
+def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
+    """The operators of a dump."""
+    document = parse_dump(file)
+    rules = Rules(parse_version(str(document.get("torch"))))
+    files = {dumped.dialect: SourceFile(dumped.path, dumped.yaml) for dumped in dumped_files(document, file)}
+    if LIBRARY.name in files:
+        libraries = LIBRARY.load([files[LIBRARY.name]], LoadContext(sink, rules, inputs))
+        functions = tuple([function for library in libraries for function in library.catalog.functions])
+        return LoadedSide(Side(file.path, Catalog(functions, (), (), (), {}), {}), inputs, rules)
+    if NATIVE_FUNCTIONS.name not in files or TAGS.name not in files:
+        raise Fault.at(NO_SIDE, f"`{file.path}` is not a dump of a release or of a library")
+    catalog = load_catalog(files[NATIVE_FUNCTIONS.name], files[TAGS.name], sink, rules)
+    tables = shim_tables(rules.version, rules.shims_are_guarded)
+    return LoadedSide(Side(file.path, catalog, shims_by_operator(catalog, tables)), inputs, rules)
+
+
+def load_backend_side(path: str, loaded: LoadedSide, sink: Diagnostics) -> BackendSide | None:
+    """A backend with the release of one side; None if its file cannot be loaded at all, which is reported.
+
+    Mistakes in the file are a part of the side.
+    """
+    request = Request(inputs=loaded.inputs, folders={}, families=("autograd",))
+    job = load_job(request, loaded.rules, sink, {})
+    own = Diagnostics()
+    context = LoadContext(own, loaded.rules, loaded.inputs, job.catalog, job.catalog.functions, only_reports=True)
+    backends = BACKEND.load((SourceFile.read(path),), context)
+    if not backends:
+        sink.extend(own)
+        return None
+    return BackendSide(backends[0], coverage_report(backends[0], job, NO_META_KERNELS), own.sorted())

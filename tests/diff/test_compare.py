@@ -1,0 +1,223 @@
+"""Comparisons: each difference between two files is reported with those whom it breaks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.cli.schema import schema_text
+from opwright.diff.compare import compare
+from opwright.diff.records import OperatorChange
+from opwright.run.diff import load_side
+from opwright.source.diagnostic import Diagnostics
+
+HEAD = "  dispatch:\n    CPU: kernel\n"
+
+
+class Case(NamedTuple):
+    """An edit of an operator, and what it breaks: reason -> audiences, each list in the order of the table."""
+
+    old: str
+    new: str
+    reasons: dict[str, str]
+
+
+CASES = {
+    "argument renamed": Case(
+        "f(Tensor self, int dim) -> Tensor",
+        "f(Tensor self, int axis) -> Tensor",
+        {"argument `dim` is replaced by `axis`": "python serialized forward"},
+    ),
+    "default changed": Case(
+        "f(Tensor self, int dim=0) -> Tensor",
+        "f(Tensor self, int dim=1) -> Tensor",
+        {"the default of `dim` is `1` instead of `0`": "python cpp serialized forward"},
+    ),
+    "argument with default added": Case(
+        "f(Tensor self) -> Tensor",
+        "f(Tensor self, *, int dim=1) -> Tensor",
+        {
+            "kernels get the parameter `int64_t dim`": "kernel",
+            "new argument `int dim=1`": "",
+        },
+    ),
+    "argument without default added": Case(
+        "f(Tensor self) -> Tensor",
+        "f(Tensor self, int dim) -> Tensor",
+        {
+            "new argument `dim` has no default": "python cpp serialized forward",
+            "kernels get the parameter `int64_t dim`": "kernel",
+        },
+    ),
+    "keyword argument before another": Case(
+        "f(Tensor self, *, int dim=1) -> Tensor",
+        "f(Tensor self, *, Tensor? w=None, int dim=1) -> Tensor",
+        {
+            "parameter `dim` is `const ::std::optional<at::Tensor> &` instead of `int64_t` in C++": "cpp",
+            "argument `w` is inserted before `dim`": "serialized forward",
+            "kernels get the parameter `const ::std::optional<at::Tensor> & w`": "kernel",
+            "new argument `Tensor? w=None`": "",
+        },
+    ),
+    "symbolic integers": Case(
+        "f(Tensor self, int dim) -> Tensor",
+        "f(Tensor self, SymInt dim) -> Tensor",
+        {"argument `dim` is `SymInt` instead of `int`": ""},
+    ),
+    "argument made optional": Case(
+        "f(Tensor self, Tensor w) -> Tensor",
+        "f(Tensor self, Tensor? w=None) -> Tensor",
+        {
+            "argument `w` is `Tensor?` instead of `Tensor`": "forward",
+            "argument `w` has the default `None`": "forward",
+            "parameter `w` of kernels is `const ::std::optional<at::Tensor> &` instead of `const at::Tensor &`": (
+                "kernel"
+            ),
+        },
+    ),
+    "results named otherwise": Case(
+        "f(Tensor self) -> (Tensor values, Tensor indices)",
+        "f(Tensor self) -> (Tensor values, Tensor places)",
+        {"return 1 is named `places` instead of `indices`": "python serialized"},
+    ),
+}
+
+
+def changes_of(old: str, new: str, folder: Path) -> tuple[OperatorChange, ...]:
+    """The changes between two texts like `native_functions.yaml`."""
+    sides = []
+    for name, text in (("old.yaml", old), ("new.yaml", new)):
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        sides.append(load_side(str(path), None, Diagnostics()).side)
+    return compare(*sides).changes
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_edits_of_schemas_break_whom_they_break(case: str, tmp_path: Path) -> None:
+    """An edit of a schema has the reasons, each with its audiences, and no others."""
+    old, new, reasons = CASES[case]
+    (change,) = changes_of(f"- func: {old}\n{HEAD}", f"- func: {new}\n{HEAD}", tmp_path)
+    broken = {
+        reason.text: " ".join([audience.name for audience in change.breaks if audience in reason.audiences])
+        for reason in change.reasons
+    }
+    assert broken == reasons
+
+
+FIELDS = {
+    "method removed": (
+        "  variants: function, method\n",
+        "",
+        "the method is gone, only the function is left",
+        "python cpp",
+    ),
+    "method added": ("", "  variants: function, method\n", "it is a method too", ""),
+    "module": ("", "  python_module: nn\n", "the Python module is `nn` instead of `torch`", "python"),
+    "tag": ("", "  tags: pointwise\n", "it has the tag `pointwise`", ""),
+    "tag removed": ("  tags: pointwise\n", "", "it no longer has the tag `pointwise`", ""),
+}
+
+
+@pytest.mark.parametrize("case", FIELDS)
+def test_edits_of_fields_break_whom_they_break(case: str, tmp_path: Path) -> None:
+    """An edit of another field than the schema is one difference."""
+    before, after, text, audiences = FIELDS[case]
+    entry = f"- func: f(Tensor self) -> Tensor\n{HEAD}"
+    (change,) = changes_of(entry + before, entry + after, tmp_path)
+    assert [reason.text for reason in change.reasons] == [text]
+    assert " ".join([audience.name for audience in change.breaks]) == audiences
+
+
+def test_kernels_and_removed_operators(tmp_path: Path) -> None:
+    """Kernels that differ break nobody; a removed operator breaks all, and one with the same arguments is named."""
+    old = f"- func: f(Tensor self) -> Tensor\n{HEAD}- func: scale(Tensor self, int by) -> Tensor\n{HEAD}"
+    new = (
+        "- func: f(Tensor self) -> Tensor\n  dispatch:\n    CPU: other\n    CUDA: kernel\n"
+        f"- func: scaled(Tensor self, int by) -> Tensor\n{HEAD}- func: g(Tensor self) -> Tensor\n{HEAD}"
+    )
+    removed, changed, *added = changes_of(old, new, tmp_path)
+    assert [audience.name for audience in removed.breaks] == ["python", "cpp", "serialized", "kernel"]
+    assert removed.similar == ("scaled",)
+    assert changed.breaks == ()
+    assert [reason.text for reason in changed.reasons] == [
+        "it has a kernel for CUDA: `kernel`",
+        "its kernel for CPU is `other` instead of `kernel`",
+    ]
+    assert [change.name for change in added] == ["g", "scaled"]
+
+
+def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """The exit status and the output of `opwright diff`."""
+    status = main(["diff", *words])
+    return status, capsys.readouterr().out
+
+
+def test_exit_status_follows_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The status is 1 if something breaks one of those that `--fail-on` names, by default anyone."""
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(f"- func: f(Tensor self, Tensor w) -> Tensor\n{HEAD}", encoding="utf-8")
+    new.write_text(f"- func: f(Tensor self, Tensor? w=None) -> Tensor\n{HEAD}", encoding="utf-8")
+    expected = {
+        (): 1,
+        ("any",): 1,
+        ("none",): 0,
+        ("python",): 0,
+        ("kernel",): 1,
+        ("python", "forward"): 1,
+        ("shim",): 0,
+    }
+    for levels, status in expected.items():
+        words = [word for level in levels for word in ("--fail-on", level)]
+        assert run(str(old), str(new), *words, capsys=capsys)[0] == status
+    assert run(str(old), str(old), capsys=capsys) == (
+        0,
+        f"{old} -> {old}: 0 removed, 0 added, 0 schemas changed, 0 other differences\n\nNothing breaks.\n",
+    )
+    assert run(str(old), str(new), "other*", capsys=capsys)[0] == 0
+    assert run(str(old), str(new), "f", "--breaks", "python", capsys=capsys)[0] == 0
+
+
+def test_reports_fit_the_terminal_and_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    """A text report has 80 columns, and a JSON report fits the schema that `opwright schema diff` prints."""
+    jsonschema = pytest.importorskip("jsonschema")
+    status, text = run("2.13.0", "2.14.1", capsys=capsys)
+    assert status == 1
+    assert max(map(len, text.splitlines())) <= 80
+    _, text = run("2.13.0", "2.14.1", "--format", "json", capsys=capsys)
+    document = json.loads(text)
+    validator = jsonschema.Draft202012Validator(json.loads(schema_text("diff")))
+    assert [error.message for error in validator.iter_errors(document)] == []
+    assert document["summary"]["removed"] == 4
+    assert {"qr", "cholesky"} <= {change["name"] for change in document["changes"] if change["kind"] == "removed"}
+    assert not validator.is_valid({**document, "changes": [{**document["changes"][0], "kind": "renamed"}]})
+
+
+def test_markdown_is_for_pull_requests(capsys: pytest.CaptureFixture[str]) -> None:
+    """The Markdown has a table of what breaks, whose rows have as many cells as its head, and folded lists."""
+    _, text = run("2.13.0", "2.14.1", "--format", "markdown", capsys=capsys)
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert rows[2].startswith("| `")
+    assert {row.replace("\\|", "").count("|") for row in rows} == {4}
+    assert text.count("<details>") == text.count("</details>") == 2
+
+
+def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file without operators is an error that says what can be compared."""
+    path = tmp_path / "derivatives.yaml"
+    path.write_text("- name: f(Tensor self) -> Tensor\n  self: grad\n", encoding="utf-8")
+    assert main(["diff", str(path), "auto"]) == 1
+    assert "error[E2103]" in capsys.readouterr().err
+
+
+def test_a_dump_is_compared_like_its_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The dump of a release has the operators, the kernels and the shims of the release."""
+    path = tmp_path / "operators.json"
+    assert main(["dump", "--out", str(path)]) == 0
+    status, text = run("auto", str(path), "--all", capsys=capsys)
+    assert status == 0
+    assert ": 0 removed, 0 added, 0 schemas changed, 0 other differences\n" in text
