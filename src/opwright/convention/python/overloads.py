@@ -101,18 +101,21 @@ def _yields(type: Type, other: Type) -> bool:
     return (type.text, other.text) in _YIELDS_TO or (type.text == "Tensor[]" and "[]" in other.text)
 
 
-def comes_after(signature: PythonSignature, other: PythonSignature) -> bool:
+def _types(signature: PythonSignature) -> tuple[Type, ...]:
+    return tuple([parameter.type for parameter in signature.without_out])
+
+
+def comes_after(types: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
     """Whether the parser must try the other signature first, since it would never reach it otherwise.
 
     That is so if both have as many parameters, each of the same type or of one that takes the other's values too.
     """
-    own, others = signature.without_out, other.without_out
-    if len(own) != len(others):
+    if len(types) != len(others):
         return False
     differs = False
-    for parameter, against in zip(own, others, strict=True):
-        if parameter.type is not against.type:
-            if not _yields(parameter.type, against.type):
+    for type, other in zip(types, others, strict=True):
+        if type is not other:
+            if not _yields(type, other):
                 return False
             differs = True
     return differs
@@ -126,30 +129,35 @@ def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     waiting = _waiting(by_text)
     if not waiting:
         return by_text
+    followers: dict[int, list[int]] = {}
+    for index, first in waiting.items():
+        for number in first:
+            followers.setdefault(number, []).append(index)
     pairs_in_order: list[Pair] = []
     ready = deque(index for index in range(len(by_text)) if index not in waiting)
     while ready:
         index = ready.popleft()
         pairs_in_order.append(by_text[index])
         # Pairs that wait only for this one follow, in the order of their texts.
-        for number in [number for number, first in waiting.items() if index in first]:
+        for number in followers.get(index, ()):
             waiting[number].discard(index)
             if not waiting[number]:
-                del waiting[number]
                 ready.append(number)
     return pairs_in_order
 
 
 def _waiting(by_text: Sequence[Pair]) -> dict[int, set[int]]:
     """The index of each pair that must come after others, with the indices of these."""
-    by_length: dict[int, list[int]] = {}
-    for index, pair in enumerate(by_text):
-        by_length.setdefault(len(pair.signature.without_out), []).append(index)
-    waiting: dict[int, set[int]] = {}
-    for index, pair in enumerate(by_text):
-        signature = pair.signature
-        comparable = by_length[len(signature.without_out)]
-        first = {other for other in comparable if comes_after(signature, by_text[other].signature)}
-        if first:
-            waiting[index] = first
-    return waiting
+    indexes: dict[tuple[Type, ...], list[int]] = {}
+    all_types = [_types(pair.signature) for pair in by_text]
+    for index, types in enumerate(all_types):
+        indexes.setdefault(types, []).append(index)
+    by_length: dict[int, list[tuple[Type, ...]]] = {}
+    for types in indexes:
+        by_length.setdefault(len(types), []).append(types)
+    # Signatures of different functions, which stubs sort together, often have the same types.
+    first = {
+        types: [index for others in by_length[len(types)] if comes_after(types, others) for index in indexes[others]]
+        for types in indexes
+    }
+    return {index: set(first[types]) for index, types in enumerate(all_types) if first[types]}
