@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 from tests.backend.write_large import write_large
-from tests.conformance.inputs import LAZY, input_folder, reserve_folder
+from tests.conformance.inputs import LAZY, STUBS, input_folder, reserve_folder
 from tests.conformance.jobs import (
     Job,
     Side,
@@ -22,6 +22,7 @@ from tests.conformance.jobs import (
     lazy_wide,
     prepare,
     python_bindings,
+    torch_stubs,
     usual_jobs,
 )
 
@@ -106,15 +107,25 @@ def external_backend() -> Job:
     return Job("backend", reference=reference, opwright=ours)
 
 
+#: The reference's program is in no wheel, so its library alone makes the signatures, which is the most work.
+SIGNATURES = ("{tests}/conformance/stub_signatures.py", "{native}", "{tags}", "{autograd}/deprecated.yaml")
+
+
+def stub_files() -> Job:
+    """The stub files of torch; the reference's side makes signatures alone, without docstrings and files."""
+    job = torch_stubs()
+    return replace(job, reference=(SIGNATURES,), opwright=job.opwright[:1])
+
+
 def scenarios(inputs: str = "pytorch") -> list[Scenario]:
     """All scenarios, on the inputs of that name; those of lazy tensors on inputs that are made from them."""
     return [replace(scenario, job=_on_inputs(scenario.job, inputs)) for scenario in _usual_scenarios()]
 
 
 def _on_inputs(job: Job, inputs: str) -> Job:
-    if job.inputs != LAZY:
+    if job.inputs not in (LAZY, STUBS):
         return replace(job, inputs=inputs)
-    return job if inputs == "pytorch" else replace(job, inputs=f"{LAZY}@{inputs}")
+    return job if inputs == "pytorch" else replace(job, inputs=f"{job.inputs}@{inputs}")
 
 
 def _usual_scenarios() -> list[Scenario]:
@@ -134,6 +145,8 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(lazy_program(), State.COLD),
         Scenario(lazy_program(), State.UNCHANGED),
         Scenario(lazy_wide(), State.COLD),
+        Scenario(stub_files(), State.COLD),
+        Scenario(stub_files(), State.UNCHANGED),
     ]
 
 

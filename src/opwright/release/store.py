@@ -201,11 +201,13 @@ class FolderStore:
         if self._root is not None:
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
         files += possible_aot_files(self._native_ops)
-        more = [self.display_path(path) for path in members]
-        files += more
+        more = {path: self.display_path(path) for path in members}
+        files += more.values()
         folders = [os.path.join(self._aten, name) for name in ("native", "templates")]
         folders += [self._autograd, os.path.join(self._autograd, "templates"), self._native_ops]
-        folders += dict.fromkeys(map(os.path.dirname, more))
+        # Runs read some members by their names, so other files beside them, such as outputs, do not matter.
+        listed = [path for name, path in more.items() if name not in DOCSTRING_MODULES + STUB_TEMPLATES]
+        folders += dict.fromkeys(map(os.path.dirname, listed))
         return InputPaths(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
 
 

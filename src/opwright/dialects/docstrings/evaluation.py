@@ -23,7 +23,7 @@ __all__ = ["Evaluator", "Value"]
 
 #: The most characters of a text, and the most expressions that one module may evaluate.
 _LONGEST: Final = 1_000_000
-_MOST_STEPS: Final = 1_000_000
+_MOST_STEPS: Final = 200_000
 
 #: What ends the description of an argument: a line with four blanks, and no more, before the next one.
 _NEXT_ARGUMENT: Final = re.compile(r"\n\s{4}(?!\s)")

@@ -44,7 +44,9 @@ def load(_files: Sequence[SourceFile], context: LoadContext) -> dict[str, Source
                 context.sink.add(fault.diagnostic)
                 continue
             message = f"there is no template `{name}`"
-            help = "stub files are made from PyTorch's source tree: name its top with `--source-path`"
+            help = (
+                "stub files are made from PyTorch's source tree: name its top with `--source-path` or `--template-dir`"
+            )
             context.sink.error(
                 NO_TEMPLATE, message, notes=fault.diagnostic.notes or (fault.diagnostic.message,), help=help
             )
