@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends bench bench-library fuzz kills clean venv
+.PHONY: demo test test-thorough test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends bench bench-library fuzz cases kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -111,8 +111,14 @@ bench: $(REFERENCE)
 bench-library: $(REFERENCE)
 	$(VENV)/bin/python -m bench.library $(if $(ONLY),--only '$(ONLY)')
 
+# COUNT damaged inputs of all dialects: the full 100,000, or fewer.
+fuzz: COUNT ?= 100000
 fuzz: $(REFERENCE)
-	$(VENV)/bin/python -m tests.fuzz
+	$(VENV)/bin/python -m tests.fuzz --count $(COUNT)
+
+# What case files expect, after a change of diagnostics; PARTS names some of them.
+cases: $(REFERENCE)
+	$(VENV)/bin/python -m tests.update_cases $(PARTS)
 
 # Runs that are killed at calls of the system: COUNT of them.
 kills: COUNT ?= 500

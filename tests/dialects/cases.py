@@ -13,6 +13,7 @@ A document without such lines has no fault. `[silent]` in its first line tells t
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,24 @@ def marked_faults(text: str) -> tuple[Fault, ...]:
         else:
             faults.append((above, mark.start(1) + 1, len(mark.group(1)), mark.group(2)))
     return tuple(sorted(faults))
+
+
+def without_marks(text: str) -> str:
+    """The text of a document without the comments that mark faults."""
+    lines = text.splitlines()
+    return "\n".join([line for line in lines if not (line.startswith("#") and MARK.fullmatch(line))])
+
+
+def with_marks(text: str, faults: Iterable[Fault]) -> str:
+    """The text of a document without marks, with comments that mark faults. A fault in the first column gets none."""
+    places = sorted(faults)
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        lines.append(line)
+        for row, column, width, code in places:
+            if row == number and column > 1:
+                lines.append(f"#{' ' * (column - 2)}{'^' * max(width, 1)} {code}")
+    return "\n".join(lines)
 
 
 def _case(name: str, text: str) -> Case:

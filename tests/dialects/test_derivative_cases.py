@@ -50,6 +50,11 @@ PROGRAM = Path(__file__).with_name("reference_derivative_refusals.py")
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     """The functions that the cases give derivatives to."""
+    return load_operators()
+
+
+def load_operators() -> Catalog:
+    """The functions that the cases give derivatives to, loaded anew."""
     sink = Diagnostics()
     loaded = load_catalog(SourceFile.read(NATIVE), SourceFile("tags.yaml", TAGS), sink)
     assert not sink.has_errors, [str(diagnostic) for diagnostic in sink]

@@ -5,6 +5,7 @@ A fix is worked out from the place of a diagnostic after all checks, so that run
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
@@ -23,7 +24,7 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
 
-__all__ = ["with_fixes"]
+__all__ = ["FIXES", "with_fixes"]
 
 
 class Place(NamedTuple):
@@ -52,6 +53,7 @@ class Place(NamedTuple):
 Fix: TypeAlias = Callable[[Place], Edits]
 
 _NONE: Final[Edits] = ()
+_BLANKS: Final = re.compile(r"[ \t]+(?=[\r\n]|\Z)")
 
 
 def _delete_repeated_key(place: Place) -> Edits:
@@ -87,7 +89,9 @@ def _delete_repeated_entry(place: Place) -> Edits:
 
 def _quote(place: Place) -> Edits:
     """Puts a value that YAML reads as another type than text into quotes, where only text can stand."""
-    is_text_wanted = any(label.text.startswith("expected a string") for label in place.diagnostic.labels)
+    is_text_wanted = place.diagnostic.message.endswith(", not text") or any(
+        label.text.startswith("expected a string") for label in place.diagnostic.labels
+    )
     is_value = isinstance(place.node, Scalar) and place.node.kind not in ("str", "null")
     return quotation(place.node) if is_text_wanted and is_value else _NONE
 
@@ -112,7 +116,10 @@ def _delete_colon(place: Place) -> Edits:
     name, value = entry.entries[0]
     end = entry.file.text.find(":", name.end) + 1
     is_nothing = isinstance(value, Scalar) and value.kind == "null" and not value.span.text
-    return (Edit(Span(entry.file, name.end, end), ""),) if is_nothing and end else _NONE
+    if not is_nothing or not end:
+        return _NONE
+    rest = _BLANKS.match(entry.file.text, end)
+    return (Edit(Span(entry.file, name.end, end if rest is None else rest.end()), ""),)
 
 
 def _rename_key(names: dict[str, str]) -> Fix:
@@ -152,7 +159,7 @@ def _add_tag(tag: str) -> Fix:
 
 
 #: Code -> its fix. The codes are those of the dialects, whose pages say the same in words.
-_FIXES: Final[dict[str, Fix]] = {
+FIXES: Final[dict[str, Fix]] = {
     "E0107": _delete_repeated_key,
     "E0112": _quote,
     "E0316": _delete_table,
@@ -181,7 +188,7 @@ def with_fixes(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _with_fix(diagnostic: Diagnostic, trees: dict[SourceText, Node | None]) -> Diagnostic:
-    span, fix = diagnostic.span, _FIXES.get(diagnostic.code)
+    span, fix = diagnostic.span, FIXES.get(diagnostic.code)
     if span is None or fix is None or diagnostic.edits:
         return diagnostic
     if span.file not in trees:

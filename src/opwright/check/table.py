@@ -32,7 +32,8 @@ OPERATOR_LINTS: Final = (
 
 #: Lints of backends.
 BACKEND_LINTS: Final = (
-    BackendLint(Lint(codes.COMPOSITE_OVERRIDE), check_composites),
+    # A backend file must say `override_composite` for each of them already (E1341).
+    BackendLint(Lint(codes.COMPOSITE_OVERRIDE, for_others=False), check_composites),
     BackendLint(Lint(codes.BACKWARD_LACKS), check_backward),
 )
 

@@ -16,7 +16,7 @@ from opwright.dialects.native_functions.libraries import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, LAZY, TAGS, yaml_names
 from opwright.emit.emitter import Job, Lazy, Options
-from opwright.emit.registry import checks_of
+from opwright.emit.registry import FAMILIES, REGISTRATIONS, checks_of
 from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
@@ -117,7 +117,12 @@ class _Check:
         autograd = _AUTOGRAD_FAMILIES if has_autograd else ()
         families = (*_FAMILIES, *autograd) if request.checks_pytorch else autograd[:1]
         run_request = self._request_of(families)
-        job = load_job(run_request, self._rules, self._sink, {})
+        # The files of operators may be there without the templates, which only generating needs.
+        lacks_templates = REGISTRATIONS not in request.inputs.names()
+        loaded = tuple(
+            [family for family in families if not (lacks_templates and REGISTRATIONS in FAMILIES[family].inputs)]
+        )
+        job = load_job(run_request._replace(families=loaded), self._rules, self._sink, {})
         if request.checks_pytorch:
             check_job(job, run_request, self._sink)
             load_late_dialects(job, run_request, self._sink, later=False)

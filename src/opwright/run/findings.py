@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 
 from opwright.check.code_filter import CodeFilter
@@ -53,4 +54,6 @@ def find(
         from opwright.check.fixes import with_fixes
 
         ordered.extend(with_fixes(shown))
-    return Findings(ordered.sorted(), suppressed, len(texts))
+    # A file of no known kind counts too.
+    paths = {os.path.abspath(path) for path in (*texts, *files.all_paths)}
+    return Findings(ordered.sorted(), suppressed, len(paths))

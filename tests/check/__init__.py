@@ -1,0 +1,3 @@
+"""`opwright check`: its rules, lints, fixes, settings and reports."""
+
+from __future__ import annotations

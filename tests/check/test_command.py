@@ -1,0 +1,311 @@
+"""The command `opwright check`: which files it checks, what it prints, its settings, its exit status and its speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.check import codes
+from opwright.check.code_filter import CodeFilter
+from opwright.check.settings import find_settings
+from opwright.check.table import LINTS
+from opwright.cli.main import main
+from opwright.release.inputs import open_inputs
+from opwright.run.check import CheckRequest
+from opwright.run.check import check as run_check
+from opwright.run.checked_files import CheckedFiles
+from opwright.run.findings import find
+from opwright.run.fixing import fix_files, write_changes
+from opwright.source.diagnostic import Fault
+from tests.check.cases import RELEASE, check
+from tests.check.sarif_log import mistakes_in
+
+SMALL = ["--source-path", str(RELEASE), "--release", "2.13.0"]
+KEYWORD = "- func: acme::pad(Tensor self, int default) -> Tensor\n  dispatch: {CPU: pad, Meta: pad_meta}\n"
+DEFAULT = "- func: acme::pad(Tensor self) -> Tensor\n  variants: function\n  dispatch: {CPU: pad, Meta: pad_meta}\n"
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    """A file of a folder, with its text."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    return path
+
+
+def status(folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """The exit status of a check in a folder, against the small release."""
+    monkeypatch.chdir(folder)
+    return main(["check", *SMALL, *arguments])
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A source tree of PyTorch with the inputs of the installed one."""
+    inputs = open_inputs("auto")
+    for name in inputs.names():
+        folder = "tools" if name.startswith("autograd/") else "aten/src/ATen"
+        write(tmp_path, f"{folder}/{name}", inputs.read_text(name).text)
+    write(tmp_path, "version.txt", "2.13.0\n")
+    return tmp_path
+
+
+def test_pytorch_has_no_findings(tmp_path: Path) -> None:
+    """The files of the installed PyTorch have no finding in the default selection."""
+    assert check([], tmp_path) == "no findings in 4 files\n"
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("version", ["2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.0", "2.15.0"])
+def test_releases_have_no_findings(version: str, tmp_path: Path) -> None:
+    """No release of PyTorch has a finding in the default selection."""
+    assert check(["--torch", version], tmp_path) == "no findings in 4 files\n"
+
+
+def test_lints_of_pytorch_are_counted() -> None:
+    """The lints that are off for PyTorch's own files find in 2.13.0 what the page says."""
+    request = CheckRequest(open_inputs("auto"), checks_pytorch=True, codes=CodeFilter(extend_select=("W22",)))
+    found = [diagnostic.code for diagnostic in run_check(request)]
+    page = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
+    for code, lint in LINTS.items():
+        if not lint.for_pytorch and found.count(code):
+            assert f"| {code} |" in page
+            (row,) = [line for line in page.splitlines() if line.startswith(f"| {code} |")]
+            assert row.split("|")[-2].strip() == str(found.count(code))
+
+
+def test_pytorch_takes_less_than_a_second() -> None:
+    """All of PyTorch's files are checked in a second of processor time; a loaded machine may take twice as long."""
+    command = [sys.executable, "-m", "opwright", "check", "--isolated"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(command, check=True, capture_output=True)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2
+
+
+def test_a_file_of_a_tree_is_checked_with_the_rest(tree: Path) -> None:
+    """A schema that is changed in one file differs from that of another one, whichever of them is named."""
+    native = tree / "aten/src/ATen/native/native_functions.yaml"
+    native.write_text(native.read_text().replace("func: trace(Tensor self)", "func: trace(Tensor self, int by=0)"))
+    for name in ("aten/src/ATen/native/native_functions.yaml", "tools/autograd/derivatives.yaml"):
+        report = check(["--format", "short", name], tree)
+        assert "tools/autograd/derivatives.yaml" in report
+        assert "E0905" in report
+    # Without files, the tree in the working folder is checked.
+    assert check(["--format", "short"], tree) == report
+
+
+def test_a_folder_is_searched(tmp_path: Path) -> None:
+    """A folder stands for the files of known kinds below it; others, and hidden folders, are left out."""
+    write(tmp_path, "ops/pad.yaml", KEYWORD)
+    write(tmp_path, "ops/settings.yaml", "colour: blue\n")
+    write(tmp_path, ".hidden/pad.yaml", KEYWORD)
+    report = check([*SMALL, "--format", "short", "."], tmp_path)
+    assert report.splitlines() == [
+        "ops/pad.yaml:1:32: warning[W2211]: argument name `default` is a C++ keyword",
+        "1 warning in 1 file",
+    ]
+
+
+def test_derivatives_of_a_library_are_checked_with_it(tmp_path: Path) -> None:
+    """A file with derivatives that a library names is no file of PyTorch."""
+    write(
+        tmp_path,
+        "acme.yaml",
+        "namespace: acme\nderivatives: derivatives.yaml\noperators:\n"
+        "- func: pad(Tensor self) -> Tensor\n  dispatch: {CPU: pad, Meta: pad}\n",
+    )
+    write(tmp_path, "derivatives.yaml", "- name: pad(Tensor self) -> Tensor\n  slf: grad\n")
+    for names in (["derivatives.yaml"], ["."], ["acme.yaml"]):
+        report = check([*SMALL, "--format", "short", *names], tmp_path)
+        assert "derivatives.yaml:2:3: error[E0908]" in report
+
+
+def test_a_kind_may_be_named(tmp_path: Path) -> None:
+    """`--backend` and `--library` read a file as what they say, whatever it looks like."""
+    write(tmp_path, "file.yaml", "colour: blue\n")
+    assert "E1303" in check([*SMALL, "--backend", "file.yaml"], tmp_path)
+    assert "E110" in check([*SMALL, "--library", "file.yaml"], tmp_path)
+
+
+def test_a_backward_that_lacks_an_operator(tmp_path: Path) -> None:
+    """A kernel whose backward formula calls an operator that the backend lacks is reported at its entry."""
+    write(tmp_path, "acme.yaml", "backend: PrivateUse1\ncpp_namespace: acme\nfallback: error\nsupported:\n- tanh\n")
+    report = check(["--select", "W2213", "--format", "short", "acme.yaml"], tmp_path)
+    assert "warning[W2213]: backward of `tanh` calls `tanh_backward.grad_input`, which the backend lacks" in report
+
+
+def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status is 0 without findings, 1 with some, and 2 for wrong usage; `--fail-on` says which findings count."""
+    write(tmp_path, "pad.yaml", KEYWORD)
+    write(tmp_path, "sound.yaml", KEYWORD.replace("default", "value"))
+    write(tmp_path, "wrong.yaml", KEYWORD.replace("Tensor self", "Tensr self"))
+    assert status(tmp_path, monkeypatch, "sound.yaml") == 0
+    assert status(tmp_path, monkeypatch, "pad.yaml") == 1
+    assert status(tmp_path, monkeypatch, "--fail-on", "error", "pad.yaml") == 0
+    assert status(tmp_path, monkeypatch, "--fail-on", "error", "wrong.yaml") == 1
+    assert status(tmp_path, monkeypatch, "--fail-on", "never", "wrong.yaml") == 0
+    assert status(tmp_path, monkeypatch, "missing.yaml") == 1
+    with pytest.raises(SystemExit) as ended:
+        status(tmp_path, monkeypatch, "--format", "xml", "pad.yaml")
+    assert ended.value.code == 2
+
+
+def test_wrong_codes_are_reported(tmp_path: Path) -> None:
+    """Codes that do not exist are errors, not a selection of nothing."""
+    write(tmp_path, "pad.yaml", KEYWORD)
+    for option in ("--select", "--ignore", "--extend-select"):
+        assert f"error[{codes.UNKNOWN_CODE}]" in check([*SMALL, option, "W2299", "pad.yaml"], tmp_path)
+
+
+def test_text_from_standard_input(tmp_path: Path) -> None:
+    """An editor checks a text that is not saved, under the path of its file."""
+    path = write(tmp_path, "pad.yaml", KEYWORD)
+    command = [sys.executable, "-m", "opwright", "check", *SMALL, "--format", "short", "--stdin-filename", str(path)]
+    done = subprocess.run(command, input=DEFAULT, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout.count("W2216"), done.stdout.count("W2211")) == (1, 1, 0)
+    assert subprocess.run([*command, "--fix"], input="", capture_output=True, text=True).returncode == 2
+
+
+def test_json(tmp_path: Path) -> None:
+    """The report as JSON has places, labels, help and fixes."""
+    write(tmp_path, "pad.yaml", DEFAULT)
+    report = json.loads(check([*SMALL, "--format", "json", "pad.yaml"], tmp_path).rpartition("}\n")[0] + "}")
+    (diagnostic,) = report["diagnostics"]
+    assert report["version"] == 1
+    assert (diagnostic["code"], diagnostic["severity"]) == ("W2216", "warning")
+    assert diagnostic["place"]["start"] == {"line": 2, "column": 3, "offset": 43}
+    (edit,) = diagnostic["fix"]["edits"]
+    assert (edit["start"]["line"], edit["end"]["line"], edit["text"]) == (2, 3, "")
+
+
+def test_sarif(tmp_path: Path) -> None:
+    """The report as SARIF has the form of version 2.1.0, with paths below the folder of the run."""
+    write(
+        tmp_path, "a b/pad.yaml", DEFAULT + KEYWORD.replace("pad", "pat") + "- func: acme::pad(Tensor self) -> Tensr\n"
+    )
+    write(tmp_path, "two.yaml", DEFAULT.replace("acme", "other") * 2)
+    log = json.loads(
+        check([*SMALL, "--format", "sarif", "a b/pad.yaml", "two.yaml"], tmp_path).rpartition("}\n")[0] + "}"
+    )
+    assert not mistakes_in(log)
+    results = log["runs"][0]["results"]
+    assert {result["ruleId"] for result in results} >= {"W2211", "W2216", "E0202", "E0410"}
+    place = results[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "a%20b/pad.yaml", "uriBaseId": "%SRCROOT%"}
+    assert any("relatedLocations" in result for result in results)
+    assert any("fixes" in result for result in results)
+
+
+def test_sarif_mistakes_are_found() -> None:
+    """The check of SARIF logs that the test above relies on sees wrong values and missing properties."""
+    assert mistakes_in({"version": "2.0.0", "runs": []})
+    assert mistakes_in({"version": "2.1.0", "runs": [{"results": []}]})
+
+
+def test_github(tmp_path: Path) -> None:
+    """Commands of GitHub workflows name files as the repository does, and escape what ends a property."""
+    path = write(tmp_path, "a,b/pad.yaml", KEYWORD)
+    report = check([*SMALL, "--format", "github", str(path)], tmp_path)
+    assert report.splitlines()[0] == (
+        "::warning file=a%2Cb/pad.yaml,line=1,endLine=1,col=32,endColumn=43,title=W2211::"
+        "argument name `default` is a C++ keyword"
+    )
+
+
+def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of the nearest `pyproject.toml` selects codes and files; arguments add to it."""
+    write(
+        tmp_path,
+        "pyproject.toml",
+        '[tool.opwright.check]\nignore = ["W2211"]\nfiles = ["ops/*.yaml"]\nfail-on = "error"\n'
+        '[tool.opwright.check.per-file-ignores]\n"ops/old.yaml" = ["W2216"]\n',
+    )
+    write(tmp_path, "ops/pad.yaml", KEYWORD.replace("acme::pad", "acme::p"))
+    write(tmp_path, "ops/new.yaml", DEFAULT)
+    write(tmp_path, "ops/old.yaml", DEFAULT.replace("acme", "old"))
+    write(tmp_path, "ops/inner/x", "")
+    report = check(["--release", "2.13.0", "--format", "short"], tmp_path)
+    assert report.splitlines()[1:] == ["1 warning in 3 files; --fix fixes 1"]
+    assert report.startswith("ops/new.yaml:2:3: warning[W2216]")
+    assert status(tmp_path, monkeypatch, "ops/new.yaml") == 0
+    assert status(tmp_path, monkeypatch, "--fail-on", "warning", "ops/new.yaml") == 1
+    assert status(tmp_path, monkeypatch, "--isolated", "ops/pad.yaml") == 1
+    assert find_settings(str(tmp_path / "ops" / "inner")) == str(tmp_path / "pyproject.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[tool.opwright.check]\nignored = []\n", "pyproject.toml:2:1: error[E2203]"),
+        ("[tool.opwright.check]\nignore = 'W2211'\n", "pyproject.toml:2:1: error[E2203]"),
+        ("[tool.opwright.check]\nignore = ['W2211', 'W2299']\n", "pyproject.toml:2:21: error[E2204]"),
+        ("[tool.opwright.check]\nfail-on = 'errors'\n", "pyproject.toml:2:12: error[E2203]"),
+        ("[tool.opwright.check]\ntorch = 2.13\n", "pyproject.toml:2:1: error[E2203]"),
+        ("[tool.opwright]\ncheck = 3\n", "pyproject.toml:1:1: error[E2203]"),
+        ("[tool.opwright.check]\nper-file-ignores = {'a.yaml' = ['X1']}\n", "pyproject.toml:2:34: error[E2204]"),
+        ("[tool.opwright.check]\nignore = [W2211]\n", "pyproject.toml:2:11: error[E2202]"),
+        ("[tool.opwright.check\n", "pyproject.toml:1:21: error[E2202]"),
+    ],
+)
+def test_mistakes_in_settings_have_places(text: str, place: str, tmp_path: Path) -> None:
+    """Each mistake in the settings is a diagnostic at the key or the value."""
+    write(tmp_path, "pyproject.toml", text)
+    report = check([*SMALL, "--color", "never"], tmp_path)
+    error, _, arrow = report.partition("\n")
+    path, line, column = arrow.splitlines()[0].split("--> ")[1].split(":")
+    assert f"{path}:{line}:{column}: {error.partition(':')[0]}" == place
+
+
+def test_fix_keeps_bytes(tmp_path: Path) -> None:
+    """A fix keeps line breaks, the byte order mark, the mode, and links; what is not fixed keeps its bytes."""
+    text = "\ufeff" + DEFAULT.replace("\n", "\r\n") + "# ende: ä\r\n"
+    path = write(tmp_path, "real/pad.yaml", text)
+    path.chmod(0o640)
+    (tmp_path / "pad.yaml").symlink_to(path)
+    check([*SMALL, "--fix", "pad.yaml"], tmp_path)
+    assert path.read_bytes().decode() == text.replace("  variants: function\r\n", "")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert (tmp_path / "pad.yaml").is_symlink()
+    assert os.listdir(tmp_path / "real") == ["pad.yaml"]
+
+
+def test_diff_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--diff` prints the change as a patch that `patch` applies, and leaves the file alone."""
+    path = write(tmp_path, "pad.yaml", DEFAULT)
+    printed = check([*SMALL, "--diff", "pad.yaml"], tmp_path)
+    assert printed.splitlines()[:2] == ["--- pad.yaml", "+++ pad.yaml"]
+    assert "-  variants: function" in printed
+    assert path.read_text() == DEFAULT
+    assert status(tmp_path, monkeypatch, "--diff", "pad.yaml") == 1
+    if shutil.which("patch"):
+        subprocess.run(["patch", "-p0"], input=printed, text=True, check=True, cwd=tmp_path, capture_output=True)
+        assert path.read_text() == DEFAULT.replace("  variants: function\n", "")
+
+
+def test_installed_files_are_never_changed(tmp_path: Path) -> None:
+    """`--fix` changes the files that the user names, not those of the release."""
+    native = open_inputs("auto").read_text("native/native_functions.yaml")
+    before = os.stat(native.path).st_mtime_ns
+    assert "no findings" not in check(["--extend-select", "W2216", "--fix"], tmp_path)
+    assert os.stat(native.path).st_mtime_ns == before
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    """Fixes are not written over an edit that came after the check."""
+    path = write(tmp_path, "pad.yaml", DEFAULT)
+    files = CheckedFiles((str(path),), release="2.13.0")
+    outcome = fix_files(files, lambda own: find(own, CodeFilter(), lambda: open_inputs(None, str(RELEASE)), tuple))
+    assert outcome.fix_count == 1
+    path.write_text(KEYWORD)
+    with pytest.raises(Fault) as raised:
+        write_changes(outcome)
+    assert raised.value.diagnostic.code == codes.CHANGED_MEANWHILE
+    assert path.read_text() == KEYWORD
