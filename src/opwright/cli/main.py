@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "diff": "compare the operators of two releases, and say whom each change breaks",
     "dump": "write a catalog as JSON, for other programs",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
+    "select": "merge selections of operators, and tell why operators are kept",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
     "upgraders": "write the upgraders of old mobile models from their bytecode",
     "where": "show the entry that a generated line comes from",

@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from typing import Final
 
 # Programs that take some milliseconds name these codes; their pages are in a module that only a report needs.
-UNKNOWN_OPERATOR: Final = "E1801"
 FIELDS_MISSING: Final = "E1802"
 FIELD_WITHOUT_EFFECT: Final = "W1803"
 VERSION_MISSING: Final = "E1804"

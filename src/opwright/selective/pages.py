@@ -13,20 +13,6 @@ def _page(code: str, title: str, explanation: str) -> None:
 
 
 _page(
-    codes.UNKNOWN_OPERATOR,
-    "a selected operator is in no list of operators",
-    """
-The selection names an operator that is in none of the files of operators. A build would keep nothing for it, and the
-model that calls it would fail.
-
-    operators:
-      aten::adddd.Tensor: {}
-      ^^^^^^^^^^^^^^^^^^ did you mean `aten::add.Tensor`?
-
-Fix the name, or name the file that declares the operator with `--operators`.
-""",
-)
-_page(
     codes.FIELDS_MISSING,
     "a required field is missing",
     """

@@ -8,7 +8,7 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_schema
 from opwright.selective.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
 from opwright.selective.shapes import Shape
-from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import (
     check_unique_keys,
     expect_boolean,
@@ -61,22 +61,25 @@ class PlacedFiles:
 
     def refuse(self, code: str, message: str, *, path: str = "", name: str = "", help: str = "") -> None:
         """Report an error, at a name in a file if that file has it."""
-        self.sink.error(code, message, self._span(path, name), help=help)
+        self.sink.error(code, message, self.span(path, name), help=help)
 
     def warn(self, code: str, message: str, *, path: str = "", name: str = "", help: str = "") -> None:
         """Report a warning, at a name in a file if that file has it."""
-        self.sink.warning(code, message, self._span(path, name), help=help)
+        self.sink.warning(code, message, self.span(path, name), help=help)
 
     def are_sound(self) -> bool:
         """Whether no mistake is reported yet."""
         return not self.sink.has_errors
 
-    def _span(self, path: str, name: str) -> Span | None:
+    def span(self, path: str, name: str) -> Span | None:
         """The first place of a name in a file that was read."""
-        if not name:
+        if not name or not path:
             return None
         if path not in self._scalars:
-            self._scalars[path] = _scalars(load_yaml(SourceFile.read(path)))
+            try:
+                self._scalars[path] = _scalars(load_yaml(SourceFile.read(path)))
+            except Fault:
+                self._scalars[path] = {}
         scalar = self._scalars[path].get(name)
         return None if scalar is None else scalar.span
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from opwright.selective.files import Files
 
-__all__ = ["operators_of"]
+__all__ = ["IDENTIFIER", "operators_of"]
 
-_IDENTIFIERS: Final = (b"ET12",)
+#: The bytes from the fifth on in each model file.
+IDENTIFIER: Final = b"ET12"
 
 # Fields by their numbers in program.fbs. A union has two: its type, then its value.
 _PROGRAM_PLANS: Final = 1
@@ -111,7 +112,7 @@ def operators_of(data: bytes, path: str, files: Files) -> dict[str, list[str]]:
     The key of a call without tensors is `v1`.
     """
     try:
-        if data[4:8] not in _IDENTIFIERS:
+        if data[4:8] != IDENTIFIER:
             raise _Damaged
         program = _Table(data, int.from_bytes(data[:4], "little"))
         keys: dict[str, set[str]] = {}

@@ -1,0 +1,101 @@
+"""From the inputs of a selection to the selection, and to the report about it."""
+
+from __future__ import annotations
+
+import os
+
+from opwright.dialects.selection.loader import check_selection
+from opwright.model.catalog import Catalog
+from opwright.model.selection import Selection, merge
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
+from opwright.run.loading import load_job, with_libraries
+from opwright.run.request import Request
+from opwright.selective.codes import NOT_IN_GRAPH, NOTHING_SELECTED
+from opwright.selective.explanation import SelectionReport, selection_report
+from opwright.selective.graph import base_name, graph_of
+from opwright.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots
+from opwright.selective.placed_files import PlacedFiles
+from opwright.selective.shapes import GRAPH
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.selective.graph import Graph
+
+__all__ = ["SelectRequest", "SelectionOutcome", "select_operators"]
+
+
+class SelectRequest(NamedTuple):
+    """What a selection is made from.
+
+    `paths` are input files and `names` root operators. `graph` is the path of a dependency graph. `training` tells that
+    root operators without flags of their own are for training. `catalog` is where the operators come from.
+    """
+
+    paths: tuple[str, ...]
+    names: tuple[str, ...]
+    catalog: Request
+    graph: str | None = None
+    training: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that a selection reads besides the release's inputs."""
+        graphs = () if self.graph is None else (self.graph,)
+        return (*self.paths, *graphs, *[file.path for file in self.catalog.files])
+
+
+class SelectionOutcome(NamedTuple):
+    """A selection, and the report about it."""
+
+    selection: Selection
+    report: SelectionReport
+
+
+def select_operators(request: SelectRequest, sink: Diagnostics) -> SelectionOutcome:
+    """The union of all inputs, closed over the graph. Raises FaultsFound with all mistakes in them."""
+    files = PlacedFiles(sink)
+    graph: Graph = graph_of(files.value(request.graph, GRAPH, "a dependency graph")) if request.graph else {}
+    inputs = _read_inputs(request, files, graph)
+    sink.raise_if_errors()
+    union = inputs[0].selection if inputs else Selection(everything=False)
+    for each in inputs[1:]:
+        union = merge(union, each.selection)
+    if not union.operators and not union.everything:
+        files.warn(NOTHING_SELECTED, "the inputs select no operator")
+    needed_by: dict[str, str] = {}
+    roots = union
+    if request.graph:
+        union, needed_by = close(union, graph, request.graph, files)
+    catalog = _load_catalog(request.catalog, sink)
+    check_selection(union, catalog, sink)
+    sink.raise_if_errors()
+    if request.graph:
+        _check_roots(roots, graph, request.graph, files)
+    return SelectionOutcome(union, selection_report(union, inputs, needed_by, catalog))
+
+
+def _read_inputs(request: SelectRequest, files: PlacedFiles, graph: Graph) -> list[SelectionInput]:
+    inputs = [read_input(path, files, graph, training=request.training) for path in request.paths]
+    if request.names:
+        roots = selection_of_roots(dict.fromkeys(request.names), COMMAND_LINE, training=request.training)
+        inputs.append(SelectionInput(COMMAND_LINE, "names", roots))
+    return inputs
+
+
+def _check_roots(selection: Selection, graph: Graph, path: str, files: PlacedFiles) -> None:
+    """Warn about root operators that the graph does not have."""
+    nodes = {*graph, *[name for dependencies in graph.values() for name in dependencies]}
+    for operator in selection.operators.values():
+        if operator.is_root and base_name(operator.name) not in nodes:
+            message = (
+                f"the dependency graph `{os.path.basename(path)}` does not know the root operator `{operator.name}`"
+            )
+            files.sink.warning(NOT_IN_GRAPH, message, operator.span)
+
+
+def _load_catalog(request: Request, sink: Diagnostics) -> Catalog:
+    rules = Rules(version_of(request.inputs, request.release, sink))
+    return with_libraries(load_job(request, rules, sink, {}), request, sink).catalog
