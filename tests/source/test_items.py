@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opwright.source import prefetch
 from opwright.source.diagnostic import Fault
-from opwright.source.items import ChangedItems, changed_items, split_items
+from opwright.source.items import ChangedItems, changed_items, chosen_items, runs_of, split_items
 from opwright.source.nodes import Sequence
 from opwright.source.prefetch import prefetching, read_changed
 from opwright.source.text import SourceFile
@@ -135,9 +135,24 @@ def test_the_second_process_reads_only_what_changed(monkeypatch: pytest.MonkeyPa
     items = split_items(file.text)
     some = ChangedItems(file, items, items[3:5])
     with prefetching([some]):
-        monkeypatch.setattr(prefetch, "encode_item", lambda *_: pytest.fail("an item was read here too"))
+        monkeypatch.setattr(prefetch, "encode_run", lambda *_: pytest.fail("an item was read here too"))
         nodes = read_changed(some)
     whole = read_whole(file.text)
     assert nodes is not None
     assert whole is not None
     assert [shape(node) for node in nodes] == whole[3:5]
+
+
+def test_items_in_runs_are_those_of_the_whole_file() -> None:
+    """Whichever items are chosen, they are read in runs, and their nodes have their places in the file."""
+    file = SourceFile("ops.yaml", FILES["many"])
+    whole = read_whole(file.text)
+    assert whole is not None
+    for keep in (2, 3, 7, 1):
+        some = chosen_items(file, {}, lambda items, keep=keep: [item for item in items if item[0] % keep == 0])  # type: ignore[misc]
+        assert some is not None
+        numbers = [number for number, item in enumerate(split_items(file.text)) if item in some.items]
+        nodes = read_changed(some)
+        assert nodes is not None
+        assert [shape(node) for node in nodes] == [whole[number] for number in numbers]
+    assert max(map(len, runs_of(split_items(file.text)))) == 100

@@ -7,7 +7,7 @@ from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.registry import dialects_of
 from opwright.source.diagnostic import Fault
-from opwright.source.items import changed_items
+from opwright.source.items import changed_items, chosen_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def load_known(
     known_entries: dict[str, KnownEntries] = {}
     for dialect in _KEPT:
         stored = load_entries(run, tool, dialect.name) if dialect.is_always_loaded or dialect.name in names else None
-        is_partial = scope is not None and dialect is NATIVE_FUNCTIONS
-        if stored is None and not is_partial:
+        choose = scope.choose if scope is not None and dialect is NATIVE_FUNCTIONS else None
+        if stored is None and choose is None:
             continue
         context, rows = stored or ("", {})
         try:
@@ -50,9 +50,9 @@ def load_known(
         except Fault:
             # Loading reports it.
             continue
-        items = changed_items(file, rows, scope.choose if scope is not None and is_partial else list)
+        items = changed_items(file, rows) if choose is None else chosen_items(file, rows, choose)
         if items is not None:
-            known_entries[dialect.name] = KnownEntries(file, context, rows, items, is_partial=is_partial)
+            known_entries[dialect.name] = KnownEntries(file, context, rows, items, is_partial=choose is not None)
     return known_entries
 
 

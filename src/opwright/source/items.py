@@ -3,7 +3,8 @@
 The inputs of PyTorch are lists whose items start lines. The text of an item runs from one line that starts with a dash
 to the next such line. If each of these texts parses alone, as a list of one item, the whole file has the same items: in
 a list at the start of lines, a dash there continues nothing but a text in quotes or brackets, which would not parse
-alone. Where an item does not parse alone, the caller parses the whole file.
+alone. So items that follow each other may be parsed at once, if they parse as a list of so many items. Where items do
+not parse alone, the caller parses the whole file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from opwright.source.span import SourceText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Final, TypeAlias
 
     from opwright.source.decode import EncodedItems
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     ItemText: TypeAlias = "tuple[int, str]"
     """The offset of an item after its dash, and its text from there to the line of the next item."""
 
-__all__ = ["ChangedItems", "changed_items", "encode_item", "split_items"]
+__all__ = ["ChangedItems", "changed_items", "chosen_items", "encode_run", "runs_of", "split_items"]
 
 _DASH = "\n- "
 
@@ -29,6 +30,10 @@ _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
 
 _WORTH_SPLITTING = 4
 """If more than one in so many items changed, parsing the whole file takes no longer."""
+
+
+_LONGEST_RUN = 100
+"""The most items that are parsed at once, so that another process can use the first ones meanwhile."""
 
 
 class ChangedItems:
@@ -42,17 +47,21 @@ class ChangedItems:
         self.changed: Final = changed
 
 
-def changed_items(
-    file: SourceText, known_texts: Mapping[str, object], choose: Callable[[list[ItemText]], list[ItemText]] = list
-) -> ChangedItems | None:
-    """The items of whose texts nothing is known; None if the whole file is better parsed.
+def changed_items(file: SourceText, known_texts: Mapping[str, object]) -> ChangedItems | None:
+    """The items of whose texts nothing is known; None if the whole file is better parsed."""
+    items = split_items(file.text)
+    changed = [item for item in items if not known_texts.get(item[1])]
+    return ChangedItems(file, items, changed) if len(changed) * _WORTH_SPLITTING < len(items) else None
 
-    Those that `choose` does not choose of all items are left out.
-    """
+
+def chosen_items(
+    file: SourceText, known_texts: Mapping[str, object], choose: Callable[[list[ItemText]], list[ItemText]]
+) -> ChangedItems | None:
+    """The same, but of the items that `choose` chooses of all; None if the file is not split."""
     items = split_items(file.text)
     chosen = choose(items)
     changed = [item for item in chosen if not known_texts.get(item[1])]
-    return ChangedItems(file, chosen, changed) if len(changed) * _WORTH_SPLITTING < len(items) else None
+    return ChangedItems(file, chosen, changed) if items else None
 
 
 def split_items(text: str) -> list[ItemText]:
@@ -77,19 +86,38 @@ def split_items(text: str) -> list[ItemText]:
     return items
 
 
-def encode_item(file: SourceText, item: ItemText) -> EncodedItems:
-    """The encoded node of an item of a file.
+def runs_of(items: Iterable[ItemText]) -> Iterator[list[ItemText]]:
+    """The items in runs of items that follow each other, each of which is parsed at once.
 
-    Raises Fault or ValueError if the item does not parse alone.
+    >>> list(runs_of([(2, "a"), (6, "b"), (20, "c")]))
+    [[(2, 'a'), (6, 'b')], [(20, 'c')]]
+    """
+    run: list[ItemText] = []
+    following = 0
+    for item in items:
+        start, text = item
+        if run and (start != following or len(run) == _LONGEST_RUN):
+            yield run
+            run = []
+        run.append(item)
+        following = start + len(text) + len(_DASH)
+    if run:
+        yield run
+
+
+def encode_run(file: SourceText, run: list[ItemText]) -> EncodedItems:
+    """The encoded nodes of items of a file that follow each other.
+
+    Raises Fault or ValueError if they do not parse alone. They may then be others than these; so compare their number.
     """
     from opwright.source.encode import encode_items
 
-    start, text = item
-    first = start - len(_DASH) + 1
-    part = SourceText(file.path, file.text[first : start + len(text) + 1])
+    first = run[0][0] - len(_DASH) + 1
+    last_start, last_text = run[-1]
+    part = SourceText(file.path, file.text[first : last_start + len(last_text) + 1])
     if "\n---" in part.text or "\n..." in part.text:
-        raise ValueError("a document ends in the item")
-    # The number is more than an item can have, so all its scalars come at once.
+        raise ValueError("a document ends in the items")
+    # The number is more than the items can have, so all scalars come at once.
     (starts, ends, *scalars, collections), (none, *_) = encode_items(part, len(part.text) + 1)
     assert not none
     for index in range(3, len(collections), 5):

@@ -16,7 +16,7 @@ import marshal
 from opwright.source.child import Child
 from opwright.source.decode import decode_items
 from opwright.source.diagnostic import Fault
-from opwright.source.items import ChangedItems, encode_item
+from opwright.source.items import ChangedItems, encode_run, runs_of
 from opwright.source.nodes import Sequence
 
 TYPE_CHECKING = False
@@ -79,14 +79,14 @@ def read_changed(items: ChangedItems) -> list[Node] | None:
     """The nodes of the items that changed; None if one of them does not parse alone."""
     prefetcher = _prefetchers.pop(items, None)
     nodes: list[Node] = []
-    for item in items.changed:
+    for run in runs_of(items.changed):
         received = None if prefetcher is None else prefetcher.next_items(items)
         if received is None:
             try:
-                received = decode_items(items.file, encode_item(items.file, item))
+                received = decode_items(items.file, encode_run(items.file, run))
             except (Fault, ValueError):
                 return None
-        if len(received) != 1:
+        if len(received) != len(run):
             return None
         nodes += received
     return nodes
@@ -214,12 +214,12 @@ def _send_items(files: Row[Wanted], results: IO[bytes]) -> None:
 def _encoded_chunks(file: Wanted) -> Iterator[EncodedItems | None]:
     """The items of a file, some at a time, and an empty chunk at the end; None where the first process must read on.
 
-    Items that changed come one by one.
+    Of items that changed, a chunk has those that follow each other.
     """
     try:
         if isinstance(file, ChangedItems):
-            for item in file.changed:
-                yield encode_item(file.file, item)
+            for run in runs_of(file.changed):
+                yield encode_run(file.file, run)
             return
         # Imported here: a run without a second process does not need it.
         from opwright.source.encode import encode_items
