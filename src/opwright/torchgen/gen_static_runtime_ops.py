@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from opwright.dialects.native_functions.scope import LoadScope
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
@@ -57,6 +58,13 @@ def _parser() -> Parser:
         help="the file to write with their tests",
     )
     add("--no-format", dest="format", action="store_false", help="do not format the files")
+    add(
+        "--why",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="print why an operator has code or none, and write nothing (may be repeated, and be a pattern)",
+    )
     add_prune_argument(parser)
     return parser
 
@@ -83,6 +91,14 @@ def _run(arguments: argparse.Namespace, formatter: str | None) -> Run:
     arguments.formatter = None if formatter is None else formatter_facts(formatter, folders.values())
     families = program_families(_PROGRAM)
     return drop_in_run_of(_PROGRAM, arguments, home, folders, families, formatted=formatter is not None)
+
+
+def _scope() -> LoadScope:
+    """The operators that may have code."""
+    from opwright.dialects.native_functions.scope import LoadScope
+    from opwright.emit.static_runtime.support import may_have_code
+
+    return LoadScope(selects=may_have_code)
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, formatter: str | None) -> Request:
@@ -120,9 +136,24 @@ def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
     return format_file
 
 
+def _explain(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print why operators have code or none."""
+    from opwright.cli import console
+    from opwright.emit.static_runtime.report import explanations
+    from opwright.run.loading import load
+
+    for line in explanations(load(source_path=arguments.source_path), arguments.why, sink):
+        print(line)
+    return console.SUCCESS
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
+    if arguments.why:
+        from opwright.cli import console
+
+        return console.run(lambda sink: _explain(arguments, sink))
     formatter = find_formatter() if arguments.format else None
     run = _run(arguments, formatter)
 
@@ -137,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sink.warning(NO_FORMATTER, "no `clang-format` on the path: the files are not formatted", help=help)
         inputs = from_source_path(arguments.source_path)
         session = Session(run)
-        session.write(session.load(inputs, lambda: _request(arguments, inputs, run, formatter), sink))
+        session.write(session.load(inputs, lambda: _request(arguments, inputs, run, formatter), sink, (), _scope))
         return console.SUCCESS
 
     return run_unless_current(run, work)

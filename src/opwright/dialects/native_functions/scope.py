@@ -29,8 +29,8 @@ class LoadScope:
     """Chooses the entries that a run loads, by their operations.
 
     `texts` are files that name operators: every operation with a name among their words is loaded. So are entries with
-    kernels for dispatch keys that the texts name. With `selects`, a function of the schema's text, the operations of
-    all schemas for which it is true are loaded too.
+    kernels for dispatch keys that the texts name. With `selects`, a function of an entry's text from its schema on, the
+    operations of all entries for which it is true are loaded too.
 
     An operation is loaded with all its overloads, and a view with its copying form and its inverse. A run may take more
     than it needs, never less: `Catalog.may_lack` and `Catalog.require_all` raise `PartialCatalog` for questions that
@@ -54,18 +54,13 @@ class LoadScope:
         """The items of these that the run loads, in their order."""
         bases, selects = set(self._bases), self._selects
         if selects is not None:
-            bases |= {_base(text) for _, text in items if text.startswith(_FUNC) and selects(_schema(text))}
+            bases |= {_base(text) for _, text in items if text.startswith(_FUNC) and selects(text[len(_FUNC) :])}
         # An entry that begins with another field is loaded, because its name is not known yet.
         chosen = [item for item in items if not item[1].startswith(_FUNC) or _base(item[1]) in bases]
         for key in self._keys:
             if any(key in text for _, text in items):
                 chosen += [item for item in items if key in item[1]]
         return sorted(set(chosen)) if self._keys else chosen
-
-
-def _schema(text: str) -> str:
-    """The schema of an entry that begins with it."""
-    return text.partition("\n")[0].removeprefix(_FUNC)
 
 
 def _base(text: str) -> str:

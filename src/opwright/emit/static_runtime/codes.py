@@ -85,3 +85,15 @@ The `clang-format` on the path ended with an error. No file is replaced. The mes
 Correct the `.clang-format` file of the output folder or of a folder above it, or pass `--no-format`.
 """,
 )
+NO_OPERATOR: Final = _code(
+    6,
+    "no such operator",
+    """
+No operator of the inputs has the name that is asked about.
+
+    --why sinhh
+          ^^^^^ did you mean `sinh`?
+
+Give a name with or without overload, or a pattern such as `conv*`.
+""",
+)

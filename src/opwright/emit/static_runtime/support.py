@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,13 +12,21 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup,
 from opwright.release.name_table import NameTable
 from opwright.release.operator_names.static_runtime import HAND_WRITTEN, LEFT_OUT
 from opwright.schema.function import Argument, FunctionSchema
-from opwright.schema.types import TENSOR
+from opwright.schema.signature import base_of_operation
+from opwright.schema.types import BASE_TYPES, TENSOR
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Obstacle", "ObstacleKind", "obstacle", "obstacle_of_view"]
+__all__ = ["Obstacle", "ObstacleKind", "may_have_code", "obstacle", "obstacle_of_view"]
 
 #: How the schemas of out overloads end that may be kernels written by hand.
 _PLAIN_OUT: Final = "Tensor(a!) out) -> Tensor(a!)"
+
+
+#: What no schema of an operator with code has: lists, and other types than those that can be passed.
+_UNFIT: Final = re.compile(rf"\[|(?<!\w)(?:{'|'.join(sorted(set(BASE_TYPES).difference(taken_types())))})(?!\w)")
+
+#: Schemas that return a tensor which shares memory: those of out overloads, views and in-place overloads.
+_ALIASING: Final = re.compile(r"-> *Tensor\(")
 
 
 class ObstacleKind(enum.Enum):
@@ -116,3 +125,23 @@ def _alias(schema: FunctionSchema) -> Obstacle | None:
             text = f"argument `{argument.name}` is a `{argument.text}`, which shares memory with another value"
             return Obstacle(ObstacleKind.alias, text)
     return None
+
+
+def may_have_code(entry: str) -> bool:
+    """Whether an entry may give its operation generated code; the text of the entry begins with its schema.
+
+    >>> may_have_code("sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\\n  structured: True")
+    True
+    >>> may_have_code("relu(Tensor self) -> Tensor"), may_have_code("mm.out(Tensor(a!) out, float a) -> Tensor(a!)")
+    (False, False)
+    """
+    schema, _, fields = entry.partition("\n")
+    name, _, rest = schema.partition("(")
+    root_name = base_of_operation(name.partition(".")[0])
+    if root_name in HAND_WRITTEN.in_any_release or root_name in LEFT_OUT.in_any_release:
+        return False
+    # Code needs an out overload, which may be synthesized, or a view.
+    if "autogen" not in fields and not _ALIASING.search(schema):
+        return False
+    # Defaults in quotes may contain anything.
+    return "'" in rest or '"' in rest or (_UNFIT.search(rest) is None and ") -> (" not in rest)
