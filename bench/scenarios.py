@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+from opwright.run.torch_bytecode import bytecode_of_torch
 from tests.backend.write_large import write_large
 from tests.conformance.inputs import LAZY, STUBS, input_folder, reserve_folder
 from tests.conformance.jobs import (
@@ -22,7 +24,9 @@ from tests.conformance.jobs import (
     lazy_wide,
     prepare,
     python_bindings,
+    static_runtime,
     torch_stubs,
+    upgraders,
     usual_jobs,
 )
 
@@ -117,6 +121,16 @@ def stub_files() -> Job:
     return replace(job, reference=(SIGNATURES,), opwright=job.opwright[:1])
 
 
+#: The bytecode file of the scenarios for upgraders, among the inputs.
+BYTECODE_FILE = "upgraders.json"
+
+
+def upgraders_from_data() -> Job:
+    """The upgraders of mobile models: the reference asks PyTorch for bytecode, and Opwright reads a file with it."""
+    ours = ("-m", "opwright.torchgen.gen_mobile_upgraders", "--bytecode", f"{{root}}/{BYTECODE_FILE}", "--out", ".")
+    return replace(upgraders(), opwright=(ours,))
+
+
 def scenarios(inputs: str = "pytorch") -> list[Scenario]:
     """All scenarios, on the inputs of that name; those of lazy tensors on inputs that are made from them."""
     return [replace(scenario, job=_on_inputs(scenario.job, inputs)) for scenario in _usual_scenarios()]
@@ -147,6 +161,10 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(lazy_wide(), State.COLD),
         Scenario(stub_files(), State.COLD),
         Scenario(stub_files(), State.UNCHANGED),
+        Scenario(static_runtime(), State.COLD),
+        Scenario(static_runtime(), State.UNCHANGED),
+        Scenario(upgraders_from_data(), State.COLD),
+        Scenario(upgraders_from_data(), State.UNCHANGED),
     ]
 
 
@@ -183,6 +201,9 @@ class Stage:
         if self.scenario.job.name == "backend":
             native = self.inputs / "torchgen" / "packaged" / "ATen" / "native" / "native_functions.yaml"
             write_large(native, self.inputs / BACKEND_FILE)
+        if self.scenario.job.name == "upgraders":
+            bytecode = bytecode_of_torch(sys.executable)
+            (self.inputs / BYTECODE_FILE).write_text(bytecode.text, encoding="utf-8")
         self.empty_output()
 
     def empty_output(self) -> None:
