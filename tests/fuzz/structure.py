@@ -170,7 +170,11 @@ CHANGES: tuple[Change, ...] = (
 
 def changed_entries(text: str, random: Random) -> str | None:
     """A list of mappings after one or two changes; None where the text is no such list."""
-    root = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        root = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        # Modules with docstrings are no YAML.
+        return None
     entries = [root] if isinstance(root, dict) else root
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         return None

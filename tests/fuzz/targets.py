@@ -1,4 +1,4 @@
-"""What is fuzzed: each dialect of YAML that is read, cut into entries, with what is made of a text in it."""
+"""What is fuzzed: each dialect of YAML, and modules with docstrings, cut into entries, with what is made of a text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from opwright.build.file_spec import file_specs
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
+from opwright.dialects.docstrings.codes import UNKNOWN_FORM
+from opwright.dialects.docstrings.evaluation import Evaluator
+from opwright.dialects.python_source import parse_module
 from opwright.dialects.selection.loader import check_selection
 from opwright.dialects.table import (
     BACKEND,
     DERIVATIVES,
     DIALECTS,
+    DOCSTRINGS,
     LAZY,
     LIBRARY,
     NATIVE_FUNCTIONS,
@@ -32,6 +36,7 @@ from opwright.emit.registry import FAMILIES, checks_of, emitters
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
+from opwright.model.docstring import Docstring
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.operator_library import OperatorLibrary
@@ -40,7 +45,7 @@ from opwright.model.upgraders import UpgraderTables
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
@@ -255,11 +260,37 @@ def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
     return Target(name, entries, load, grouped(entries) if dialect is NATIVE_FUNCTIONS else ())
 
 
+def docstrings_target(inputs: Inputs) -> Target:
+    """What fuzzes modules with docstrings."""
+    name = DOCSTRINGS.members[0]
+    file = inputs.read_text(name)
+
+    def load(text: str, sink: Diagnostics) -> dict[str, Docstring]:
+        docstrings: dict[str, Docstring] = {}
+        source = SourceFile(name, text)
+        try:
+            body = parse_module(source, UNKNOWN_FORM).body
+        except Fault as fault:
+            sink.add(fault.diagnostic)
+        else:
+            Evaluator(source, {}, docstrings, sink).run(body)
+        return docstrings
+
+    lines = file.text.splitlines(keepends=True)
+    statements = parse_module(file, UNKNOWN_FORM).body
+    entries = ["".join(lines[statement.lineno - 1 : statement.end_lineno]) for statement in statements]
+    return Target(name, entries, load)
+
+
 def targets() -> list[Target]:
     """Every dialect of YAML is fuzzed: a new row of the table is as well."""
     context = LoadContext(Diagnostics(), RULES, open_inputs())
     catalog = NATIVE_FUNCTIONS.load_inputs(context)
     assert catalog is not None
     context = context._replace(catalog=catalog, functions=catalog.functions)
-    is_yaml = [dialect for dialect in DIALECTS if all(name.endswith(".yaml") for name in dialect.inputs)]
-    return [target_of(dialect, context) for dialect in is_yaml]
+    is_yaml = [
+        dialect
+        for dialect in DIALECTS
+        if not dialect.members and all(name.endswith(".yaml") for name in dialect.inputs)
+    ]
+    return [*[target_of(dialect, context) for dialect in is_yaml], docstrings_target(context.inputs)]

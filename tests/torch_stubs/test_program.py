@@ -185,3 +185,26 @@ def test_hints_without_operator_are_reported(
     assert gen_pyi.main(["--out", "out"]) == 0
     said = capsys.readouterr().err
     assert said.count("warning[W2005]") == said.count(f"the hand-written hint of `{hinted}` is of no operator") == 1
+
+
+def test_named_results_of_overloads_that_differ_are_refused(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is one class for each function; PyTorch's program stops with an assertion."""
+    replace(
+        tree / NATIVE,
+        "- func: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        "- func: max.two(Tensor self, int one, int two) -> (Tensor values, Tensor places)\n"
+        "  variants: function\n\n"
+        "- func: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    )
+    assert gen_pyi.main(["--out", "out"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("error[") == 1
+    assert "error[E2007]: the named results of `max.dim` differ from those of `max.two`" in said
+
+
+def test_operators_without_a_binding_are_refused(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are the errors that the Python bindings have."""
+    with (tree / NATIVE).open("a") as stream:
+        stream.write("\n- func: twisted(Tensor self, SymBool by) -> Tensor\n")
+    assert gen_pyi.main(["--out", "out"]) == 1
+    assert "error[E10" in capsys.readouterr().err

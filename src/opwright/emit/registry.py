@@ -276,7 +276,11 @@ _ROWS: Final = (
         emitters=(".torch_stubs.files",),
         folders={"torch_stubs": ""},
         dialects=("deprecated", "docstrings", "stub_templates"),
-        checks=(Check(".python.units:check_bindings"), Check(".torch_stubs.checks:check_written_hints")),
+        checks=(
+            Check(".python.units:check_bindings"),
+            Check(".torch_stubs.checks:check_written_hints"),
+            Check(".torch_stubs.checks:check_result_classes"),
+        ),
         imports=(".python.units",),
         by_default=False,
         programs={"gen_pyi": None},

@@ -37,3 +37,21 @@ BROKEN_DOCSTRING: Final = register(
         """,
     )
 )
+CLASSES_DIFFER: Final = register(
+    Code(
+        "E2007",
+        "named results of one function that differ",
+        """
+        Two overloads of a function return named results, and their fields differ in names or types. The stub files of
+        torch have one class for the results of a function, `torch.return_types.NAME`, which cannot have both.
+        PyTorch's own generator stops with an assertion.
+
+            - func: top(Tensor self) -> (Tensor values, Tensor indices)
+            - func: top.dim(Tensor self, int dim) -> (Tensor values, Tensor places)
+
+            error[E2007]: the named results of `top.dim` differ from those of `top`
+
+        Give the fields the same names and types, or leave the names out.
+        """,
+    )
+)

@@ -9,8 +9,9 @@ from opwright.convention.python.hints import Hints
 from opwright.convention.python.overloads import Pair, sort_pairs
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.units import bindings
+from opwright.model.native_function import NativeFunction
 
-__all__ = ["generated_hints", "result_classes"]
+__all__ = ["classes_by_name", "generated_hints", "result_classes"]
 
 
 @per_job
@@ -50,17 +51,20 @@ def generated_hints(job: Job, module: PythonModule, left_out: frozenset[str]) ->
 
 
 @per_job
-def result_classes(job: Job) -> Mapping[str, str]:
-    """The classes of named results by the names of the functions of `torch` and the methods that give them, sorted."""
+def classes_by_name(job: Job) -> Mapping[str, Mapping[str, NativeFunction]]:
+    """The classes of named results by the name of the function: each text with the first overload that has it."""
     hints = _hints(job)
-    classes: dict[str, str] = {}
+    classes: dict[str, dict[str, NativeFunction]] = {}
     for module in (TORCH, TENSOR_METHODS):
         for binding in bindings(job, module):
-            for overload in binding.overloads:
-                signature = overload.signature
-                # Overloads of one name have the same class, and deprecated signatures return that of the others.
-                if not signature.deprecated and signature.name not in classes:
-                    text = hints.result_class(signature)
-                    if text is not None:
-                        classes[signature.name] = text
-    return dict(sorted(classes.items()))
+            for signature, function in binding.overloads:
+                # Deprecated signatures return the class of the others.
+                text = None if signature.deprecated else hints.result_class(signature)
+                if text is not None:
+                    classes.setdefault(signature.name, {}).setdefault(text, function)
+    return classes
+
+
+def result_classes(job: Job) -> Mapping[str, str]:
+    """The classes of named results by the names of the functions of `torch` and the methods that give them, sorted."""
+    return {name: next(iter(texts)) for name, texts in sorted(classes_by_name(job).items())}
