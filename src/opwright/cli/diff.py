@@ -5,6 +5,7 @@
   opwright diff old.yaml new.yaml                  two files of operators, or dumps
   opwright diff 2.12.1 2.13.0 --backend acme.yaml  what a backend has to do for the new one
   opwright diff 2.12.1 2.13.0 'conv*' --all        some operators, with every difference
+  opwright diff --output build-old build-new       generated files, by operator
 
 The exit status is 0 if nothing breaks, 1 if something does, or if an input has errors, and 2 for wrong usage."""
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.diff.backend import BackendTask
+    from opwright.diff.outputs import OutputSide
     from opwright.diff.records import Comparison, OperatorChange
     from opwright.run.diff import LoadedSide
     from opwright.source.diagnostic import Diagnostics
@@ -47,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=not_empty,
         help="say what this backend file has to change, and show only the operators that it names",
     )
+    chosen.add_argument(
+        "--release", metavar="VERSION", help="follow the rules of this release for folders, whatever release they name"
+    )
     chosen.add_argument("--public", action="store_true", help="leave out operators whose names begin with `_`")
     chosen.add_argument(
         "--breaks",
@@ -56,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[audience.name for audience in Audience],
         help=f"only changes that break {', '.join([audience.name for audience in Audience])} (may be repeated)",
     )
+    _add_output_arguments(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
     output.add_argument("--all", action="store_true", help="show differences that break nobody too: kernels, tags")
@@ -74,6 +80,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments for generated files."""
+    files = parser.add_argument_group("generated files")
+    files.add_argument(
+        "--output",
+        action="store_true",
+        help="compare what is generated instead: each side is a folder of generated files, or a release or a folder of "
+        "inputs to generate them from",
+    )
+    files.add_argument(
+        "--python",
+        metavar="PYTHON",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="the Python interpreter whose Opwright generates the files; given twice, that of each side",
+    )
+    files.add_argument(
+        "--only",
+        metavar="FAMILY",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="generate only this family of files, as in `opwright generate` (may be repeated)",
+    )
+
+
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the report, or write it."""
     from opwright.cli import console
@@ -81,7 +114,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.diff.records import Audience
     from opwright.run.diff import load_side
 
-    old, new = (load_side(spec, ask_whole_download(arguments), sink) for spec in (arguments.old, arguments.new))
+    if arguments.output:
+        return _compare_outputs(arguments)
+    old, new = (
+        load_side(spec, ask_whole_download(arguments), sink, arguments.release)
+        for spec in (arguments.old, arguments.new)
+    )
     comparison = compare(old.side, new.side)
     tasks, named = _tasks(arguments, old, new, sink)
     sink.raise_if_errors()
@@ -94,18 +132,65 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         and (named is None or change.name in named)
         and (not wanted or any(audience in change.breaks for audience in wanted))
     ]
-    text = _render(arguments, comparison, changes, tasks)
-    if arguments.out is None:
-        sys.stdout.write(text)
-    else:
-        with open(arguments.out, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+    _write(arguments, _render(arguments, comparison, changes, tasks))
     levels = arguments.fail_on or ["any"]
     audiences = [audience for audience in Audience if "any" in levels or audience.name in levels]
     fails = any(audience in change.breaks for change in changes for audience in audiences)
     if tasks is not None:
         fails = bool(tasks) and "none" not in levels
     return console.FAULTS if fails else console.SUCCESS
+
+
+def _write(arguments: argparse.Namespace, text: str) -> None:
+    """Print the report, or write it to the file that is asked for."""
+    if arguments.out is None:
+        sys.stdout.write(text)
+        return
+    with open(arguments.out, "w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+
+
+def _compare_outputs(arguments: argparse.Namespace) -> int:
+    """Compare generated files, and give the exit status."""
+    from opwright.cli import console
+    from opwright.diff.formats.output_report import render_json, render_text
+    from opwright.diff.outputs import compare_outputs
+
+    if len(arguments.python) > 2 or arguments.format == "markdown":
+        what = "`--python` is given once or twice" if arguments.format != "markdown" else "`--output` has no Markdown"
+        sys.stderr.write(f"opwright diff: error: {what}\n")
+        return console.USAGE
+    interpreters = arguments.python * (1 if len(arguments.python) == 2 else 2) or [sys.executable] * 2
+    specs = (arguments.old, arguments.new)
+    old, new = (_output_side(spec, python, arguments) for spec, python in zip(specs, interpreters, strict=True))
+    comparison = compare_outputs(old, new)
+    if arguments.names:
+        chosen = [
+            difference
+            for difference in comparison.differences
+            if any(fnmatchcase(difference.operator, name) for name in arguments.names)
+        ]
+        comparison = comparison._replace(differences=tuple(chosen))
+    in_full = arguments.all or bool(arguments.names)
+    _write(
+        arguments, render_json(comparison) if arguments.format == "json" else render_text(comparison, in_full=in_full)
+    )
+    return console.SUCCESS if comparison.is_empty or "none" in arguments.fail_on else console.FAULTS
+
+
+def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:
+    """The files in a folder, unless it has inputs; else those that an Opwright generates."""
+    import os
+
+    from opwright.run.diff_outputs import generated_side, output_side
+
+    native = ("native/native_functions.yaml", "aten/src/ATen/native/native_functions.yaml")
+    if os.path.isdir(spec) and not any(os.path.isfile(os.path.join(spec, name)) for name in native):
+        return output_side(spec)
+    words = [word for family in arguments.only for word in ("--only", family)]
+    if arguments.release and os.path.isdir(spec):
+        words += ["--release", arguments.release]
+    return generated_side(spec, python, words, os.environ)
 
 
 def _tasks(

@@ -21,3 +21,17 @@ NO_SIDE: Final = register(
         """,
     )
 )
+NOT_GENERATED: Final = register(
+    Code(
+        "E2104",
+        "outputs to compare that cannot be generated",
+        """
+        `opwright diff --output` generates the files of each side that is not a folder of generated files, with the
+        Opwright of this interpreter or of the one that `--python` names. That run has failed; its last lines follow.
+
+            error[E2104]: `python3.9 -m opwright generate --torch 2.13.0` failed with status 1
+
+        Run the command by itself to see all of its messages. The interpreter must have Opwright installed.
+        """,
+    )
+)

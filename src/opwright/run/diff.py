@@ -36,16 +36,22 @@ class LoadedSide(NamedTuple):
     rules: Rules
 
 
-def load_side(spec: str, ask_whole: Callable[[str, int | None], bool] | None, sink: Diagnostics) -> LoadedSide:
+def load_side(
+    spec: str,
+    ask_whole: Callable[[str, int | None], bool] | None,
+    sink: Diagnostics,
+    release: str | None = None,
+) -> LoadedSide:
     """The operators that a user names: a release, a wheel, a folder of inputs, a file of operators, or a dump.
 
-    Raises Fault for something else (E2103), and FaultsFound with every mistake in the files.
+    `release` is the one whose rules hold for a folder, None for the one that the folder names. Raises Fault for
+    something else (E2103), and FaultsFound with every mistake in the files.
     """
     if os.path.isfile(spec) and not spec.endswith(".whl"):
         loaded = _of_file(SourceFile.read(spec), sink)
     else:
         inputs = from_source_path(spec) if os.path.isdir(spec) else resolve(spec, ask_whole=ask_whole, sink=sink)
-        rules = Rules(version_of(inputs, None, sink))
+        rules = Rules(version_of(inputs, release if os.path.isdir(spec) else None, sink))
         catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
         assert catalog is not None
         label = str(rules.version) if not os.path.isdir(spec) else spec
