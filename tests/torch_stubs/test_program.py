@@ -208,3 +208,24 @@ def test_operators_without_a_binding_are_refused(tree: Path, capsys: pytest.Capt
         stream.write("\n- func: twisted(Tensor self, SymBool by) -> Tensor\n")
     assert gen_pyi.main(["--out", "out"]) == 1
     assert "error[E10" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("stub", "line", "operator"),
+    [(FUNCTIONS, "def abs(", "abs.out"), (Path("torch/return_types.pyi"), "class max(", "max.dim")],
+)
+def test_lines_tell_their_operators(
+    tree: Path, stub: Path, line: str, operator: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`opwright where` names the entries behind a declaration."""
+    flags = ["--source-path", ".", "--only", "torch_stubs", "--out", "out", "--provenance", "out/lines.json"]
+    assert main(["generate", *flags]) == 0
+    number = (tree / "out" / stub).read_text().split("\n").index(next_line(tree / "out" / stub, line)) + 1
+    capsys.readouterr()
+    assert main(["where", f"out/{stub}:{number}"]) == 0
+    assert f"from `{operator}`" in capsys.readouterr().out
+
+
+def next_line(path: Path, start: str) -> str:
+    """The first line of a file with this beginning."""
+    return next(line for line in path.read_text().split("\n") if line.startswith(start))

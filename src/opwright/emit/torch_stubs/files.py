@@ -85,8 +85,8 @@ def _functional_slots(job: Job) -> Slots:
     }
 
 
-#: The lines that declare a function.
-_FUNCTION_LINE: Final = r" *def (?P<operator>\w+)\("
+#: The lines that declare a function, or the class of its results.
+_FUNCTION_LINE: Final = r" *(?:def|class) (?P<operator>\w+)\("
 
 
 def _emitter(name: str, path: str, template: str, file_slots: Callable[[Job], Slots]) -> AnyEmitter:
