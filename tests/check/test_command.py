@@ -102,6 +102,20 @@ def test_a_file_of_a_tree_is_checked_with_the_rest(tree: Path) -> None:
     assert check(["--format", "short"], tree) == report
 
 
+def test_python_inputs_of_a_tree_are_checked_with_the_rest(tree: Path) -> None:
+    """The tables of C shims, and declarations of kernels compiled ahead of time, are checked against the operators."""
+    module = write(
+        tree,
+        "torchgen/aoti/fallback_ops.py",
+        "inductor_fallback_ops = {'aten.nothing.default': {}}\naten_shimified_ops = {}\n",
+    )
+    aot = write(tree, "torch/_native/ops/nothing/aot.py", 'ATEN_OP = "nothing"\n')
+    for path, code in ((module, "W0805"), (aot, "E052")):
+        report = check(["--format", "short", "--release", "2.15.0", str(path)], tree)
+        assert f"{path}:1:" in report
+        assert code in report
+
+
 def test_a_folder_is_searched(tmp_path: Path) -> None:
     """A folder stands for the files of known kinds below it; others, and hidden folders, are left out."""
     write(tmp_path, "ops/pad.yaml", KEYWORD)

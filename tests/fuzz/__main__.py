@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import resource
 import sys
 from collections.abc import Iterator
 from typing import Final
@@ -14,6 +15,9 @@ from tests.fuzz.targets import Target, targets
 
 WORST = 5
 AT_ONCE: Final = 500
+
+#: The memory of a process, beyond which a text is a finding.
+MOST_BYTES: Final = 3 << 30
 
 #: The targets, which processes take over from the one that made them.
 _chosen: Final[list[Target]] = []
@@ -25,6 +29,11 @@ def _fuzz_some(numbers: range) -> tuple[int, list[Finding]]:
     return len(numbers), [finding for finding in findings if finding is not None]
 
 
+def _limit_memory() -> None:
+    """Let a process raise MemoryError, which is a finding, before the machine runs out of memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
 def _all_found(first: int, count: int, processes: int) -> Iterator[tuple[int, list[Finding]]]:
     """What each few hundred texts gave, as processes come to an end with them."""
     parts = [range(start, min(start + AT_ONCE, first + count)) for start in range(first, first + count, AT_ONCE)]
@@ -32,7 +41,7 @@ def _all_found(first: int, count: int, processes: int) -> Iterator[tuple[int, li
         yield from map(_fuzz_some, parts)
         return
     # A process that has loaded thousands of inputs remembers their types: another takes over now and then.
-    with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=10) as pool:
+    with multiprocessing.get_context("fork").Pool(processes, _limit_memory, maxtasksperchild=10) as pool:
         yield from pool.imap_unordered(_fuzz_some, parts)
 
 
@@ -54,6 +63,10 @@ def main() -> int:
             print(f"{loaded} texts, {len(findings)} findings", flush=True)
     for finding in findings[:WORST]:
         print(f"\n{finding.target}, seed {finding.seed}:\n{finding.text}\n{finding.report}")
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    seconds = sum(usage.ru_utime for usage in used)
+    megabytes = max(usage.ru_maxrss for usage in used) // 1024
+    print(f"{seconds:.0f} s of processor time, at most {megabytes} MB in a process")
     print(f"{loaded} texts loaded, {len(findings)} tracebacks, hangs or places outside the file")
     return 1 if findings else 0
 

@@ -119,3 +119,24 @@ def damaged(text: str, random: Random) -> str:
         if text.strip():
             text = random.choice(DAMAGES)(text, random)
     return text
+
+
+def damaged_bytes(text: str, random: Random) -> bytes:
+    """The bytes of the text with some of them changed, inserted or deleted: what a wrong encoding or a disk does."""
+    data = bytearray(text.encode("utf-8", "surrogatepass"))
+    for _ in range(random.randint(1, 4)):
+        place = random.randrange(len(data) + 1)
+        match random.randrange(5):
+            case 0:
+                data[place : place + 1] = bytes([random.randrange(256)])
+            case 1:
+                data[place:place] = random.randbytes(random.randint(1, 4))
+            case 2:
+                del data[place : place + random.randint(1, 8)]
+            case 3:
+                data[:0] = random.choice((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b"))
+            case _:
+                data[place : place + 1] = (
+                    bytes([data[place] ^ (1 << random.randrange(8))]) if place < len(data) else b""
+                )
+    return bytes(data)

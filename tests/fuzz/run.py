@@ -12,11 +12,14 @@ from types import FrameType
 
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report, render_short
-from tests.fuzz.damage import damaged
+from opwright.source.text import SourceFile
+from tests.fuzz.damage import damaged, damaged_bytes
 from tests.fuzz.structure import changed_entries
 from tests.fuzz.targets import Target
 
-SLOWEST_SECONDS = 10.0
+#: How much processor time a text may take, and how much time in all: the machine may be busy, or the loader asleep.
+SLOWEST_SECONDS = 5.0
+BUSY_FACTOR = 6.0
 
 
 class TooSlow(BaseException):
@@ -35,45 +38,57 @@ class Finding:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooSlow in the block when it runs longer than `seconds`."""
+    """Raise TooSlow in the block when it takes more than `seconds` of processor time, or many times as long in all."""
 
     def expire(_number: int, _file_slots: FrameType | None) -> None:
         raise TooSlow(f"still loading after {seconds} s")
 
-    previous = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = ((signal.SIGALRM, signal.ITIMER_REAL, BUSY_FACTOR), (signal.SIGPROF, signal.ITIMER_PROF, 1.0))
+    previous = [signal.signal(number, expire) for number, _, _ in timers]
+    for _, timer, factor in timers:
+        signal.setitimer(timer, seconds * factor)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        for (number, timer, _), handler in zip(timers, previous, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def damaged_text(target: Target, seed: int) -> str:
     """The text that `seed` stands for: half of them are damaged as texts, half as the entries that they spell."""
     random = Random(f"{target.name} {seed}")
     text = target.excerpt(random)
-    changed = changed_entries(text, random) if random.random() < 0.5 else None
+    changed = changed_entries(text, random) if target.is_yaml and random.random() < 0.5 else None
     return damaged(text, random) if changed is None else changed
 
 
+def damaged_file(target: Target, seed: int) -> bytes:
+    """The file that `seed` stands for: one in eight is damaged as bytes, the others as texts or entries."""
+    random = Random(f"{target.name} {seed} bytes")
+    if random.random() < 0.125:
+        return damaged_bytes(target.excerpt(random), random)
+    return damaged_text(target, seed).encode("utf-8", "surrogatepass")
+
+
 def fuzz(target: Target, seed: int) -> Finding | None:
-    """Load the damaged text that `seed` stands for; a Finding where anything but diagnostics comes of it."""
-    text = damaged_text(target, seed)
+    """Load the damaged file that `seed` stands for; a Finding where anything but diagnostics comes of it."""
+    data = damaged_file(target, seed)
+    text = data.decode("utf-8", "backslashreplace")
     sink = Diagnostics()
     try:
         with time_limit(SLOWEST_SECONDS):
-            load_and_render(target, text, sink)
+            load_and_render(target, data, sink)
     except (Exception, TooSlow):
         return Finding(target.name, seed, text, traceback.format_exc())
     outside = places_outside(sink)
     return Finding(target.name, seed, text, f"places outside the file: {outside}") if outside else None
 
 
-def load_and_render(target: Target, text: str, sink: Diagnostics) -> None:
-    """Load `text` and print what was found, as a user would see it."""
+def load_and_render(target: Target, data: bytes, sink: Diagnostics) -> None:
+    """Load a file and print what was found, as a user would see it."""
     try:
-        target.load(text, sink)
+        target.load(SourceFile.decode(target.name, data).text, sink)
     except (Fault, FaultsFound) as raised:
         sink.take(raised)
     diagnostics = sink.sorted()

@@ -168,14 +168,21 @@ CHANGES: tuple[Change, ...] = (
 )
 
 
+def _entries_below(root: Entry, random: Random) -> list[Entry]:
+    """The mapping itself, or the mappings in one of its lists, such as the operators of a library."""
+    lists = [value for value in root.values() if isinstance(value, list) and value]
+    inner = [value for value in lists if all(isinstance(item, dict) for item in value)]
+    return random.choice(inner) if inner and random.random() < 0.6 else [root]
+
+
 def changed_entries(text: str, random: Random) -> str | None:
     """A list of mappings after one or two changes; None where the text is no such list."""
     try:
         root = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError:
-        # Modules with docstrings are no YAML.
+        # Modules are no YAML, and some cases have mistakes in theirs.
         return None
-    entries = [root] if isinstance(root, dict) else root
+    entries = _entries_below(root, random) if isinstance(root, dict) else root
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         return None
     for _ in range(random.choice((1, 1, 2))):

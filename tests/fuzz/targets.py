@@ -1,4 +1,4 @@
-"""What is fuzzed: each dialect of YAML, and modules with docstrings, cut into entries, with what is made of a text."""
+"""What is fuzzed: each dialect that is read, cut into entries, with what is made of a text in it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from opwright.dialects.table import (
     LIBRARY,
     NATIVE_FUNCTIONS,
     SELECTION,
+    TEMPLATES_OF_STUBS,
     UPGRADERS,
 )
 from opwright.emit.autograd import functions as autograd_functions
@@ -43,6 +44,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
 from opwright.model.upgraders import UpgraderTables
 from opwright.release.inputs import Inputs, open_inputs
+from opwright.release.overlay import with_texts
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -51,7 +53,9 @@ from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
 from tests.dialects.cases import load_cases
 from tests.fuzz.backends import BACKENDS, LAZY_BACKENDS
+from tests.fuzz.checks import FILES, check_settings, check_text
 from tests.fuzz.libraries import LIBRARIES
+from tests.fuzz.modules import MEMBERS, MODULES, SETTINGS, TEMPLATES
 from tests.upgraders.test_cases import FOLDER as UPGRADER_CASES
 
 MOST_ENTRIES = 6
@@ -75,6 +79,7 @@ class Target:
     load: Callable[[str, Diagnostics], object]
     groups: tuple[tuple[str, ...], ...] = ()
     most: int = MOST_ENTRIES
+    is_yaml: bool = True
 
     def excerpt(self, random: Random) -> str:
         """A few entries that hang together or stand side by side: small enough to be read thousands of times."""
@@ -233,6 +238,8 @@ WHOLE_FILES = {
     BACKEND.name: BACKENDS,
     LAZY.name: LAZY_BACKENDS,
     UPGRADERS.name: [case.text for case in load_cases("accepted.yaml", UPGRADER_CASES)],
+    **MODULES,
+    TEMPLATES_OF_STUBS.name: TEMPLATES,
 }
 
 
@@ -245,18 +252,23 @@ def entries_of(dialect: Dialect[Any], inputs: Inputs) -> list[str]:
 
 
 def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
-    """What fuzzes one dialect of YAML."""
+    """What fuzzes one dialect."""
     entries = entries_of(dialect, context.inputs)
-    name = dialect.inputs[0].rpartition("/")[2] if dialect.inputs else f"{dialect.name}.yaml"
+    suffix = "txt" if dialect.name in MEMBERS else "yaml"
+    name = dialect.inputs[0].rpartition("/")[2] if dialect.inputs else f"{dialect.name}.{suffix}"
 
     def load(text: str, sink: Diagnostics) -> object:
         tolerant = dialect in (BACKEND, LAZY) and len(text) % 3 == 0
         own = context._replace(sink=sink, strict=len(text) % 2 == 0, tolerant=tolerant)
+        members = MEMBERS.get(dialect.name, ())
+        if members:
+            texts = {member: SourceFile(member, text if member == members[0] else entries[0]) for member in members}
+            own = own._replace(inputs=with_texts(own.inputs, texts))
         loaded = dialect.load([SourceFile(name, text)], own)
         return USES[dialect.name](loaded, own, len(text)) if dialect.name in USES else loaded
 
     if dialect.name in WHOLE_FILES:
-        return Target(name, entries, load, most=1)
+        return Target(name, entries, load, most=1, is_yaml=name.endswith(".yaml"))
     return Target(name, entries, load, grouped(entries) if dialect is NATIVE_FUNCTIONS else ())
 
 
@@ -279,18 +291,18 @@ def docstrings_target(inputs: Inputs) -> Target:
     lines = file.text.splitlines(keepends=True)
     statements = parse_module(file, UNKNOWN_FORM).body
     entries = ["".join(lines[statement.lineno - 1 : statement.end_lineno]) for statement in statements]
-    return Target(name, entries, load)
+    return Target(name, entries, load, is_yaml=False)
 
 
 def targets() -> list[Target]:
-    """Every dialect of YAML is fuzzed: a new row of the table is as well."""
+    """Every dialect is fuzzed, and `opwright check` with its settings: a new row of the table is as well."""
     context = LoadContext(Diagnostics(), RULES, open_inputs())
     catalog = NATIVE_FUNCTIONS.load_inputs(context)
     assert catalog is not None
     context = context._replace(catalog=catalog, functions=catalog.functions)
-    is_yaml = [
-        dialect
-        for dialect in DIALECTS
-        if not dialect.members and all(name.endswith(".yaml") for name in dialect.inputs)
+    return [
+        *[target_of(dialect, context) for dialect in DIALECTS if dialect is not DOCSTRINGS],
+        docstrings_target(context.inputs),
+        Target("check.yaml", FILES, check_text, most=1),
+        Target("pyproject.toml", SETTINGS, check_settings, most=1, is_yaml=False),
     ]
-    return [*[target_of(dialect, context) for dialect in is_yaml], docstrings_target(context.inputs)]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.check.code_filter import CodeFilter
 from opwright.check.lint import Lint, Operators
 from opwright.check.places import EntryNodes
 from opwright.check.table import BACKEND_LINTS, OPERATOR_LINTS
-from opwright.dialects.dialect import LoadContext
+from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.native_functions.libraries import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
-from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, LAZY, TAGS, yaml_names
+from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, LAZY, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.emitter import Job, Lazy, Options
 from opwright.emit.registry import FAMILIES, REGISTRATIONS, checks_of
 from opwright.model.dispatch_key import device_flags
@@ -45,8 +45,8 @@ class CheckRequest(NamedTuple):
     """Files to check against the inputs of a release.
 
     With `checks_pytorch`, the inputs are checked too. `operator_files` are like `native_functions.yaml`, with operators
-    of other namespaces. With `tolerant`, what PyTorch's own programs accept is no error. `codes` selects the lints that
-    run; it does not filter other diagnostics.
+    of other namespaces. `others` are files that are loaded alone, with their dialects. With `tolerant`, what PyTorch's
+    own programs accept is no error. `codes` selects the lints that run; it does not filter other diagnostics.
     """
 
     inputs: Inputs
@@ -55,6 +55,7 @@ class CheckRequest(NamedTuple):
     libraries: tuple[SourceFile, ...] = ()
     backends: tuple[SourceFile, ...] = ()
     selections: tuple[SourceFile, ...] = ()
+    others: tuple[tuple[Dialect[Any], SourceFile], ...] = ()
     tolerant: bool = False
     release: str | None = None
     codes: CodeFilter = CodeFilter()
@@ -64,6 +65,7 @@ class CheckRequest(NamedTuple):
     def files(self) -> list[SourceFile]:
         """The files under check, those of the release included if they are checked."""
         own = [*self.operator_files, *self.libraries, *self.backends, *self.selections]
+        own += [file for _, file in self.others]
         if not self.checks_pytorch:
             return own
         names = yaml_names({DERIVATIVES.name, DEPRECATED.name})
@@ -97,6 +99,9 @@ class _Check:
             self._check_with_pytorch()
         if request.libraries:
             self._check_libraries()
+        for dialect, file in request.others:
+            context = LoadContext(self._sink, self._rules, request.inputs, tolerant=request.tolerant)
+            self._attempt(partial(_load_alone, dialect, file, context))
 
     def _request_of(self, families: tuple[str, ...]) -> Request:
         request = self._request
@@ -126,6 +131,8 @@ class _Check:
         if request.checks_pytorch:
             check_job(job, run_request, self._sink)
             load_late_dialects(job, run_request, self._sink, later=False)
+            if SHIM_TABLES.inputs[0] in request.inputs.names() and job.catalog.is_sound:
+                self._check_shims(job)
             self._lint_pytorch(job)
         tags = TAGS.files(request.inputs)[0]
         catalog = load_libraries(job.catalog, request.operator_files, tags, self._sink, self._rules)
@@ -144,6 +151,12 @@ class _Check:
             self._attempt(partial(self._check_backend, backend, context, job))
         for selection in request.selections:
             self._attempt(partial(self._check_selection, selection, context))
+
+    def _check_shims(self, job: Job) -> None:
+        """Report names in the tables of C shims that no operator has."""
+        from opwright.emit.aten.c_shim import check_names
+
+        self._attempt(partial(check_names, job, self._sink))
 
     def _attempt(self, stage: Callable[[], None]) -> None:
         """Run a stage for one file; a fault that ends it does not end the check of other files."""
@@ -233,6 +246,10 @@ class _Check:
         records = coverage_report(backend, job, NO_META_KERNELS).records
         for row in rows:
             row.check(records, self._sink)
+
+
+def _load_alone(dialect: Dialect[Any], file: SourceFile, context: LoadContext) -> None:
+    dialect.load([file], context)
 
 
 def _of_entries(functions: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:

@@ -14,8 +14,10 @@ from opwright.dialects.table import (
     DEPRECATED,
     DERIVATIVES,
     LIBRARY,
+    NATIVE_AOT,
     NATIVE_FUNCTIONS,
     SELECTION,
+    SHIM_TABLES,
     TAGS,
     dialect_of,
 )
@@ -32,6 +34,8 @@ _TOP_LEVEL: Final = re.compile(r"(?m)^[\"']?(\w+)[\"']?[ \t]*:")
 #: The head of a library file or a backend file names the file with its derivatives.
 _NAMES_DERIVATIVES: Final = re.compile(r"(?m)^[\"']?derivatives[\"']?[ \t]*:[ \t]*(\S.*)")
 _NAMESPACED: Final = re.compile(r"(?m)^\s*-?\s*[\"']?func[\"']?\s*:\s*[\"']?\w+::")
+#: How many folders above its own the top of a tree may be.
+_LEVELS: Final = 6
 _SUFFIXES: Final = (".yaml", ".yml")
 
 
@@ -84,6 +88,8 @@ def tree_around(path: str, dialect: Dialect[Any]) -> str | None:
     name = os.path.basename(path)
     if not any(pattern.rpartition("/")[2] == name for pattern in dialect.inputs):
         return None
+    if dialect in (NATIVE_AOT, SHIM_TABLES):
+        return _tree_above(folder)
     if dialect in (TAGS, NATIVE_FUNCTIONS):
         aten = os.path.normpath(os.path.join(folder, os.pardir))
         is_native = os.path.basename(os.path.abspath(folder)) == "native"
@@ -93,6 +99,19 @@ def tree_around(path: str, dialect: Dialect[Any]) -> str | None:
         aten = os.path.normpath(os.path.join(folder, *steps))
         if os.path.isfile(os.path.join(aten, *NATIVE_FUNCTIONS.inputs[0].split("/"))):
             return aten
+    return None
+
+
+def _tree_above(folder: str) -> str | None:
+    """The ATen folder of the source tree or of the folder of packages that a folder is in; None if it is in none."""
+    native = NATIVE_FUNCTIONS.inputs[0].split("/")
+    above = folder
+    for _ in range(_LEVELS):
+        for steps in (("aten", "src", "ATen"), ("torchgen", "packaged", "ATen")):
+            aten = os.path.normpath(os.path.join(above, *steps))
+            if os.path.isfile(os.path.join(aten, *native)):
+                return aten
+        above = os.path.join(above, os.pardir)
     return None
 
 
@@ -139,6 +158,7 @@ class _Sorted:
         self.libraries: Final[list[SourceFile]] = []
         self.backends: Final[list[SourceFile]] = []
         self.selections: Final[list[SourceFile]] = []
+        self.others: Final[list[tuple[Dialect[Any], SourceFile]]] = []
 
     def add(self, file: SourceFile, dialect: Dialect[Any] | None, files: CheckedFiles, sink: Diagnostics) -> None:
         """Sort a file; one of no dialect that is checked goes to the sink."""
@@ -160,6 +180,11 @@ class _Sorted:
             texts = self.overlay if tree is None else self.trees.setdefault(tree, {})
             if tree is None or file in files.texts:
                 texts[dialect.inputs[0]] = file
+        elif dialect in (NATIVE_AOT, SHIM_TABLES) and (tree := tree_around(file.path, dialect)) is not None:
+            # The other files of the tree say whether the operators exist.
+            self.trees.setdefault(tree, {})
+        elif dialect is not None and not dialect.inputs and not dialect.members:
+            self.others.append((dialect, file))
         else:
             help = "name the kind with `--backend FILE` or `--library FILE`"
             sink.error(UNKNOWN_DIALECT, f"`{file.path}` is of no known kind", file.span(0), help=help)
@@ -188,15 +213,15 @@ def check_requests(
 
     for tree, texts in rows.trees.items():
         yield request(with_texts(from_source_path(tree), texts))._replace(checks_pytorch=True)
-    others = (rows.operator_files, rows.libraries, rows.backends, rows.selections)
+    others = (rows.operator_files, rows.libraries, rows.backends, rows.selections, rows.others)
     if rows.overlay or any(others) or files.checks_release:
-        operator_files, libraries, backends, selections = map(tuple, others)
         yield request(_with_overlay(open_release(), rows.overlay))._replace(
             checks_pytorch=bool(rows.overlay) or files.checks_release,
-            operator_files=operator_files,
-            libraries=libraries,
-            backends=backends,
-            selections=selections,
+            operator_files=tuple(rows.operator_files),
+            libraries=tuple(rows.libraries),
+            backends=tuple(rows.backends),
+            selections=tuple(rows.selections),
+            others=tuple(rows.others),
         )
 
 
