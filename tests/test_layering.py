@@ -29,6 +29,7 @@ ORDER = (
     "build",
     "run",
     "extension",
+    "lsp",
     "cli",
     "torchgen",
 )

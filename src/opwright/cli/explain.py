@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import pkgutil
 from importlib import import_module
+from typing import Final
 
 from opwright.cli import console
 from opwright.cli.streams import say
 from opwright.dialects.table import DIALECTS
 from opwright.source.codes import all_codes, find_code
 from opwright.source.diagnostic import Diagnostics, did_you_mean
+
+_WITHOUT_CODES: Final = ("opwright.setuptools", "opwright.lsp.server")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +47,10 @@ def all_code_names() -> tuple[str, ...]:
 def import_all_codes() -> None:
     """Imports all modules except programs, because the modules that find faults register the codes.
 
-    The packages of dialects that stand elsewhere are imported too. `opwright.setuptools` is not: it has no codes, and
-    needs setuptools.
+    The packages of dialects that stand elsewhere are imported too. Modules that need other packages have no codes.
     """
     for name in dict.fromkeys(("opwright", *(dialect.package for dialect in DIALECTS))):
         package = import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if not module.name.endswith("__main__") and module.name != "opwright.setuptools":
+            if not module.name.endswith("__main__") and module.name not in _WITHOUT_CODES:
                 import_module(module.name)

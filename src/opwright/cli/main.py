@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "coverage": "report which operators a backend implements, and what breaks",
     "diff": "compare the operators of two releases, and say whom each change breaks",
     "dump": "write a catalog as JSON, for other programs",
+    "lsp": "serve editors: diagnostics, hover, completion, navigation, renaming, fixes",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "select": "merge selections of operators, and tell why operators are kept",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from opwright.source.named_tuple import NamedTuple
@@ -59,7 +60,11 @@ class SourceText:
         if starts is None:
             # A file may have millions of lines; a list of Python numbers would take gigabytes.
             starts = array("Q", [0])
-            starts.extend(match.end() for match in _LINE_BREAK.finditer(self.text))
+            if "\r" in self.text:
+                starts.extend(match.end() for match in _LINE_BREAK.finditer(self.text))
+            else:
+                lengths = map(len, self.text.split("\n")[:-1])
+                starts.extend(accumulate(map((1).__add__, lengths)))
             self._line_starts = starts
         return starts
 

@@ -1,0 +1,48 @@
+"""Serve editors: diagnostics, hover, completion, navigation, renaming and fixes for operator files.
+
+  opwright lsp                    an editor starts this and talks to it on standard input and output
+  opwright lsp --torch 2.13.0     the PyTorch that files outside of PyTorch's own tree belong to
+
+The server speaks the Language Server Protocol. It needs the package pygls: pip install 'opwright[lsp]'."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+
+from opwright import __version__
+from opwright.cli import console
+from opwright.cli.arguments import not_empty
+from opwright.cli.explain import all_code_names
+from opwright.source.diagnostic import Diagnostics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    where = parser.add_mutually_exclusive_group()
+    help = (
+        "the PyTorch of files outside of PyTorch's own tree: `auto` for the installed one (the default), the path of a "
+    )
+    where.add_argument("--torch", metavar="SPEC", type=not_empty, help=help + "wheel, or a version")
+    help = "a folder `aten/src/ATen` instead"
+    where.add_argument("--source-path", metavar="DIR", type=not_empty, help=help)
+    parser.add_argument("--stdio", action="store_true", help="talk on standard input and output, as it always does")
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Serve until the editor ends the session; with --check, check the files of one request."""
+    del sink
+    if arguments.check:
+        from opwright.lsp.worker import check_texts
+
+        check_texts(sys.stdin, sys.stdout, arguments.torch, arguments.source_path, all_code_names)
+        return console.SUCCESS
+    if find_spec("pygls") is None:
+        sys.stderr.write("opwright lsp: error: it needs the package pygls: pip install 'opwright[lsp]'\n")
+        return console.USAGE
+    from opwright.lsp.server import serve
+
+    serve(__version__, arguments.torch, arguments.source_path)
+    return console.SUCCESS

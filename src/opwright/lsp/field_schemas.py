@@ -1,0 +1,89 @@
+"""What the JSON Schema of a dialect says of the fields and values at a path in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, cast
+
+from opwright.dialects.dialect import Dialect
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["FieldSchema", "fields_at", "values_at"]
+
+_ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
+
+
+class FieldSchema(NamedTuple):
+    """A field that a mapping may have: its name, and a sentence about it."""
+
+    name: str
+    help: str
+
+
+@cache
+def _root(dialect: Dialect[Any]) -> Mapping[str, Any]:
+    if find_spec(f"{dialect.package}.json_schema") is None:
+        return {}
+    return cast("Mapping[str, Any]", import_module(f"{dialect.package}.json_schema").json_schema())
+
+
+def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The schemas that a value may follow: all alternatives, and those of the items of lists."""
+    reference = schema.get("$ref")
+    if reference is not None:
+        definition = root
+        for name in reference.removeprefix("#/").split("/"):
+            definition = definition[name]
+        yield from _alternatives(definition, root)
+    yield schema
+    for key in _ALTERNATIVES:
+        for part in schema.get(key, ()):
+            yield from _alternatives(part, root)
+    if isinstance(schema.get("items"), dict):
+        yield from _alternatives(schema["items"], root)
+
+
+def _at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    """The schemas that the value at a path may follow."""
+    root = _root(dialect)
+    schemas = list(_alternatives(root, root))
+    for key in path:
+        below: list[Mapping[str, Any]] = []
+        for schema in schemas:
+            part = schema.get("properties", {}).get(key, schema.get("additionalProperties"))
+            if isinstance(part, dict):
+                below += _alternatives(part, root)
+        schemas = below
+    return schemas
+
+
+def fields_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[FieldSchema]:
+    """The fields of a mapping at a path.
+
+    >>> from opwright.dialects.table import NATIVE_FUNCTIONS
+    >>> fields_at(NATIVE_FUNCTIONS, ())[0]
+    FieldSchema(name='func', help='The schema of the overload: name, arguments, results.')
+    """
+    fields: dict[str, str] = {}
+    for schema in _at(dialect, path):
+        for name, part in schema.get("properties", {}).items():
+            fields.setdefault(name, part.get("description", "") if isinstance(part, dict) else "")
+    return [FieldSchema(name, help) for name, help in fields.items()]
+
+
+def values_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[str]:
+    """The values that a field may have, as far as they are known.
+
+    >>> from opwright.dialects.table import NATIVE_FUNCTIONS
+    >>> values_at(NATIVE_FUNCTIONS, ("device_check",)), values_at(NATIVE_FUNCTIONS, ("device_guard",))
+    (['NoCheck', 'ExactSame'], ['true', 'false'])
+    """
+    values: dict[str, None] = {}
+    for schema in _at(dialect, path):
+        values |= dict.fromkeys([value for value in schema.get("enum", ()) if isinstance(value, str)])
+        if schema.get("type") == "boolean":
+            values |= {"true": None, "false": None}
+    return list(values)

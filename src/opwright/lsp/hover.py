@@ -1,0 +1,98 @@
+"""What an editor shows for the word under the pointer: an operator, a field, a dispatch key, a tag."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+
+from opwright.convention import dispatcher, public_api
+from opwright.dialects.dialect import Dialect
+from opwright.dialects.table import DERIVATIVES
+from opwright.lsp.cursor import Cursor, cursor_at
+from opwright.lsp.field_schemas import fields_at
+from opwright.lsp.operators import entries_of, load_operation, operator_entries, plain_name, tag_texts
+from opwright.lsp.project import Project, kind_of
+from opwright.model.dispatch_key import KEYS
+from opwright.model.native_function import NativeFunction
+from opwright.release.inputs import Inputs
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["Hover", "hover_at"]
+
+_FENCE: Final = "```"
+
+
+class Hover(NamedTuple):
+    """Markdown about the text at a place."""
+
+    place: Span
+    markdown: str
+
+
+def hover_at(project: Project, file: SourceFile, offset: int) -> Hover | None:
+    """What is known about the word at an offset; None if nothing is."""
+    kind, inputs = kind_of(file), project.inputs_of(file)
+    cursor = cursor_at(file, offset)
+    if not cursor.word.text or kind is None or inputs is None:
+        return None
+    for markdown in _texts(kind, inputs, file, cursor):
+        return Hover(cursor.word, markdown)
+    return None
+
+
+def _texts(kind: Dialect[Any], inputs: Inputs, file: SourceFile, cursor: Cursor) -> Iterator[str]:
+    """What is known about the word, the most likely meaning first."""
+    word = cursor.word.text
+    help = {field.name: field.help for field in fields_at(kind, cursor.path)} if cursor.in_key else {}
+    if word in help:
+        yield f"**{word}**: {help[word]}"
+    if cursor.key == "tags" and word in tag_texts(inputs):
+        yield f"**{word}**: {tag_texts(inputs)[word]}"
+    yield from _operator_texts(inputs, file, word)
+    if word in KEYS:
+        yield from _key_texts(word)
+
+
+def _key_texts(word: str) -> Iterator[str]:
+    key = KEYS[word]
+    device = f", of devices with the flag `{key.flag}`" if key.flag else ""
+    yield f"dispatch key **{word}**{device}"
+
+
+def _operator_texts(inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:
+    name = plain_name(word)
+    for function in load_operation(inputs, name):
+        if function.name.text == name:
+            yield "\n\n".join(_paragraphs(function, inputs))
+    for entry in entries_of(file):
+        if entry.name in (name, word) and entry.schema:
+            yield f"{_FENCE}\n{entry.schema}\n{_FENCE}"
+
+
+def _paragraphs(function: NativeFunction, inputs: Inputs) -> Iterator[str]:
+    """The schema, the C++ signatures, the kernels and the rest of what an entry says."""
+    yield f"{_FENCE}\naten::{function.schema}\n{_FENCE}"
+    functions = public_api.function_signatures(function).all() if function.function else []
+    methods = public_api.method_signatures(function).all() if function.method else []
+    lines = [signature.declaration(f"at::{signature.name}") for signature in functions]
+    lines += [signature.declaration(f"at::Tensor::{signature.name}") for signature in methods]
+    cpp = "\n".join(lines or [dispatcher.signature(function).declaration()])
+    yield f"{_FENCE}cpp\n{cpp}\n{_FENCE}"
+    kernels = [f"| `{key.name}` | `{kernel.name}` |" for key, kernel in function.kernels.items()]
+    if kernels:
+        yield "\n".join(["| key | kernel |", "| --- | --- |", *kernels])
+    members = [] if function.group is None else function.group.functions()
+    others = [f"`{member.name.text}`" for member in members if member is not function]
+    if others:
+        yield f"in a group with {', '.join(others)}"
+    if function.is_synthesized:
+        yield f"made from the entry in line {function.entry.line}"
+    if function.tags:
+        yield f"tags: {', '.join(sorted(function.tags))}"
+    derivatives = inputs.read_optional(DERIVATIVES.inputs[0])
+    entry = None if derivatives is None else operator_entries(derivatives).get(function.name.text)
+    if entry is not None:
+        yield f"derivative: {os.path.basename(entry.place.file.path)}, line {entry.place.line}"

@@ -1,0 +1,110 @@
+"""Where the operators are that a file names: their entries, their derivatives, and everything that names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.lsp.cursor import word_at
+from opwright.lsp.operators import OperatorEntry, entries_of, load_operation, operator_entries, plain_name
+from opwright.lsp.project import Project
+from opwright.release.inputs import Inputs
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["Symbol", "definitions_at", "derivatives_at", "references_at", "symbols_in", "symbols_of_project"]
+
+#: What comes before the name of an operator in a file that names operators: a list item, or a field.
+_BEFORE_NAME: Final = (
+    r"(?m)(?:^\s*(?:- +)+|\b(?:func|name|aten|structured_delegate|autogen) *: *[^\n#]*?)[\"']?(?:aten::)?"
+)
+
+
+class Symbol(NamedTuple):
+    """An operator with an entry in a file: its name, the place of the name, the entry, and its schema."""
+
+    name: str
+    place: Span
+    entry: Span
+    schema: str
+
+
+def _native(project: Project, file: SourceFile) -> tuple[Inputs, SourceFile] | None:
+    inputs = project.inputs_of(file)
+    return None if inputs is None else (inputs, NATIVE_FUNCTIONS.files(inputs)[0])
+
+
+def definitions_at(project: Project, file: SourceFile, offset: int) -> list[Span]:
+    """The entry of the operator that is named at an offset.
+
+    From the name in an entry itself, this leads to what the entry delegates to, or to its derivative.
+    """
+    name = plain_name(word_at(file, offset).text)
+    places = [entry.place for entry in _entries(project, file, name)]
+    away = [place for place in places if not (place.file.path == file.path and place.start <= offset <= place.end)]
+    if away or not places:
+        return away
+    return _delegates(project, file, name) or derivatives_at(project, file, offset) or places
+
+
+def _entries(project: Project, file: SourceFile, name: str) -> Iterator[OperatorEntry]:
+    own = operator_entries(file).get(name)
+    native = _native(project, file)
+    other = None if native is None else operator_entries(native[1]).get(name)
+    if other is not None:
+        yield other
+    elif own is not None:
+        yield own
+
+
+def _delegates(project: Project, file: SourceFile, name: str) -> list[Span]:
+    """The out overload whose structured kernel serves an operator."""
+    native = _native(project, file)
+    if native is None:
+        return []
+    entries = operator_entries(native[1])
+    delegates = [
+        str(function.structured_delegate)
+        for function in load_operation(native[0], name)
+        if function.name.text == name and function.structured_delegate is not None
+    ]
+    return [entries[delegate].place for delegate in delegates if delegate in entries]
+
+
+def derivatives_at(project: Project, file: SourceFile, offset: int) -> list[Span]:
+    """The entries in `derivatives.yaml` of the operator that is named at an offset."""
+    inputs, name = project.inputs_of(file), plain_name(word_at(file, offset).text)
+    derivatives = None if inputs is None else inputs.read_optional(DERIVATIVES.inputs[0])
+    return [] if derivatives is None else [entry.place for entry in entries_of(derivatives) if entry.name == name]
+
+
+def references_at(project: Project, file: SourceFile, offset: int) -> list[Span]:
+    """Every place that names the operator at an offset, in the files of its PyTorch and in open files."""
+    name = plain_name(word_at(file, offset).text)
+    return list(_places(project.related_files(file), name)) if name else []
+
+
+def _places(files: Iterable[SourceFile], name: str) -> Iterator[Span]:
+    pattern = re.compile(rf"{_BEFORE_NAME}({re.escape(name)})(?![\w.])")
+    for file in files:
+        for match in pattern.finditer(file.text):
+            if not (file.text[match.start(1) - 1].isalnum() or file.text[match.start(1) - 1] in "_."):
+                yield file.span(match.start(1), match.end(1))
+
+
+def symbols_in(file: SourceFile) -> list[Symbol]:
+    """The operators of a file."""
+    return [Symbol(entry.name, entry.place, entry.entry, entry.schema) for entry in entries_of(file)]
+
+
+def symbols_of_project(project: Project, query: str, limit: int = 200) -> list[Symbol]:
+    """The operators of open files and of their PyTorch whose names contain a text."""
+    files = {}
+    for text in project.texts.values():
+        for file in project.related_files(text):
+            files[file.path] = file
+    symbols = (symbol for file in files.values() for symbol in symbols_in(file) if query in symbol.name)
+    return [symbol for symbol, _ in zip(symbols, range(limit), strict=False)]

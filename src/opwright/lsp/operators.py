@@ -1,0 +1,110 @@
+"""The operators that a file can name, found in the texts of their entries, and loaded one operation at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.known_entries import KnownEntries
+from opwright.dialects.native_functions.scope import LoadScope
+from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
+from opwright.model.catalog import Catalog
+from opwright.model.native_function import NativeFunction
+from opwright.release.inputs import Inputs
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.items import chosen_items
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["OperatorEntry", "entries_of", "load_operation", "operator_entries", "plain_name", "tag_texts"]
+
+_ENTRY: Final = re.compile(r"(?m)^ *- *(?:func|name) *: *[\"']?((?:\w+::)?[\w.]+)(\([^\n#]*)?")
+_AUTOGEN: Final = re.compile(r"(?m)^ *autogen *: *([^\n#]+)")
+_TAG: Final = re.compile(r"(?m)^- tag: *(\w+)\n +desc: *\|?\n?((?: +[^\n]*\n?)*)")
+
+
+class OperatorEntry(NamedTuple):
+    """An entry of a file: the operator's name, its place, the schema as far as it is in the line, and the entry."""
+
+    name: str
+    place: Span
+    schema: str
+    entry: Span
+
+
+def plain_name(name: str) -> str:
+    """The name of an operator without the namespace of PyTorch's own.
+
+    >>> plain_name("aten::add.out"), plain_name("acme::scale")
+    ('add.out', 'acme::scale')
+    """
+    return name.removeprefix("aten::")
+
+
+@lru_cache(maxsize=16)
+def entries_of(file: SourceFile) -> tuple[OperatorEntry, ...]:
+    """The entries of a file whose items are operators with their schemas.
+
+    >>> [(entry.name, entry.schema) for entry in entries_of(SourceFile("x.yaml", "- func: f.out(Tensor a) -> ()"))]
+    [('f.out', 'f.out(Tensor a) -> ()')]
+    """
+    matches = list(_ENTRY.finditer(file.text))
+    ends = [match.start() for match in matches[1:]] + [len(file.text)] * bool(matches)
+    return tuple(
+        [
+            OperatorEntry(
+                plain_name(match[1]),
+                file.span(match.start(1), match.end(1)),
+                (match[1] + (match[2] or "")).rstrip().strip("\"'"),
+                file.span(match.start(), end),
+            )
+            for match, end in zip(matches, ends, strict=True)
+        ]
+    )
+
+
+@lru_cache(maxsize=8)
+def operator_entries(file: SourceFile) -> Mapping[str, OperatorEntry]:
+    """The entries of a file by the names of operators; the names that an entry generates lead to it, too."""
+    by_name: dict[str, OperatorEntry] = {}
+    for entry in entries_of(file):
+        by_name.setdefault(entry.name, entry)
+    for entry in entries_of(file):
+        match = _AUTOGEN.search(file.text, entry.entry.start, entry.entry.end)
+        for name in match[1].split(",") if match is not None else ():
+            by_name.setdefault(name.strip(), entry)
+    return by_name
+
+
+def load_operation(inputs: Inputs, name: str) -> list[NativeFunction]:
+    """The overloads of an operator's operation, linked with their groups; none if it has no entry or does not load."""
+    try:
+        native = NATIVE_FUNCTIONS.files(inputs)[0]
+        catalog = _load(native, inputs, plain_name(name).partition(".")[0])
+    except (Fault, FaultsFound):
+        return []
+    return list(catalog.functions)
+
+
+@lru_cache(maxsize=64)
+def _load(native: SourceFile, inputs: Inputs, base: str) -> Catalog:
+    items = chosen_items(native, {}, LoadScope([base]).choose)
+    entries = {} if items is None else {NATIVE_FUNCTIONS.name: KnownEntries(native, "", {}, items, is_partial=True)}
+    sink = Diagnostics()
+    catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, Rules(version_of(inputs)), inputs, known_entries=entries))
+    assert catalog is not None, "the file was read"
+    return catalog
+
+
+def tag_texts(inputs: Inputs) -> Mapping[str, str]:
+    """The tags of a PyTorch with their descriptions."""
+    text = inputs.read_optional(TAGS.inputs[0])
+    if text is None:
+        return {}
+    return {match[1]: " ".join(match[2].split()) for match in _TAG.finditer(text.text)}

@@ -1,0 +1,107 @@
+"""The files that an editor has open, with the PyTorch that each of them belongs to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+from opwright.dialects.dialect import Dialect
+from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
+from opwright.release.inputs import Inputs, from_source_path
+from opwright.release.overlay import with_texts
+from opwright.run.checked_files import kind_of as find_kind
+from opwright.run.checked_files import tree_around
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
+
+__all__ = ["Project", "kind_of"]
+
+_OF_PYTORCH: Final = (TAGS, NATIVE_FUNCTIONS, DERIVATIVES, DEPRECATED)
+
+
+class Project:
+    """Open files by path, whose texts are read in place of the files on disk.
+
+    `open_release` opens the PyTorch that files outside of PyTorch's trees belong to.
+    """
+
+    def __init__(self, open_release: Callable[[], Inputs]) -> None:
+        self._open_release: Final = open_release
+        self._texts: Final[dict[str, SourceFile]] = {}
+        self._release: Inputs | None = None
+
+    @property
+    def texts(self) -> dict[str, SourceFile]:
+        """The open files by their paths."""
+        return dict(self._texts)
+
+    def put(self, path: str, text: str) -> SourceFile:
+        """Open a file, or replace its text."""
+        file = self._texts[path] = SourceFile(path, text)
+        return file
+
+    def close(self, path: str) -> None:
+        """Close a file: from now on it is read from disk."""
+        self._texts.pop(path, None)
+
+    def read(self, path: str) -> SourceFile | None:
+        """The text of a file; None if it cannot be read."""
+        if path in self._texts:
+            return self._texts[path]
+        try:
+            return SourceFile.read(path)
+        except Fault:
+            return None
+
+    def inputs_of(self, file: SourceFile) -> Inputs | None:
+        """The PyTorch that a file belongs to, with the texts of open files; None if none can be opened."""
+        try:
+            tree = _tree_of(file.path, kind_of(file))
+            inputs = self._opened_release() if tree is None else _open_tree(tree)
+        except Fault:
+            return None
+        texts = {}
+        for text in (*self._texts.values(), file):
+            kind = kind_of(text)
+            if kind in _OF_PYTORCH and _tree_of(text.path, kind) == tree:
+                texts[kind.inputs[0]] = text
+        return with_texts(inputs, texts)
+
+    def _opened_release(self) -> Inputs:
+        if self._release is None:
+            self._release = self._open_release()
+        return self._release
+
+    def related_files(self, file: SourceFile) -> list[SourceFile]:
+        """The files that may name the same operators: those of its PyTorch, and the open ones outside of it."""
+        inputs = self.inputs_of(file)
+        names = [] if inputs is None else [name for kind in _OF_PYTORCH for name in kind.inputs]
+        files = {}
+        for name in names:
+            text = None if inputs is None else inputs.read_optional(name)
+            if text is not None:
+                files[os.path.abspath(text.path)] = text
+        for text in (*self._texts.values(), file):
+            kind = kind_of(text)
+            if kind not in _OF_PYTORCH or text.path == file.path:
+                files[os.path.abspath(text.path)] = text
+        return list(files.values())
+
+
+def _tree_of(path: str, kind: Dialect[Any] | None) -> str | None:
+    """The folder of the PyTorch whose tree has a file."""
+    tree = None if kind is None else tree_around(path, kind)
+    return None if tree is None else os.path.abspath(tree)
+
+
+@lru_cache(maxsize=64)
+def kind_of(file: SourceFile) -> Dialect[Any] | None:
+    """The dialect of a file; None if none recognises it."""
+    return find_kind(file)
+
+
+@lru_cache(maxsize=4)
+def _open_tree(tree: str) -> Inputs:
+    return from_source_path(tree)

@@ -1,0 +1,50 @@
+"""A whole check of open files, in a process of its own that the server stops when the texts have changed.
+
+The process reads one JSON object: the texts of files by their paths, and the folder of the project. It writes the
+report of `opwright check --format json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from typing import TextIO
+
+from opwright.check.formats.json_text import render_json
+from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings
+from opwright.release.inputs import Inputs, open_inputs
+from opwright.run.checked_files import CheckedFiles, kind_of
+from opwright.run.findings import find
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.text import SourceFile
+
+__all__ = ["check_texts"]
+
+
+def check_texts(
+    request: TextIO,
+    report: TextIO,
+    torch: str | None,
+    source_path: str | None,
+    all_code_names: Callable[[], Collection[str]],
+) -> None:
+    """Check the files of a request against a PyTorch, and write the report."""
+    asked = json.load(request)
+    texts = tuple([SourceFile(path, text) for path, text in asked["texts"].items()])
+    texts = tuple([text for text in texts if kind_of(text) is not None])
+    settings = _settings(asked["folder"], all_code_names)
+
+    def open_release() -> Inputs:
+        return open_inputs(torch or (None if source_path else settings.torch), source_path)
+
+    files = CheckedFiles(tuple([text.path for text in texts]), texts=texts)
+    report.write(render_json(find(files, settings.codes, open_release, all_code_names).diagnostics))
+
+
+def _settings(folder: str, all_code_names: Callable[[], Collection[str]]) -> Settings:
+    """The settings of the project in a folder; those with faults are left out."""
+    path = find_settings(folder)
+    try:
+        return NO_SETTINGS if path is None else load_settings(SourceFile.read(path), all_code_names, Diagnostics())
+    except Fault:
+        return NO_SETTINGS

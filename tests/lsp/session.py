@@ -1,0 +1,96 @@
+"""A source tree of PyTorch with the files of the installed release, and an editor's session with the server."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from lsprotocol import types as lsp
+from pytest_lsp import LanguageClient, make_test_lsp_client
+
+import opwright
+
+__all__ = ["Editor", "editor", "write_tree"]
+
+_PLACES = {
+    "native/native_functions.yaml": "aten/src/ATen/native/native_functions.yaml",
+    "native/tags.yaml": "aten/src/ATen/native/tags.yaml",
+    "autograd/derivatives.yaml": "tools/autograd/derivatives.yaml",
+    "autograd/deprecated.yaml": "tools/autograd/deprecated.yaml",
+}
+
+
+def write_tree(folder: Path) -> Path:
+    """A source tree below a folder with the YAML of the installed PyTorch."""
+    inputs = opwright.open_inputs()
+    for name, path in _PLACES.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(inputs.read_text(name).path, target)
+    return folder
+
+
+class Editor:
+    """An editor with open files: its client, the texts and their versions."""
+
+    def __init__(self, client: LanguageClient) -> None:
+        self.client = client
+        self.texts: dict[str, str] = {}
+        self._versions: dict[str, int] = {}
+
+    async def open(self, path: Path) -> str:
+        """Open a file, and wait for its diagnostics; the URI of the file."""
+        uri, text = path.as_uri(), path.read_text()
+        self.texts[uri], self._versions[uri] = text, 1
+        item = lsp.TextDocumentItem(uri, "yaml", 1, text)
+        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        await self.published(uri)
+        return uri
+
+    async def published(self, uri: str) -> list[lsp.Diagnostic]:
+        """Wait until the server publishes diagnostics of a file."""
+        while True:
+            await self.client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+            if uri in self.client.diagnostics:
+                return list(self.client.diagnostics[uri])
+
+    async def replace(self, uri: str, old: str, new: str) -> list[lsp.Diagnostic]:
+        """Replace the first occurrence of a text, and wait for the first diagnostics after it."""
+        start = self.texts[uri].index(old)
+        edited = lsp.Range(self.position(uri, start), self.position(uri, start + len(old)))
+        self.texts[uri] = self.texts[uri].replace(old, new, 1)
+        self._versions[uri] += 1
+        document = lsp.VersionedTextDocumentIdentifier(self._versions[uri], uri)
+        change = lsp.TextDocumentContentChangePartial(edited, new)
+        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [change]))
+        return await self.published(uri)
+
+    def position(self, uri: str, offset: int) -> lsp.Position:
+        """The position of an offset in an open file."""
+        before = self.texts[uri][:offset].split("\n")
+        return lsp.Position(len(before) - 1, len(before[-1]))
+
+    def at(self, uri: str, context: str, word: str = "") -> tuple[lsp.TextDocumentIdentifier, lsp.Position]:
+        """The place of a word in the first occurrence of a text, one character after the word's beginning."""
+        start = self.texts[uri].index(context)
+        offset = start + (context.index(word) + 1 if word else len(context))
+        return lsp.TextDocumentIdentifier(uri), self.position(uri, offset)
+
+
+@asynccontextmanager
+async def editor(folder: Path) -> AsyncIterator[Editor]:
+    """A session with a server whose workspace is a folder."""
+    client = make_test_lsp_client()
+    await client.start_io(sys.executable, "-m", "opwright", "lsp")
+    root = lsp.WorkspaceFolder(folder.as_uri(), folder.name)
+    capabilities = lsp.ClientCapabilities()
+    params = lsp.InitializeParams(capabilities, workspace_folders=[root], root_uri=folder.as_uri())
+    await client.initialize_session(params)
+    try:
+        yield Editor(client)
+    finally:
+        await client.shutdown_session()
+        await client.stop()  # type: ignore[no-untyped-call]
