@@ -14,32 +14,34 @@ from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["RANGES", "Code", "all_codes", "find_code", "register", "register_warning"]
 
+_RANGES = """\
+00 files, usage and output
+01 YAML
+02 the schema language
+03 one entry of `native_functions.yaml`
+04 rules between entries, groups and tags
+05 releases and inputs
+06 templates and building
+07 selection and flags
+08 C shims
+09 derivatives
+10 Python bindings and deprecated signatures
+11 operator libraries
+12 building operator libraries
+13 backend files
+14 generated code of backends
+15 coverage of backends
+16 lazy tensors
+17 static runtime and mobile upgraders
+18 selections of operators
+19 ExecuTorch
+20 stub files of torch
+21 comparisons of releases and inputs
+22 checks beyond the reference
+"""
+
 #: The first two digits of codes -> what they are about.
-RANGES = {
-    "00": "files, usage and output",
-    "01": "YAML",
-    "02": "the schema language",
-    "03": "one entry of `native_functions.yaml`",
-    "04": "rules between entries, groups and tags",
-    "05": "releases and inputs",
-    "06": "templates and building",
-    "07": "selection and flags",
-    "08": "C shims",
-    "09": "derivatives",
-    "10": "Python bindings and deprecated signatures",
-    "11": "operator libraries",
-    "12": "building operator libraries",
-    "13": "backend files",
-    "14": "generated code of backends",
-    "15": "coverage of backends",
-    "16": "lazy tensors",
-    "17": "static runtime and mobile upgraders",
-    "18": "selections of operators",
-    "19": "ExecuTorch",
-    "20": "stub files of torch",
-    "21": "comparisons of releases and inputs",
-    "22": "checks beyond the reference",
-}
+RANGES = {line[:2]: line[3:] for line in _RANGES.splitlines()}
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")
 _TABLE: dict[str, Code] = {}
