@@ -14,6 +14,7 @@ from opwright.release.operator_names.stub_files import WITHOUT_GENERATED_HINTS
 
 __all__ = [
     "WRITTEN",
+    "docstring_lines",
     "docstrings",
     "function_hints",
     "hint_with_docstring",
@@ -79,7 +80,7 @@ def _hints_by_name(job: Job, module: PythonModule) -> Mapping[str, list[str]]:
         hints[name] = overloads(texts)
         docstring = documented.get(prefix + name)
         if docstring is not None:
-            lines = _docstring_lines(docstring.text)
+            lines = docstring_lines(docstring.text)
             hints[name] = [hint_with_docstring(hint, lines) for hint in hints[name]]
     return hints
 
@@ -104,7 +105,7 @@ def hint_with_docstring(hint: str, lines: Sequence[str]) -> str:
     return "\n".join([hint.removesuffix("...").rstrip(), *body])
 
 
-def _docstring_lines(text: str) -> list[str]:
+def docstring_lines(text: str) -> list[str]:
     """The lines of a docstring without the indentation that all but the first have in common."""
     first, *rest = text.expandtabs().split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
