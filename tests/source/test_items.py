@@ -135,7 +135,7 @@ def test_the_second_process_reads_only_what_changed(monkeypatch: pytest.MonkeyPa
     items = split_items(file.text)
     some = ChangedItems(file, items, items[3:5])
     with prefetching([some]):
-        monkeypatch.setattr(prefetch, "encode_run", lambda *_: pytest.fail("an item was read here too"))
+        monkeypatch.setattr(prefetch, "encode_runs", lambda *_: pytest.fail("an item was read here too"))
         nodes = read_changed(some)
     whole = read_whole(file.text)
     assert nodes is not None

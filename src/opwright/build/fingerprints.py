@@ -112,12 +112,12 @@ class UnitFingerprints:
     def _compute(self, unit: object) -> bytes:
         if isinstance(unit, DifferentiableFunction):
             return self._differentiable(unit)
+        if isinstance(unit, (tuple, list)):
+            return self._row(unit)
         if isinstance(unit, HasFingerprintKey):
             return self._row(unit.fingerprint_key)
         if isinstance(unit, DifferentiabilityInfo):
             return fingerprint(f"{_derivatives_text(unit)}|{self.of(unit.function).hex()}")
-        if isinstance(unit, (tuple, list)):
-            return self._row(unit)
         if isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
             members = b"".join(map(self.of, unit.functions()))
             return blake2b(type(unit).__name__.encode() + members, digest_size=FINGERPRINT_SIZE).digest()

@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     #: Starts, ends, values and styles.
     _Scalars: TypeAlias = "tuple[list[int], list[int], list[str], list[str]]"
 
-__all__ = ["encode_items"]
+__all__ = ["Strings", "encode_items"]
 
 _MERGE = "<<"
 
 
-def encode_items(file: SourceText, at_once: int) -> Iterator[EncodedItems]:
+def encode_items(file: SourceText, at_once: int, strings: Strings | None = None) -> Iterator[EncodedItems]:
     """The items of a file that is a list, `at_once` scalars or more at a time; the last chunk is empty.
+
+    Texts that are parsed one after the other may share their `strings`.
 
     Raises Fault where the parser does. Raises ValueError for YAML that only `load_yaml` reads: a root that is no list,
     anchors, aliases, tags, merged mappings, keys that are no scalars.
@@ -54,7 +56,7 @@ def encode_items(file: SourceText, at_once: int) -> Iterator[EncodedItems]:
         _expect(next_event(), DocumentStartEvent)
         root = next_event()
         _expect(root, SequenceStartEvent)
-        yield from _encode(file, root, next_event, at_once)
+        yield from _encode(file, root, next_event, at_once, strings or Strings())
         _expect(next_event(), DocumentEndEvent)
         _expect(next_event(), StreamEndEvent)
         yield [], [], [], [], [], []
@@ -65,8 +67,9 @@ def _expect(event: Event, kind: type[object]) -> None:
         raise ValueError("not a list in a single document")
 
 
-def _encode(file: SourceText, root: Event, next_event: Callable[[], Event], at_once: int) -> Iterator[EncodedItems]:
-    strings = _Strings()
+def _encode(
+    file: SourceText, root: Event, next_event: Callable[[], Event], at_once: int, strings: Strings
+) -> Iterator[EncodedItems]:
     nesting = _Nesting(root)
     scalars: _Scalars = [], [], [], []
     starts, ends, values, styles = scalars
@@ -141,7 +144,7 @@ class _Nesting:
         return numbers
 
 
-class _Strings:
+class Strings:
     """Shares equal strings, also in the other process, and works out the kind of a string once."""
 
     def __init__(self) -> None:

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from typing import Final, TypeAlias
 
     from opwright.source.decode import EncodedItems
+    from opwright.source.encode import Strings
 
     ItemText: TypeAlias = "tuple[int, str]"
     """The offset of an item after its dash, and its text from there to the line of the next item."""
 
-__all__ = ["ChangedItems", "changed_items", "chosen_items", "encode_run", "runs_of", "split_items"]
+__all__ = ["ChangedItems", "changed_items", "chosen_items", "encode_runs", "runs_of", "split_items"]
 
 _DASH = "\n- "
 
@@ -105,11 +106,19 @@ def runs_of(items: Iterable[ItemText]) -> Iterator[list[ItemText]]:
         yield run
 
 
-def encode_run(file: SourceText, run: list[ItemText]) -> EncodedItems:
-    """The encoded nodes of items of a file that follow each other.
+def encode_runs(file: SourceText, items: Iterable[ItemText]) -> Iterator[EncodedItems]:
+    """The encoded nodes of each of the runs of some items of a file.
 
     Raises Fault or ValueError if they do not parse alone. They may then be others than these; so compare their number.
     """
+    from opwright.source.encode import Strings
+
+    strings = Strings()
+    for run in runs_of(items):
+        yield _encode_run(file, run, strings)
+
+
+def _encode_run(file: SourceText, run: list[ItemText], strings: Strings) -> EncodedItems:
     from opwright.source.encode import encode_items
 
     first = run[0][0] - len(_DASH) + 1
@@ -118,7 +127,7 @@ def encode_run(file: SourceText, run: list[ItemText]) -> EncodedItems:
     if "\n---" in part.text or "\n..." in part.text:
         raise ValueError("a document ends in the items")
     # The number is more than the items can have, so all scalars come at once.
-    (starts, ends, *scalars, collections), (none, *_) = encode_items(part, len(part.text) + 1)
+    (starts, ends, *scalars, collections), (none, *_) = encode_items(part, len(part.text) + 1, strings)
     assert not none
     for index in range(3, len(collections), 5):
         collections[index] += first

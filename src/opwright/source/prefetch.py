@@ -16,7 +16,7 @@ import marshal
 from opwright.source.child import Child
 from opwright.source.decode import decode_items
 from opwright.source.diagnostic import Fault
-from opwright.source.items import ChangedItems, encode_run, runs_of
+from opwright.source.items import ChangedItems, encode_runs, runs_of
 from opwright.source.nodes import Sequence
 
 TYPE_CHECKING = False
@@ -77,19 +77,29 @@ def stream_tree(file: SourceText) -> Node:
 
 def read_changed(items: ChangedItems) -> list[Node] | None:
     """The nodes of the items that changed; None if one of them does not parse alone."""
-    prefetcher = _prefetchers.pop(items, None)
     nodes: list[Node] = []
-    for run in runs_of(items.changed):
-        received = None if prefetcher is None else prefetcher.next_items(items)
-        if received is None:
-            try:
-                received = decode_items(items.file, encode_run(items.file, run))
-            except (Fault, ValueError):
+    try:
+        for run, received in zip(runs_of(items.changed), _read_runs(items), strict=False):
+            if len(received) != len(run):
                 return None
-        if len(received) != len(run):
-            return None
-        nodes += received
+            nodes += received
+    except (Fault, ValueError):
+        return None
     return nodes
+
+
+def _read_runs(items: ChangedItems) -> Iterator[list[Node]]:
+    """The nodes of each run: of those that the other process reads, and then of the others.
+
+    Raises Fault or ValueError where a run does not parse alone.
+    """
+    prefetcher = _prefetchers.pop(items, None)
+    count = 0
+    while prefetcher is not None and (received := prefetcher.next_items(items)) is not None:
+        yield received
+        count += len(received)
+    for encoded in encode_runs(items.file, items.changed[count:]):
+        yield decode_items(items.file, encoded)
 
 
 class _StreamedList(Sequence):
@@ -218,8 +228,7 @@ def _encoded_chunks(file: Wanted) -> Iterator[EncodedItems | None]:
     """
     try:
         if isinstance(file, ChangedItems):
-            for run in runs_of(file.changed):
-                yield encode_run(file.file, run)
+            yield from encode_runs(file.file, file.changed)
             return
         # Imported here: a run without a second process does not need it.
         from opwright.source.encode import encode_items

@@ -16,7 +16,7 @@ from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.backend import structured_classes
 from opwright.emit.backend.kernel_checks import free_kernels
 from opwright.emit.backend.sections import section_files
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.external_backend import (
     BackendEntry,
     BackendSection,
@@ -44,14 +44,15 @@ class _KernelClass(NamedTuple):
 
 def _declarations(backend: ExternalBackend, job: Job) -> Sequence[str]:
     """The declarations of the backend's own class, sorted in each section, each once."""
-    return _members(backend).get(_own_class(backend), ())
+    return _members(job, backend).get(_own_class(backend), ())
 
 
 def _own_class(backend: ExternalBackend) -> _KernelClass:
     return _KernelClass(backend.cpp_namespace, backend.class_name)
 
 
-def _members(backend: ExternalBackend) -> dict[_KernelClass, list[str]]:
+@per_job
+def _members(job: Job, backend: ExternalBackend) -> dict[_KernelClass, list[str]]:
     """The declarations of each class, sorted in each section. A kernel may serve several sections."""
     classes: dict[_KernelClass, list[str]] = {}
     for section in backend.sections:
@@ -104,10 +105,10 @@ def _with_defaults(signature: Signature, entry: BackendEntry) -> Signature:
     return Signature(signature.name, signature.returns, tuple(parameters))
 
 
-def _other_declarations(backend: ExternalBackend) -> Iterator[str]:
+def _other_declarations(backend: ExternalBackend, job: Job) -> Iterator[str]:
     """The declarations outside of the backend's own class: further classes, and kernels in namespaces."""
     macro = f"{backend.options.export_macro} " if backend.options.export_macro else ""
-    for kernel_class, declarations in _members(backend).items():
+    for kernel_class, declarations in _members(job, backend).items():
         if kernel_class != _own_class(backend):
             members = "\n".join(declarations)
             yield enclose(kernel_class.namespace, f"\nstruct {macro}{kernel_class.name} {{\n\n{members}\n\n}};")
@@ -143,7 +144,7 @@ def _file_slots(backend: ExternalBackend, job: Job) -> Slots:
     return {
         "generated_comment": comment,
         "namespace_prologue": "\n".join([*structured_classes.header_lines(backend), opening(backend.cpp_namespace)]),
-        "namespace_epilogue": "\n\n".join([closing(backend.cpp_namespace), *_other_declarations(backend)]),
+        "namespace_epilogue": "\n\n".join([closing(backend.cpp_namespace), *_other_declarations(backend, job)]),
         "class_name": name,
         "dispatch_declarations": [],
     }

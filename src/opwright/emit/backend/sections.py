@@ -19,6 +19,7 @@ from opwright.emit.backend.kernel_checks import checked_kernels
 from opwright.emit.emitter import Job, per_job
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
 from opwright.model.external_backend import (
+    NO_ENTRY_OPTIONS,
     NO_HEAD_OPTIONS,
     BackendEntry,
     BackendSection,
@@ -179,15 +180,26 @@ class RegisteredUnit(NamedTuple):
     facts: tuple[str, ...]
 
 
-def registered_units(file: SectionFile, job: Job) -> list[RegisteredUnit]:
+def registered_units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
     """The units of a section, in the catalog's order; those of other libraries follow, in the order of the file."""
+    return _registered_units(job, file)
+
+
+@per_job
+def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
     entries = {entry.function: entry for entry in file.section.entries}
     shared = _shared_facts(file.backend, file.name)
     units = []
     for wrapped in (*units_of(file.wrapping, job), *_other_units(file, job)):
         own = [entries[function] for function in members(wrapped[0]) if function in entries]
-        units.append(RegisteredUnit(wrapped, (shared, *[repr((entry.kernel, entry.options)) for entry in own])))
+        units.append(RegisteredUnit(wrapped, (shared, *map(_entry_facts, own))))
     return units
+
+
+def _entry_facts(entry: BackendEntry) -> str:
+    """What an entry says of its operator; most entries have no options."""
+    options = "" if entry.options == NO_ENTRY_OPTIONS else repr(entry.options)
+    return f"{entry.kernel!r} {options}"
 
 
 def _shared_facts(backend: ExternalBackend, name: str) -> str:
