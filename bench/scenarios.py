@@ -99,16 +99,36 @@ def everything() -> Job:
     return Job("everything", reference=steps, opwright=(ours,))
 
 
-#: The backend file of the scenarios for external backends, among the inputs.
+#: The backend files of the scenarios for external backends, among the inputs.
 BACKEND_FILE = "backend.yaml"
+SMALL_BACKEND_FILE = "small_backend.yaml"
+
+#: A backend at its beginning: the operators that make tensors and move them, and some to compute with.
+SMALL_BACKEND = """\
+backend: PrivateUse1
+cpp_namespace: acme::native
+supported: [empty.memory_format, empty_strided, _copy_from, _copy_from_and_resize, as_strided, view, fill_.Scalar,
+  add.Tensor, sub.Tensor, mul.Tensor, div.Tensor, sum.dim_IntList, relu, mm, addmm, bmm, _softmax, _log_softmax,
+  max_pool2d_with_indices, convolution_overrideable]
+autograd: [max_pool2d]
+"""
 
 
 def external_backend() -> Job:
     """The code of an external backend with kernels for 1,811 operators."""
-    arguments = ("-s", f"{{root}}/{BACKEND_FILE}", "-o", "out")
+    return _backend_job("backend", BACKEND_FILE)
+
+
+def small_backend() -> Job:
+    """The code of an external backend with kernels for 21 operators."""
+    return _backend_job("small-backend", SMALL_BACKEND_FILE)
+
+
+def _backend_job(name: str, file: str) -> Job:
+    arguments = ("-s", f"{{root}}/{file}", "-o", "out")
     programs = ("torchgen.gen_backend_stubs", "opwright.torchgen.gen_backend_stubs")
     reference, ours = ((("-m", program, *arguments),) for program in programs)
-    return Job("backend", reference=reference, opwright=ours)
+    return Job(name, reference=reference, opwright=ours)
 
 
 #: The reference's program is in no wheel, so its library alone makes the signatures, which is the most work.
@@ -156,6 +176,8 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(everything(), State.COLD),
         Scenario(external_backend(), State.COLD),
         Scenario(external_backend(), State.UNCHANGED),
+        Scenario(small_backend(), State.COLD),
+        Scenario(small_backend(), State.UNCHANGED),
         Scenario(lazy_program(), State.COLD),
         Scenario(lazy_program(), State.UNCHANGED),
         Scenario(lazy_wide(), State.COLD),
@@ -204,6 +226,8 @@ class Stage:
         if self.scenario.job.name == "upgraders":
             bytecode = bytecode_of_torch(sys.executable)
             (self.inputs / BYTECODE_FILE).write_text(bytecode.text, encoding="utf-8")
+        if self.scenario.job.name == "small-backend":
+            (self.inputs / SMALL_BACKEND_FILE).write_text(SMALL_BACKEND, encoding="utf-8")
         self.empty_output()
 
     def empty_output(self) -> None:
