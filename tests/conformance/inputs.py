@@ -115,6 +115,10 @@ def input_folder(name: str) -> Path:
         from tests.conformance.stub_inputs import stub_folder
 
         return stub_folder(name)
+    if name.startswith("executorch-"):
+        from tests.conformance.executorch_inputs import executorch_folder
+
+        return executorch_folder(name)
     if release or name[0].isdigit():
         from tests.conformance.release_inputs import release_folder
 

@@ -532,7 +532,9 @@ def mutated_jobs() -> list[Job]:
 
 def full_jobs() -> list[Job]:
     """Every job there is."""
-    return [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs(), *release_stub_jobs()]
+    from tests.conformance.executorch_jobs import full_jobs as executorch_jobs
+
+    return [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs(), *release_stub_jobs(), *executorch_jobs()]
 
 
 Matrix = Callable[[], list[Job]]

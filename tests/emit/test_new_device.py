@@ -175,6 +175,9 @@ NAMING_DEVICES = {
     "opwright.coverage.traps": {"CPU"},
     # Static runtime runs on the CPU only.
     "opwright.emit.static_runtime.kernels": {"CPU"},
+    # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.
+    "opwright.dialects.executorch.dispatched": {"CPU"},
+    "opwright.emit.executorch.units": {"CPU"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

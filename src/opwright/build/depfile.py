@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.build.plain_files import Status
     from opwright.build.staging import Journal
 
-__all__ = ["cmake_list", "dependency_lists", "list_paths", "make_rule", "write_dependency_lists"]
+__all__ = ["cmake_list", "compiled_outputs", "dependency_lists", "list_paths", "make_rule", "write_dependency_lists"]
 
 # The prefix of the list for each output folder that has its own list; files of `aten` are divided by name.
 _FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
@@ -63,6 +63,12 @@ def dependency_lists(plan: Plan, devices: Sequence[str] = ()) -> dict[str, list[
         if prefix is not None:
             lists[prefix].append(roots[planned.folder] + planned.path)
     return lists
+
+
+def compiled_outputs(plan: Plan) -> list[str]:
+    """The paths of all files of a run that builds compile, below the folders as the user wrote them."""
+    roots = {name: _list_root(path) for name, path in plan.folders.items()}
+    return [roots[planned.folder] + planned.path for planned in plan.outputs if not is_everything(planned.path)]
 
 
 def _list_root(path: str) -> str:

@@ -22,7 +22,8 @@ from opwright.cli.arguments import (
     selection,
 )
 from opwright.cli.runs import current_manifest, files_besides, run_of
-from opwright.emit.registry import FAMILIES, build_folders, chosen_families
+from opwright.emit.executorch.template_names import template_paths
+from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families
 from opwright.run.session import Session, run_facts
 from opwright.source.numbers import read_number
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from opwright.build.input_stamps import InputStamps
     from opwright.build.runs import Run
+    from opwright.model.executorch import ExecutorchOptions
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.run.request import Request
@@ -80,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--stats", action="store_true", help="print how much each emitter made and reused, and the seconds per stage"
     )
+    _add_executorch_arguments(parser)
     _add_other_ways(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
@@ -108,6 +111,28 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="operators that a backend file may name, in a file like native_functions.yaml (may be repeated)",
     )
+
+
+def _add_executorch_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of runs for ExecuTorch."""
+    group = parser.add_argument_group("ExecuTorch")
+    add = group.add_argument
+    add(
+        "--executorch",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="generate the registrations of the kernels in a file like ExecuTorch's functions.yaml (may be repeated)",
+    )
+    add(
+        "--executorch-custom",
+        metavar="FILE",
+        help="the same for the custom operators of this file, which are declared to PyTorch too",
+    )
+    add("--aten-mode", action="store_true", help="for kernels of PyTorch that take its own tensors")
+    add("--manual-registration", action="store_true", help="register kernels by a call, not when a program starts")
+    add("--add-exception-boundary", action="store_true", help="catch the exceptions of kernels")
+    add("--templates", metavar="DIR", help="a folder with ExecuTorch's own templates instead of Opwright's")
 
 
 def _add_other_ways(parser: argparse.ArgumentParser) -> None:
@@ -148,8 +173,15 @@ def _count(text: str) -> int:
 
 
 def _files_besides(arguments: argparse.Namespace) -> list[str]:
-    files = [*arguments.library, *arguments.backend, *arguments.operators]
+    files = [*arguments.library, *arguments.backend, *arguments.operators, *_executorch_files(arguments)]
+    if arguments.templates is not None:
+        files += template_paths(arguments.templates)
     return [*files_besides(arguments, _folders(arguments)), *files]
+
+
+def _executorch_files(arguments: argparse.Namespace) -> list[str]:
+    custom = arguments.executorch_custom
+    return [*arguments.executorch, *([] if custom is None else [custom])]
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -158,6 +190,8 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
     """The family of the files that are named; None if PyTorch's own operators are meant."""
+    if _executorch_files(arguments):
+        return executorch_families()
     if arguments.backend:
         return ["backend"]
     return ["library"] if arguments.library else None
@@ -218,7 +252,7 @@ def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) ->
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
-    from opwright.run.request import OutputShard, Request
+    from opwright.run.request import ExecutorchFiles, OutputShard, Request
     from opwright.source.text import SourceFile
 
     shard = None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
@@ -226,7 +260,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         inputs=inputs,
         folders=_folders(arguments),
         families=_families(arguments),
-        options=options(arguments, sink),
+        options=options(arguments, sink)._replace(executorch=_executorch_options(arguments)),
         selection=selection(arguments, sink),
         devices=chosen_devices(arguments),
         release=arguments.release,
@@ -235,6 +269,22 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         libraries=tuple(map(SourceFile.read, arguments.library)),
         operator_files=tuple(map(SourceFile.read, arguments.operators)),
         backends=tuple(map(SourceFile.read, arguments.backend)),
+        executorch=ExecutorchFiles(
+            tuple(map(SourceFile.read, arguments.executorch)),
+            None if arguments.executorch_custom is None else SourceFile.read(arguments.executorch_custom),
+            arguments.executorch_custom is not None,
+        ),
+        templates=arguments.templates,
+    )
+
+
+def _executorch_options(arguments: argparse.Namespace) -> ExecutorchOptions:
+    from opwright.model.executorch import ExecutorchOptions
+
+    return ExecutorchOptions(
+        aten_mode=arguments.aten_mode,
+        manual_registration=arguments.manual_registration,
+        exception_boundary=arguments.add_exception_boundary,
     )
 
 

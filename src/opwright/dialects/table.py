@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opwright.model.deprecated import DeprecatedSignature
     from opwright.model.derivatives import Derivatives
     from opwright.model.docstring import Docstring
+    from opwright.model.executorch import ExecutorchOperator
     from opwright.model.external_backend import ExternalBackend
     from opwright.model.lazy_backend import LazyBackend
     from opwright.model.native_aot import NativeAotKernel
@@ -31,6 +32,7 @@ __all__ = [
     "DERIVATIVES",
     "DIALECTS",
     "DOCSTRINGS",
+    "EXECUTORCH",
     "LAZY",
     "LIBRARY",
     "NATIVE_AOT",
@@ -96,6 +98,8 @@ LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
 BACKEND: Final[Dialect[tuple[ExternalBackend, ...]]] = Dialect("backend", fields=("backend",), loads_into=tuple)
 #: The sections of a backend file for lazy tensors.
 LAZY: Final[Dialect[tuple[LazyBackend, ...]]] = Dialect("lazy", loads_into=tuple)
+#: The operators of ExecuTorch. Files of custom operators begin like those of PyTorch's own.
+EXECUTORCH: Final[Dialect[tuple[ExecutorchOperator, ...]]] = Dialect("executorch", fields=("op",), loads_into=tuple)
 
 #: What the stub files of torch are made from besides operators.
 DOCSTRINGS: Final[Dialect[dict[str, Docstring]]] = Dialect("docstrings", members=DOCSTRING_MODULES, loads_into=dict)
@@ -119,6 +123,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     BACKEND,
     LAZY,
     UPGRADERS,
+    EXECUTORCH,
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.

@@ -13,6 +13,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import UNDEFINED, DispatchKey
+from opwright.model.executorch import EXECUTORCH_DEFAULTS, NO_OPERATORS, ExecutorchOperators, ExecutorchOptions
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import DEFAULT_NAMES, LazyBackend, LazyNames
 from opwright.model.native_aot import NativeAotKernel
@@ -43,8 +44,8 @@ class Options(NamedTuple):
     views and of tracing. `stub_project` is the name of the project that installs the stubs of `torch.ops`, None if pip
     does not install them. `backend_folder` is the folder of an external backend's header in include directives, with a
     slash at its end; it may be empty, because the header is beside the sources. `lazy` are the names around lazy
-    tensors. `static_runtime_files` are the names of static runtime's two files: that with the operators, and that with
-    their tests.
+    tensors, and `executorch` the choices of a run for ExecuTorch. `static_runtime_files` are the names of static
+    runtime's two files: that with the operators, and that with their tests.
     """
 
     per_operator_headers: bool = True
@@ -62,6 +63,7 @@ class Options(NamedTuple):
     backend_folder: str = ""
     lazy: LazyNames = DEFAULT_NAMES
     static_runtime_files: tuple[str, str] = ("generated_ops.cpp", "test_generated_ops.cc")
+    executorch: ExecutorchOptions = EXECUTORCH_DEFAULTS
 
     def texts(self) -> dict[str, str]:
         """Each option by its name, as a text that is the same in every process: the order of a set is not.
@@ -179,8 +181,8 @@ class Job(FragmentContext):
     place of each key without kernels. `registration_text` makes the text of a unit in `Register{Key}.cpp`. `own_stubs`
     are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
     that are not built in loaded, by the name of the dialect. `libraries` are the operator libraries of the run, each
-    with a catalog of its own, `backends` its external backends, and `lazy_backends` those with lazy tensors. `cache`
-    has what `per_job` functions computed.
+    with a catalog of its own, `backends` its external backends, and `lazy_backends` those with lazy tensors.
+    `executorch` are the operators of ExecuTorch. `cache` has what `per_job` functions computed.
     """
 
     __slots__ = (
@@ -191,6 +193,7 @@ class Job(FragmentContext):
         "by_root",
         "cache",
         "catalog",
+        "executorch",
         "lazy_backends",
         "libraries",
         "more_inputs",
@@ -216,6 +219,7 @@ class Job(FragmentContext):
         libraries: Sequence[OperatorLibrary] = (),
         backends: Sequence[ExternalBackend] = (),
         lazy_backends: Sequence[LazyBackend] = (),
+        executorch: ExecutorchOperators = NO_OPERATORS,
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -229,6 +233,7 @@ class Job(FragmentContext):
         self.libraries: Final = tuple(libraries)
         self.backends: Final = tuple(backends)
         self.lazy_backends: Final = tuple(lazy_backends)
+        self.executorch: Final = executorch
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

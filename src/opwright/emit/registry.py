@@ -37,6 +37,7 @@ __all__ = [
     "chosen_families",
     "dialects_of",
     "emitters",
+    "executorch_families",
     "families_with",
     "family_inputs",
     "import_modules",
@@ -44,6 +45,7 @@ __all__ = [
     "own_template",
     "program_families",
     "serves_libraries",
+    "takes_all_operators",
 ]
 
 #: The template of what `Register{Key}.cpp` has of each unit.
@@ -85,7 +87,8 @@ class Family:
     with the place of each below the folder of a build. `companions` are made too when a user asks for this family. A
     run without a choice makes those that are `by_default`. Where one `selects_as_aten`, a selection may name operators
     as if all were in the namespace `aten`. One that `serves_libraries` makes files for operator libraries; its runs do
-    not load PyTorch's operators unless another family `serves_backends`. `programs` has the programs besides `opwright
+    not load PyTorch's operators unless another family `serves_backends`. One that `names_operators` makes files for the
+    operators that files of the user name, and for no others. `programs` has the programs besides `opwright
     generate` that make it, each with what its flag calls the family; None where the program always makes it.
     """
 
@@ -101,6 +104,7 @@ class Family:
         "inputs",
         "late_dialects",
         "name",
+        "names_operators",
         "programs",
         "selects_as_aten",
         "serves_backends",
@@ -124,6 +128,7 @@ class Family:
         selects_as_aten: bool = False,
         serves_libraries: bool = False,
         serves_backends: bool = False,
+        names_operators: bool = False,
         programs: Mapping[str, str | None] | None = None,
     ) -> None:
         self.name: Final = name
@@ -140,6 +145,7 @@ class Family:
         self.selects_as_aten: Final = selects_as_aten
         self.serves_libraries: Final = serves_libraries
         self.serves_backends: Final = serves_backends
+        self.names_operators: Final = names_operators
         self.programs: Final[Mapping[str, str | None]] = programs or {}
 
 
@@ -153,6 +159,9 @@ _CORE: Final = {"core": "aten/src/ATen/core"}
 _HEADER_ONLY: Final = {"headeronly": "torch/headeronly/core"}
 _SHIMS: Final = {"aoti": "torch/csrc/inductor/aoti_torch/generated"}
 _AUTOGRAD: Final = {"autograd": "torch/csrc/autograd/generated"}
+
+_EXECUTORCH: Final = {"executorch": ""}
+_CHECK_TYPES: Final = Check(".executorch.checks:check_types")
 
 _ROWS: Final = (
     Family(
@@ -346,6 +355,28 @@ _ROWS: Final = (
         by_default=False,
         programs={"gen_static_runtime_ops": None},
     ),
+    Family(
+        "executorch_headers",
+        "the headers of ExecuTorch's kernels",
+        emitters=(".executorch.functions_header", ".executorch.kernel_headers"),
+        folders=_EXECUTORCH,
+        dialects=("executorch",),
+        checks=(_CHECK_TYPES, Check(".executorch.checks:check_functions")),
+        by_default=False,
+        names_operators=True,
+        programs={"executorch.gen": "headers"},
+    ),
+    Family(
+        "executorch_sources",
+        "the registrations of ExecuTorch's kernels",
+        emitters=(".executorch.kernels", ".executorch.custom_operators"),
+        folders=_EXECUTORCH,
+        dialects=("executorch",),
+        checks=(_CHECK_TYPES, Check(".executorch.checks:check_registrations")),
+        by_default=False,
+        names_operators=True,
+        programs={"executorch.gen": "sources"},
+    ),
 )
 
 #: Name -> family. Rows may be added.
@@ -389,6 +420,20 @@ def serves_libraries(families: Iterable[str]) -> bool:
     """
     rows = [FAMILIES[name] for name in families]
     return any(row.serves_libraries for row in rows) and not any(row.serves_backends for row in rows)
+
+
+def executorch_families() -> list[str]:
+    """The families of the files of ExecuTorch."""
+    return [name for name, family in FAMILIES.items() if family.names_operators]
+
+
+def takes_all_operators(families: Iterable[str]) -> bool:
+    """Whether a run of these families has all of PyTorch's operators in its catalog.
+
+    >>> takes_all_operators(["headers"]), takes_all_operators(["executorch_headers"])
+    (True, False)
+    """
+    return not serves_libraries(families) and not any(FAMILIES[name].names_operators for name in families)
 
 
 def families_with(folder: str) -> tuple[str, ...]:

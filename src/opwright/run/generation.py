@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from os.path import basename
 from typing import TYPE_CHECKING, Final
 
 from opwright.build.emitter_files import Build, FragmentCounts
@@ -66,6 +67,9 @@ def import_modules(families: Iterable[str]) -> None:
             import_module(f"{dialect.package}.loader")
     import_family_modules(families)
 
+
+#: Folder of templates -> the program that comments name, where that does not depend on the run.
+_LAUNCHERS: Final = {"executorch": "gen.py"}
 
 #: The product of emitters and functions from which a second process saves time: starting it costs some 20 ms.
 _WORTH_SHARING: Final = 30_000
@@ -154,7 +158,7 @@ class Generation:
         def read_template(name: str) -> SourceFile:
             own = own_template(name)
             if own is not None:
-                return SourceFile.read(own)
+                return SourceFile.read(own if request.templates is None else f"{request.templates}/{basename(own)}")
             plain, slots = made_template(name, self.job)
             source = inputs.read_text(template_path(plain))
             return source if slots is None else SourceFile(source.path, Template(source).render(slots))
@@ -171,6 +175,8 @@ class Generation:
         folder, _, name = template.rpartition("/")
         if not folder:
             return generated_comment(name, LAUNCHER)
+        if folder in _LAUNCHERS:
+            return generated_comment(name, _LAUNCHERS[folder])
         is_external = folder in FAMILIES and FAMILIES[folder].serves_backends
         program = launcher(self.request) if is_external else self.request.options.autograd_program
         return generated_comment(name, program)

@@ -16,6 +16,7 @@ from opwright.dialects.table import (
     BACKEND,
     DEPRECATED,
     DERIVATIVES,
+    EXECUTORCH,
     LAZY,
     LIBRARY,
     NATIVE_AOT,
@@ -123,6 +124,10 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
     """
     if serves_libraries(request.families):
         return _load_library_job(request, rules, sink)
+    if EXECUTORCH.name in dialects_of(request.families):
+        from opwright.run.executorch import load_executorch_job
+
+        return load_executorch_job(request, rules, sink)
     # Shims are kept for all devices, so updating them needs the kernels of all.
     shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
     # A backend outside PyTorch cannot have a dispatch key that PyTorch has kernels for, on whatever device.
@@ -265,7 +270,8 @@ def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
     """Report faults that keep emitters from making their files, unless entries are missing from the job."""
     if not job.catalog.is_sound:
         return
-    check_emittable(job, sink)
+    if EXECUTORCH.name not in dialects_of(request.families):
+        check_emittable(job, sink)
     check_static_backends(request.options.static_dispatch, job.catalog, sink, tolerant=request.tolerant)
     for check in checks_of(request.families, late=False, tolerant=request.tolerant):
         check(job, sink)

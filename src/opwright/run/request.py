@@ -13,7 +13,7 @@ from opwright.release.inputs import Inputs
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["OutputShard", "Request"]
+__all__ = ["ExecutorchFiles", "OutputShard", "Request"]
 
 
 class OutputShard(NamedTuple):
@@ -27,6 +27,22 @@ class OutputShard(NamedTuple):
         return shard_number(f"{spec.folder}/{spec.path}", self.parts) == self.number
 
 
+class ExecutorchFiles(NamedTuple):
+    """The files of a run for ExecuTorch: those like `functions.yaml`, and the one of custom operators.
+
+    `names_custom` says that the run names a file of custom operators, even if there is none.
+    """
+
+    functions: tuple[SourceFile, ...] = ()
+    custom: SourceFile | None = None
+    names_custom: bool = False
+
+    @property
+    def all(self) -> tuple[SourceFile, ...]:
+        """All files."""
+        return self.functions if self.custom is None else (*self.functions, self.custom)
+
+
 class Request(NamedTuple):
     """The request for a run: inputs, output folders by name, families of files, flags.
 
@@ -36,8 +52,9 @@ class Request(NamedTuple):
     functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
     libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs
     adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `backends` are
-    the files of external backends. `read_file` reads the files that others name. `format_file` gives the formatted
-    bytes of the file at a path, and may raise Fault; None leaves files as they are.
+    the files of external backends, and `executorch` those of ExecuTorch. `templates` is a folder with templates in
+    place of Opwright's own. `read_file` reads the files that others name. `format_file` gives the formatted bytes of
+    the file at a path, and may raise Fault; None leaves files as they are.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -59,10 +76,12 @@ class Request(NamedTuple):
     operator_files: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None
     backends: tuple[SourceFile, ...] = ()
+    executorch: ExecutorchFiles = ExecutorchFiles()
+    templates: str | None = None
     read_file: Callable[[str], SourceFile] = SourceFile.read
     format_file: Callable[[str, bytes], bytes] | None = None
 
     @property
     def files(self) -> tuple[SourceFile, ...]:
         """All files besides PyTorch's inputs that have operators or name them."""
-        return self.libraries + self.operator_files + self.backends
+        return self.libraries + self.operator_files + self.backends + self.executorch.all

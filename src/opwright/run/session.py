@@ -169,7 +169,7 @@ class Session:
         files that the run reads besides the release's inputs. With a `scope`, it loads only the operators in it.
         """
         from opwright.build.processes import usable_processes
-        from opwright.emit.registry import dialects_of, serves_libraries
+        from opwright.emit.registry import dialects_of, takes_all_operators
         from opwright.run.known_entries import load_known
         from opwright.source.prefetch import prefetching
 
@@ -177,7 +177,7 @@ class Session:
         families = self.run.families
         several = usable_processes(self.jobs) > 1
         prefetched: list[Wanted] = []
-        if not serves_libraries(families):
+        if takes_all_operators(families):
             chosen = None if scope is None else scope()
             self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families), chosen)
             prefetched = _prefetched_files(inputs, families, self._known.values())
@@ -292,10 +292,10 @@ class Session:
 
     def _entry_keeper(self, generation: Generation) -> EntryKeeper | None:
         """What keeps the entries that the run loads for the next run; None if it keeps none."""
-        from opwright.emit.registry import serves_libraries
+        from opwright.emit.registry import takes_all_operators
         from opwright.run.known_entries import EntryKeeper
 
-        if self.stamps is None or serves_libraries(self.run.families):
+        if self.stamps is None or not takes_all_operators(self.run.families):
             return None
         return EntryKeeper(self.run, tool_identity(), generation, self._known)
 

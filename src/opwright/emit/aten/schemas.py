@@ -47,9 +47,13 @@ def registrations(functions: Sequence[NativeFunction]) -> list[str]:
 
 
 def _library(namespace: NamespaceOverloads, context: FragmentContext) -> Slots:
-    name, functions = namespace
     if context.options.skip_dispatcher_registration:
         return NO_SLOTS
+    return library_slots(*namespace)
+
+
+def library_slots(name: str, functions: Sequence[NativeFunction]) -> Slots:
+    """The slots with the schemas of the overloads of one namespace."""
     body = registrations(functions)
     if name == "aten":
         return {"aten_schema_registrations": body}
@@ -65,6 +69,11 @@ def _library(namespace: NamespaceOverloads, context: FragmentContext) -> Slots:
     }
 
 
+def file_slots(job: Job) -> Slots:
+    """The slots of the file itself: a blank line precedes the libraries of namespaces other than `aten`."""
+    return {"aten_schema_registrations": (), "schema_registrations": ("\n",)}
+
+
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the file."""
     return [
@@ -75,7 +84,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=namespaces,
             fragment=_library,
             layout=OneFile("RegisterSchema.cpp"),
-            # A blank line precedes the libraries of other namespaces.
-            file_slots=lambda job: {"aten_schema_registrations": (), "schema_registrations": ("\n",)},
+            file_slots=file_slots,
         )
     ]

@@ -1,0 +1,149 @@
+"""The convention of ExecuTorch's kernels: schema order, outs last, no defaults, and ExecuTorch's own types.
+
+ExecuTorch has no symbolic integers, tensor options, generators, devices or layouts. Its kernels take a context first,
+which the parameters of a signature leave out.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from opwright.convention import public_api
+from opwright.convention.caching import per_function
+from opwright.convention.shared_types import NoCppType
+from opwright.cpp import c_types
+from opwright.cpp.binding import Binding
+from opwright.cpp.c_types import CType
+from opwright.cpp.signature import Signature
+from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.schema.function import Argument, Return
+from opwright.schema.types import BaseType, ListType, OptionalType, Type
+
+__all__ = ["CONTEXT", "argument_type", "arguments", "name", "returns_type", "signature"]
+
+#: The first parameter of kernels.
+CONTEXT: Final = "torch::executor::KernelRuntimeContext & context"
+
+TENSOR: Final = c_types.base("torch::executor::Tensor")
+SCALAR: Final = c_types.base("torch::executor::Scalar")
+TENSOR_LIST: Final = c_types.base("torch::executor::TensorList")
+
+#: The types that are passed by value.
+_VALUES: Final = {
+    "int": c_types.LONG,
+    "SymInt": c_types.LONG,
+    "float": c_types.DOUBLE,
+    "bool": c_types.BOOL,
+    "str": c_types.base("std::string_view"),
+    "ScalarType": c_types.base("torch::executor::ScalarType"),
+    "MemoryFormat": c_types.base("torch::executor::MemoryFormat"),
+}
+
+
+def _optional(elem: CType) -> CType:
+    return c_types.base(f"std::optional<{elem.text}>")
+
+
+def _array_ref(elem: CType) -> CType:
+    return c_types.base(f"torch::executor::ArrayRef<{elem.text}>")
+
+
+def name(function: NativeFunction) -> str:
+    """The name of an overload's function in `Functions.h`."""
+    return public_api.name(function.schema, faithful=True)
+
+
+@cache
+def value_type(type: Type) -> CType | None:
+    """The type of a value that is passed by value; None for tensors, scalars and most lists. Raises NoCppType."""
+    if isinstance(type, BaseType):
+        if type.name in ("Tensor", "Scalar"):
+            return None
+        if type.name in _VALUES:
+            return _VALUES[type.name]
+    elif isinstance(type, OptionalType):
+        inner = value_type(type.elem)
+        return None if inner is None else _optional(inner)
+    elif isinstance(type, ListType):
+        if type.elem.text != "bool":
+            return None
+        if type.size is not None:
+            return _array_ref(c_types.BOOL)
+    raise NoCppType(type.text)
+
+
+@cache
+def argument_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeStyle.PLAIN) -> CType:
+    """The type of an argument. Raises NoCppType if ExecuTorch has none.
+
+    >>> from opwright.schema import parse_type
+    >>> argument_type(parse_type("Tensor?")).text
+    'const std::optional<torch::executor::Tensor> &'
+    """
+    value = value_type(type)
+    if value is not None:
+        return value
+    is_reference = mutable and not style & TypeStyle.CONST_REF_MUTABLES
+    if isinstance(type, BaseType):
+        if type.name == "Scalar":
+            return c_types.const_ref(SCALAR)
+        return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(TENSOR)
+    if isinstance(type, OptionalType):
+        if type.elem.text == "Tensor":
+            return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(_optional(TENSOR))
+        if type.elem.text == "Scalar":
+            return c_types.const_ref(_optional(SCALAR))
+        return _optional(argument_type(type.elem, mutable=mutable, style=style))
+    if not isinstance(type, ListType):
+        raise NoCppType(type.text)
+    match type.elem.text:
+        case "Tensor":
+            return TENSOR_LIST
+        case "Tensor?":
+            return _array_ref(_optional(TENSOR))
+    return _array_ref(argument_type(type.elem, mutable=mutable, style=style))
+
+
+@cache
+def _return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
+    value = value_type(type)
+    if value is not None:
+        return value
+    if isinstance(type, BaseType):
+        if type.name == "Scalar":
+            return SCALAR
+        if not mutable:
+            return TENSOR
+        return c_types.const_ref(TENSOR) if style & TypeStyle.CONST_REF_MUTABLES else c_types.mut_ref(TENSOR)
+    if isinstance(type, ListType) and type.size is None and not mutable:
+        return c_types.vector(_return_type(type.elem, False, style))
+    raise NoCppType(type.text)
+
+
+@cache
+def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN) -> CType:
+    """The type of all returns: `void`, the single type, or a tuple. Raises NoCppType."""
+    if not returns:
+        return c_types.VOID
+    types = [_return_type(result.type, result.is_write, style) for result in returns]
+    return types[0] if len(types) == 1 else c_types.tuple_of(tuple(types))
+
+
+@cache
+def _binding(argument: Argument, style: TypeStyle) -> Binding:
+    type = argument_type(argument.type, mutable=argument.is_write, style=style)
+    return Binding(argument.name, argument.name, type, argument)
+
+
+def arguments(function: NativeFunction) -> tuple[Binding, ...]:
+    """The parameters for all arguments. Raises NoCppType."""
+    if function.arguments.options is not None:
+        raise NoCppType("TensorOptions")
+    return tuple([_binding(argument, function.style) for argument in function.arguments.all])
+
+
+@per_function
+def signature(function: NativeFunction) -> Signature:
+    """The signature of an overload's function and of its kernels, without the context. Raises NoCppType."""
+    return Signature(name(function), returns_type(function.schema.returns, function.style), arguments(function))

@@ -1,0 +1,221 @@
+"""Reads the fields of an entry that say which kernels its operator has: `kernels` and the aliases that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.executorch import codes
+from opwright.dialects.executorch.kernel_keys import DTYPES, TensorSpec, kernel_keys
+from opwright.dialects.names import IDENTIFIER
+from opwright.model.executorch import DEFAULT_KEY, ExecutorchKernel
+from opwright.model.native_function import UnlinkedFunction
+from opwright.source.diagnostic import Label, did_you_mean
+from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Sequence as SequenceNode
+from opwright.source.span import Span
+
+__all__ = ["read_kernels"]
+
+#: The most namespaces that the name of a kernel may have.
+_NAMESPACES: Final = 3
+
+_ITEM_FIELDS: Final = ("arg_meta", "kernel_name")
+
+
+class _Aliases:
+    """The aliases of an entry, and what their readers need."""
+
+    __slots__ = ("context", "dim_orders", "dtypes", "function")
+
+    def __init__(self, entry: Mapping, function: UnlinkedFunction, context: LoadContext) -> None:
+        self.context: Final = context
+        self.function: Final = function
+        self.dtypes: Final = {
+            name: [text for item in items if (text := _dtype(item, context)) is not None]
+            for name, items in _alias_lists(entry, "type_alias", context)
+        }
+        self.dim_orders: Final = {
+            name: tuple([number for item in items if (number := _dimension(item, context)) is not None])
+            for name, items in _alias_lists(entry, "dim_order_alias", context)
+        }
+
+
+def _alias_lists(entry: Mapping, field: str, context: LoadContext) -> Iterable[tuple[str, Sequence[Node]]]:
+    """The aliases of a field with the items of each."""
+    node = entry.get(field)
+    if node is None or (isinstance(node, Scalar) and node.kind == "null"):
+        return
+    aliases = expect_mapping(node, f"`{field}`", context.sink)
+    if aliases is None:
+        return
+    check_unique_keys(aliases, context.sink)
+    for name, value in aliases.entries:
+        items = expect_sequence(value, f"alias `{name.value}`", context.sink)
+        yield name.value, () if items is None else items.items
+
+
+def _dtype(node: Node, context: LoadContext) -> str | None:
+    name = expect_string(node, "a dtype", context.sink)
+    if name is None:
+        return None
+    return name.value
+
+
+def _dimension(node: Node, context: LoadContext) -> int | None:
+    # ExecuTorch's program takes texts of digits too.
+    if isinstance(node, Scalar) and node.kind == "str" and node.value.strip().isdecimal():
+        return int(node.value)
+    return expect_integer(node, "a dimension", context.sink)
+
+
+def read_kernels(
+    entry: Mapping, function: UnlinkedFunction, context: LoadContext, *, sorts_arguments: bool
+) -> tuple[ExecutorchKernel, ...]:
+    """The kernels of an entry; faults go to the sink of the context.
+
+    With `sorts_arguments`, ExecuTorch's own program sorts the arguments in keys by name.
+    """
+    node = entry.get("kernels")
+    if node is None or (isinstance(node, Scalar) and node.kind == "null"):
+        return ()
+    items = expect_sequence(node, "`kernels`", context.sink)
+    aliases = _Aliases(entry, function, context)
+    first: dict[str, Span] = {}
+    kernels: list[ExecutorchKernel] = []
+    for item in () if items is None else items.items:
+        kernel = _kernel_name(item, context)
+        if kernel is None or not isinstance(item, Mapping):
+            continue
+        scalar, namespace, name = kernel
+        for key in _keys(item, aliases, sorts_arguments=sorts_arguments):
+            earlier = first.get(key)
+            if earlier is None:
+                first[key] = scalar.span
+                kernels.append(ExecutorchKernel(key, name, namespace))
+            else:
+                message = f"two kernels of `{function.name}` have the key `{key}`"
+                also = (Label(earlier, "first kernel", primary=False),)
+                context.sink.error(codes.REPEATED_KEY, message, scalar.span, also=also)
+    return tuple(kernels)
+
+
+def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | None:
+    """The text, the namespace and the name of a kernel; None if it has a fault, which is reported."""
+    sink = context.sink
+    if not isinstance(item, Mapping):
+        sink.error(codes.KERNEL_SHAPE, f"a kernel is {item.description}, not a mapping with `kernel_name`", item.span)
+        return None
+    check_unique_keys(item, sink)
+    for key, _ in item.entries:
+        if key.value not in _ITEM_FIELDS:
+            message, help = f"a kernel has no field `{key.value}`", did_you_mean(key.value, _ITEM_FIELDS)
+            if context.tolerant:
+                sink.warning(codes.UNKNOWN_FIELD_WARNING, message, key.span, help=help)
+            else:
+                sink.error(codes.UNKNOWN_FIELD, message, key.span, help=help)
+    node = item.get("kernel_name")
+    if node is None:
+        sink.error(codes.KERNEL_SHAPE, "the kernel has no `kernel_name`", item.span)
+        return None
+    scalar = expect_string(node, "`kernel_name`", sink)
+    if scalar is None:
+        return None
+    *namespaces, name = scalar.value.split("::")
+    for part in (*namespaces, name):
+        if IDENTIFIER.fullmatch(part) is None:
+            start = scalar.value.find(part)
+            at = scalar.span_of(start, start + len(part)) if part else scalar.span
+            sink.error(codes.KERNEL_NAME, f"`{part}` is not a C++ identifier", at)
+            return None
+    if len(namespaces) > _NAMESPACES:
+        message = f"`{scalar.value}` has {len(namespaces)} namespaces; a kernel has {_NAMESPACES} at most"
+        sink.error(codes.KERNEL_NAME, message, scalar.span)
+        return None
+    return scalar, f"{'::'.join(namespaces) or 'at'}::native", name
+
+
+def _keys(item: Mapping, aliases: _Aliases, *, sorts_arguments: bool) -> list[str]:
+    """The keys of a kernel; none if it has a fault, which is reported."""
+    node = item.get("arg_meta")
+    if node is None or (isinstance(node, Scalar) and node.kind == "null"):
+        return [DEFAULT_KEY]
+    context = aliases.context
+    arguments = expect_mapping(node, "`arg_meta`", context.sink)
+    if arguments is None:
+        return []
+    check_unique_keys(arguments, context.sink)
+    specs: dict[str, TensorSpec] = {}
+    for name, value in arguments.entries:
+        _check_argument(name, aliases)
+        spec = _tensor_spec(name.value, value, aliases)
+        if spec is None:
+            return []
+        specs[name.value] = spec
+    if any(dtype not in DTYPES for spec in specs.values() for dtype in aliases.dtypes[spec.type_alias]):
+        return []
+    return _ordered_keys(specs, arguments, aliases, sorts_arguments=sorts_arguments)
+
+
+def _check_argument(name: Scalar, aliases: _Aliases) -> None:
+    """Report an argument that the operator does not have."""
+    arguments = [argument.name for argument in aliases.function.schema.arguments.all]
+    if name.value in arguments:
+        return
+    message = f"`{aliases.function.name}` has no argument `{name.value}`"
+    help = did_you_mean(name.value, arguments)
+    if aliases.context.tolerant:
+        aliases.context.sink.warning(codes.UNKNOWN_ARGUMENT_WARNING, message, name.span, help=help)
+    else:
+        aliases.context.sink.error(codes.UNKNOWN_ARGUMENT, message, name.span, help=help)
+
+
+def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:
+    """The dtypes and the dim order of an argument; None if they have a fault, which is reported."""
+    sink = aliases.context.sink
+    if not isinstance(node, SequenceNode) or len(node.items) != 2:
+        sink.error(codes.KERNEL_SHAPE, f"`{name}` has a type alias and a dim-order alias: `[T0, D0]`", node.span)
+        return None
+    type_alias, dim_order = [expect_string(item, f"an alias of `{name}`", sink) for item in node.items]
+    if type_alias is None or dim_order is None:
+        return None
+    is_sound = True
+    for alias, field, names in (
+        (type_alias, "type_alias", list(aliases.dtypes)),
+        (dim_order, "dim_order_alias", list(aliases.dim_orders)),
+    ):
+        if alias.value not in names:
+            message, help = f"`{alias.value}` is not in `{field}`", did_you_mean(alias.value, names)
+            sink.error(codes.UNDEFINED_ALIAS, message, alias.span, help=help)
+            is_sound = False
+    if not is_sound:
+        return None
+    for dtype in aliases.dtypes[type_alias.value]:
+        if dtype not in DTYPES:
+            message, help = f"no kernel key has the dtype `{dtype}`", did_you_mean(dtype, DTYPES)
+            sink.error(codes.UNKNOWN_DTYPE, message, type_alias.span, help=help)
+    return TensorSpec(type_alias.value, aliases.dim_orders[dim_order.value])
+
+
+def _ordered_keys(
+    specs: dict[str, TensorSpec], arguments: Mapping, aliases: _Aliases, *, sorts_arguments: bool
+) -> list[str]:
+    """The keys, with the arguments in the order of the schema or in that of ExecuTorch's own program."""
+    context = aliases.context
+    in_schema = [argument.name for argument in aliases.function.schema.arguments.all]
+    right_order = sorted(specs, key=lambda name: in_schema.index(name) if name in in_schema else len(in_schema))
+    keys = kernel_keys([specs[name] for name in right_order], aliases.dtypes)
+    if not context.tolerant:
+        return keys
+    order = sorted(specs) if sorts_arguments else list(specs)
+    if set(kernel_keys([specs[name] for name in order], aliases.dtypes)) != set(keys):
+        wrong = next(name for name, right in zip(order, right_order, strict=True) if name != right)
+        entry = arguments.entry(wrong)
+        message = f"keys have `{wrong}` at another place than the schema of `{aliases.function.name}`"
+        context.sink.warning(codes.KEY_ORDER, message, arguments.span if entry is None else entry[0].span)
+    if any(len(spec.dim_order) == 1 for spec in specs.values()):
+        message = "keys have a comma after the only dimension of a tensor"
+        context.sink.warning(codes.ONE_DIMENSION, message, arguments.span)
+    return kernel_keys([specs[name] for name in order], aliases.dtypes, as_reference=True)

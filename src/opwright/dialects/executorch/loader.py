@@ -1,0 +1,215 @@
+"""Loads ExecuTorch's files of operators: `functions.yaml` and `custom_ops.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Files
+from functools import partial
+from typing import Final
+
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.executorch import codes
+from opwright.dialects.executorch.dispatched import DispatchRanks, dispatched_kernel
+from opwright.dialects.executorch.kernel_fields import read_kernels
+from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
+from opwright.dialects.native_functions.entry import load_entry
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.dialects.table import EXECUTORCH, TAGS, dialect_help
+from opwright.dialects.tags.loader import load_tags
+from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
+from opwright.model.native_function import UnlinkedFunction, link_functions
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.prefetch import read_tree
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+
+__all__ = ["load", "load_custom", "operator_names"]
+
+#: The namespace of an operator that names none.
+_NAMESPACE: Final = "aten::"
+
+
+def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
+    """The operators of files like `functions.yaml`, which may name operators of PyTorch."""
+    return tuple([operator for file in files for operator in _load_file(file, context, is_custom=False)])
+
+
+def load_custom(file: SourceFile, context: LoadContext) -> tuple[ExecutorchOperator, ...]:
+    """The operators of a file of custom operators, each with its whole schema."""
+    return tuple(_load_file(file, context, is_custom=True))
+
+
+def operator_names(file: SourceFile) -> list[str]:
+    """The qualified names of PyTorch's operators that a file names, as far as they can be read."""
+    return [_qualified_name(node.value) for node in _named_operators(file) if isinstance(node, Scalar)]
+
+
+def _named_operators(file: SourceFile) -> list[Node | None]:
+    try:
+        root = read_tree(file)
+    except Fault:
+        return []
+    items = root.items if isinstance(root, Sequence) else []
+    return [item.get("op") for item in items if isinstance(item, Mapping)]
+
+
+def _qualified_name(name: str) -> str:
+    return name if "::" in name else _NAMESPACE + name
+
+
+def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> list[ExecutorchOperator]:
+    """The operators of all entries without faults; faults go to the sink of the context."""
+    own = Diagnostics()
+    nodes = _load_entries(file, context._replace(sink=own), is_custom=is_custom)
+    functions = list(nodes)
+    kernels = _file_kernels(nodes, context._replace(sink=own), is_custom=is_custom)
+    context.sink.extend(own)
+    return [
+        ExecutorchOperator(function, str(function.schema), kernels[function], is_custom)
+        for function in link_functions(functions, (), ())
+    ]
+
+
+def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) -> dict[UnlinkedFunction, Mapping]:
+    """The functions of a file, each once, with their entries."""
+    items = _items(file, context)
+    tags = frozenset(load_tags(TAGS.files(context.inputs)[0], Diagnostics()))
+    readers: dict[str, Reader] = {
+        "op": partial(_read_op, context),
+        "kernels": _replace_dispatch,
+        "type_alias": _pass_over,
+        "dim_order_alias": _pass_over,
+    }
+    entry_context = EntryContext(tags, frozenset(), context.sink, readers=readers)
+    report = CrossReport(context.sink, items)
+    nodes: dict[UnlinkedFunction, Mapping] = {}
+    for item in items:
+        function = load_entry(item, entry_context) if _has_name(item, context, is_custom=is_custom) else None
+        if function is None:
+            report.leave_out(item)
+        else:
+            nodes[function] = item
+    functions = without_repetitions(list(nodes), report)
+    check_names(functions, report)
+    return {function: nodes[function] for function in functions}
+
+
+def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
+    """The entries of a file; none for an empty file, or if it is no list, which is reported."""
+    sink = context.sink
+    try:
+        root = read_tree(file)
+    except Fault as fault:
+        sink.add(fault.diagnostic)
+        return []
+    if isinstance(root, Scalar) and root.kind == "null":
+        return []
+    if not isinstance(root, Sequence):
+        message = f"the file is {root.description}, not a list of operators"
+        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(EXECUTORCH, file))
+        return []
+    for item in root.items:
+        if not isinstance(item, Mapping):
+            message = f"an operator is a mapping, not {item.description}"
+            sink.error(codes.FILE_SHAPE, message, item.span)
+    return [item for item in root.items if isinstance(item, Mapping)]
+
+
+def _has_name(item: Mapping, context: LoadContext, *, is_custom: bool) -> bool:
+    """Whether an entry names one operator, in the way of its file; otherwise reports it."""
+    op, func = item.entry("op"), item.entry("func")
+    if is_custom and op is not None:
+        message = "an entry of a file of custom operators has the whole schema, as `func`"
+        context.sink.error(codes.ENTRY_NAME, message, op[0].span, help="move the entry to `functions.yaml`")
+        return False
+    if op is not None and func is not None:
+        context.sink.error(codes.ENTRY_NAME, "the entry has both `op` and `func`", func[0].span)
+        return False
+    if op is None and func is None:
+        wanted = "`func`" if is_custom else "`op` or `func`"
+        context.sink.error(codes.ENTRY_NAME, f"the entry has no {wanted}", item.span)
+        return False
+    return True
+
+
+def _pass_over(_node: Node, _builder: EntryBuilder) -> None:
+    """Another function reads the field, when the schema is known."""
+
+
+def _replace_dispatch(_node: Node, builder: EntryBuilder) -> None:
+    """An entry with `kernels` needs no `dispatch`, not even if it is a factory."""
+    if builder.kernels is None:
+        builder.kernels = {}
+
+
+def _read_op(context: LoadContext, node: Node, builder: EntryBuilder) -> None:
+    """Take the schema of the operator that an entry names."""
+    if not isinstance(node, Scalar) or node.kind != "str":
+        builder.wrong_type(node, "op", "the name of an operator")
+        return
+    catalog, name = context.operators, _qualified_name(node.value)
+    if name in catalog:
+        builder.schema = catalog[name].schema
+        builder.namespace = catalog[name].namespace
+        return
+    builder.failed = True
+    if not catalog.may_lack(name):
+        names = [function.name.text for function in catalog.functions]
+        help = did_you_mean(name.removeprefix(_NAMESPACE), names)
+        context.sink.error(codes.UNKNOWN_OPERATOR, f"PyTorch has no operator `{node.value}`", node.span, help=help)
+
+
+def _file_kernels(
+    nodes: dict[UnlinkedFunction, Mapping], context: LoadContext, *, is_custom: bool
+) -> dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]]:
+    """The kernels of each function of a file."""
+    # In functions.yaml, ExecuTorch's own program sorts the fields of all mappings.
+    if any(entry.entry("kernels") is not None for entry in nodes.values()):
+        return {
+            function: read_kernels(entry, function, context, sorts_arguments=not is_custom)
+            or _missing_kernels(entry, function, context)
+            for function, entry in nodes.items()
+        }
+    ranks = DispatchRanks(nodes.items(), sorts_keys=not is_custom)
+    return {function: _dispatched_kernels(entry, function, ranks, context) for function, entry in nodes.items()}
+
+
+def _dispatched_kernels(
+    entry: Mapping, function: UnlinkedFunction, ranks: DispatchRanks, context: LoadContext
+) -> tuple[ExecutorchKernel, ...]:
+    """The kernel of an entry of the old style."""
+    kernel = dispatched_kernel(function, ranks, as_reference=context.tolerant)
+    if kernel is None:
+        _report_missing(entry, function, context)
+        return ()
+    if len(function.kernels) > 1 and context.tolerant:
+        node = entry.get("dispatch")
+        message = f"of the kernels of `{function.name}`, only `{kernel.name}` is used"
+        context.sink.warning(codes.LAST_DISPATCH, message, (node or entry).span)
+    return (kernel,)
+
+
+def _missing_kernels(entry: Mapping, function: UnlinkedFunction, context: LoadContext) -> tuple[ExecutorchKernel, ...]:
+    """What stands in for `kernels` in an entry without them, where others have them: the field `dispatch`."""
+    if not context.tolerant and entry.get("dispatch") is not None:
+        return _dispatched_kernels(entry, function, DispatchRanks([(function, entry)]), context)
+    _report_missing(entry, function, context)
+    return ()
+
+
+def _report_missing(entry: Mapping, function: UnlinkedFunction, context: LoadContext) -> None:
+    message, at = f"`{function.name}` has no kernel", _name_span(entry)
+    if context.tolerant:
+        context.sink.warning(codes.NO_KERNEL_WARNING, message, at, help="ExecuTorch registers nothing for it")
+    else:
+        context.sink.error(codes.NO_KERNEL, message, at, help="add `kernels`")
+
+
+def _name_span(entry: Mapping) -> Span:
+    """The span of the name in an entry."""
+    node = entry.get("op") or entry.get("func")
+    if not isinstance(node, Scalar):
+        return entry.span
+    end = node.value.find("(")
+    return node.span_of(0, end if end >= 0 else len(node.value))

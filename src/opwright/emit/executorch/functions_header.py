@@ -1,0 +1,89 @@
+"""`Functions.h`: an inline function for each operator, which calls its kernel, or PyTorch's own function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright.convention import executorch
+from opwright.cpp.namespaces import closing, opening
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.executorch.units import ExecutorchNamespace, function_signature, operators
+from opwright.model.executorch import ExecutorchOperator
+
+__all__ = ["emitters"]
+
+
+def _namespaces(job: Job) -> Sequence[ExecutorchNamespace]:
+    """The namespaces of the operators, in the order in which they first occur."""
+    by_name: dict[str, list[ExecutorchOperator]] = {}
+    for operator in operators(job):
+        by_name.setdefault(operator.function.namespace, []).append(operator)
+    return [ExecutorchNamespace(name, tuple(members)) for name, members in by_name.items()]
+
+
+def _fragment(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:
+    functions = [
+        _function(operator, context)
+        for operator in namespace.operators
+        if context.selection.is_root_named(operator.name)
+    ]
+    body = "\n".join(functions)
+    return {"Functions_declarations": [f"\n{opening(namespace.name)}\n{body}\n{closing(namespace.name)}\n"]}
+
+
+def _function(operator: ExecutorchOperator, context: FragmentContext) -> str:
+    """The definition of an operator's function; empty if its kernels are registered by hand."""
+    options = context.options.executorch
+    function = operator.function
+    is_atens = options.aten_mode and not operator.is_custom
+    if function.manual_kernel_registration and not is_atens:
+        return ""
+    signature = function_signature(operator, aten_mode=options.aten_mode)
+    if is_atens:
+        declaration = signature.declaration(first=executorch.CONTEXT)
+        is_method = function.method and not function.function
+        names = [binding.name for binding in signature.bindings]
+        callee = f"{names.pop(0)}.{signature.name}" if is_method else f"at::{signature.name}"
+        body = f"return {callee}({', '.join(names)});"
+    elif options.aten_mode:
+        declaration = signature.declaration(first=executorch.CONTEXT)
+        body = _kernel_call(operator, signature.arguments, as_reference=options.as_reference)
+    else:
+        declaration = signature.declaration(first=executorch.CONTEXT)
+        arguments = ", ".join(["context", *[binding.name for binding in signature.bindings]])
+        body = _kernel_call(operator, arguments, as_reference=options.as_reference)
+    return f"\n// {function.namespace}::{operator.schema}\nTORCH_API inline {declaration} {{\n    {body}\n}}\n"
+
+
+def _kernel_call(operator: ExecutorchOperator, arguments: str, *, as_reference: bool) -> str:
+    kernel = operator.kernel
+    if kernel is None:
+        message = f"The number of native function(s) binding to {operator.function.name} is 0."
+        return f'\nET_ASSERT_UNREACHABLE_MSG("{message}");\n    '
+    if as_reference and len(operator.kernels) == 1 and not kernel.is_default:
+        # ExecuTorch's program looks for the default kernel alone.
+        return f"return ::::({arguments});"
+    return f"return ::{kernel.namespace}::{kernel.name}({arguments});"
+
+
+def _includes(job: Job) -> list[str]:
+    if not job.options.executorch.aten_mode:
+        return ['#include "NativeFunctions.h"']
+    custom = ['#include "CustomOpsNativeFunctions.h"'] if job.executorch.has_custom_file else []
+    return ["#include <ATen/Functions.h>", *custom]
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the header."""
+    return [
+        Emitter(
+            name="executorch_functions_header",
+            family="executorch_headers",
+            template="executorch/Functions.h",
+            folder="executorch",
+            units=_namespaces,
+            fragment=_fragment,
+            file_slots=lambda job: {"static_dispatch_extra_headers": _includes(job), "Functions_declarations": ()},
+            layout=OneFile("Functions.h"),
+        )
+    ]

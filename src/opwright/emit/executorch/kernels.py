@@ -1,0 +1,153 @@
+"""`RegisterCodegenUnboxedKernels.cpp` or `RegisterKernels.cpp`: a boxed function for each kernel, and its registration.
+
+A boxed function takes the arguments and the result of a call on a stack of `EValue`s, converts them, and calls the
+kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright.convention import executorch
+from opwright.convention.evalues import ValueChoices, ValueConversion, convert
+from opwright.emit.aten.units import NO_SLOTS
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.emit.executorch.selected import is_selected
+from opwright.emit.executorch.units import KernelEntry, boolean_lists, function_signature, kernels
+from opwright.schema.function import Argument
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["emitters"]
+
+#: The indentation of statements in a boxed function.
+_IN_BODY = " " * 8
+
+
+class _Result(NamedTuple):
+    """What a boxed function does with the result of a kernel.
+
+    `before` precedes the call, `after` follows it, and `outputs` are the positions of the outputs on the stack.
+    """
+
+    before: str
+    after: str
+    outputs: Sequence[int]
+
+
+def _fragment(entry: KernelEntry, context: FragmentContext) -> Slots:
+    if not is_selected(entry.operator, entry.kernel, context.selection, context.options.executorch):
+        return NO_SLOTS
+    return {"unboxed_kernels": [_registration(entry, context)]}
+
+
+def _registration(entry: KernelEntry, context: FragmentContext) -> str:
+    operator, kernel = entry
+    options = context.options.executorch
+    function = operator.function
+    names_indices = not options.as_reference and len(boolean_lists(function)) > 1
+    choices = ValueChoices(function.style, options.aten_mode, names_indices)
+    # The signature of PyTorch's function is in the order of the schema too, unless it packs tensor options.
+    bindings = function_signature(operator, aten_mode=options.aten_mode).bindings
+    arguments = [binding.argument for binding in bindings if isinstance(binding.argument, Argument)]
+    conversions = [convert(argument, choices) for argument in arguments]
+    count = len(arguments) + 1
+    result = _result(entry, len(arguments), aten_mode=options.aten_mode)
+    key = "" if kernel.is_default else f'\n    "{kernel.key}",'
+    logs = [
+        f"internal::event_tracer_log_evalue(context.internal_event_tracer(), *stack[{output}]);"
+        for output in result.outputs
+    ]
+    return "\n".join(
+        [
+            "",
+            "Kernel(",
+            f'    "{operator.name}",{key}',
+            f"    []({executorch.CONTEXT}, Span<EValue*> stack) {{",
+            f"{_IN_BODY}ET_KERNEL_CHECK_MSG(context, stack.size() == {count}, InvalidProgram, /*void*/, "
+            f'"Expected %" ET_PRIsize_t "args received %" ET_PRIsize_t, (size_t){count}, stack.size());',
+            _IN_BODY + "\n\t".join(_statements(arguments, conversions)),
+            "",
+            f"{_IN_BODY}try {{" if options.exception_boundary else "",
+            f"{_IN_BODY}internal::EventTracerProfileOpScope event_tracer_op_scope("
+            f'context.internal_event_tracer(), "native_call_{function.name}");',
+            f'{_IN_BODY}EXECUTORCH_SCOPE_PROF("native_call_{function.name}");',
+            f"{_IN_BODY}{result.before}{_call(entry, conversions, context)}",
+            f"{_IN_BODY}{result.after}",
+            _IN_BODY + "\n".join(logs),
+            "",
+            *(_CATCH if options.exception_boundary else [""]),
+            "    }",
+            "),",
+            "",
+        ]
+    )
+
+
+#: What follows the call of a kernel whose exceptions are caught.
+_CATCH = (
+    f"{_IN_BODY}}} catch (const std::exception& ex) {{",
+    f'{_IN_BODY}  ET_LOG(Error, "Kernel threw an exception: %s", ex.what());',
+    f"{_IN_BODY}  context.fail(torch::executor::Error::Internal);",
+    f"{_IN_BODY}}}",
+)
+
+
+def _statements(arguments: Sequence[Argument], conversions: Sequence[ValueConversion]) -> list[str]:
+    """The statements that take the values from the stack and convert them."""
+    taken = [f"EValue& {argument.name} = *stack[{index}];" for index, argument in enumerate(arguments)]
+    converted = [line for each in conversions for line in (*each.declarations, *each.statements)]
+    return taken + converted
+
+
+def _call(entry: KernelEntry, conversions: Sequence[ValueConversion], context: FragmentContext) -> str:
+    """The call of the kernel, in ATen mode of the function in `Functions.h`."""
+    operator, kernel = entry
+    options = context.options.executorch
+    callee = f"{kernel.namespace}::{kernel.name}"
+    if options.aten_mode:
+        name = function_signature(operator, aten_mode=True).name
+        callee = f"torch::executor::{operator.function.namespace}::{name}"
+    passed = ", ".join([conversion.name for conversion in conversions])
+    # ExecuTorch's program writes the comma after the context also where nothing follows.
+    comma = ", " if passed or options.as_reference else ""
+    return f"{callee}(context{comma}{passed});"
+
+
+def _result(entry: KernelEntry, count: int, *, aten_mode: bool) -> _Result:
+    """What is done with the result of a kernel with `count` arguments: the outs are the last of them."""
+    function = entry.operator.function
+    outs = function.arguments.out
+    if outs and function.schema.returns:
+        return _Result("", "", range(count - len(outs), count))
+    if outs:
+        return _Result("", f"stack[{count}] = &{outs[0].name};", [count])
+    returned = function_signature(entry.operator, aten_mode=aten_mode).returns.text
+    return _Result(f"{returned} result_ = ", f"*stack[{count}] = EValue(result_);", [count])
+
+
+def _shard_key(entry: KernelEntry) -> str:
+    return f"{entry.operator.function.root_name}:{entry.kernel.key}"
+
+
+def _file_slots(job: Job) -> Slots:
+    return {
+        "fn_header": ["Functions.h" if job.options.executorch.aten_mode else "NativeFunctions.h"],
+        "unboxed_kernels": (),
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the file, as one shard and as a whole."""
+    name = "RegisterKernels" if job.options.executorch.manual_registration else "RegisterCodegenUnboxedKernels"
+    return [
+        Emitter(
+            name="executorch_kernels_source",
+            family="executorch_sources",
+            template=f"executorch/{name}.cpp",
+            folder="executorch",
+            units=kernels,
+            fragment=_fragment,
+            file_slots=_file_slots,
+            layout=Sharded(f"{name}.cpp", 1, _shard_key),
+        )
+    ]

@@ -1,0 +1,82 @@
+"""What the files of ExecuTorch are made from: operators, and each kernel of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.convention import executorch, public_api
+from opwright.cpp.signature import Signature
+from opwright.emit.emitter import Job
+from opwright.model.dispatch_key import CPU
+from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.schema.function import Argument
+from opwright.schema.types import ListType
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = [
+    "PYTORCH_KEY",
+    "ExecutorchNamespace",
+    "KernelEntry",
+    "boolean_lists",
+    "custom_operators",
+    "function_signature",
+    "kernels",
+    "operators",
+    "pytorch_kernel",
+]
+
+#: The dispatch key for which kernels of custom operators are registered.
+PYTORCH_KEY: Final = CPU
+
+
+class KernelEntry(NamedTuple):
+    """A kernel of an operator."""
+
+    operator: ExecutorchOperator
+    kernel: ExecutorchKernel
+
+
+class ExecutorchNamespace(NamedTuple):
+    """A namespace with the operators, or with those that have a kernel, in it."""
+
+    name: str
+    operators: Sequence[ExecutorchOperator]
+
+
+def operators(job: Job) -> Sequence[ExecutorchOperator]:
+    """All operators of the run."""
+    return job.executorch.operators
+
+
+def custom_operators(job: Job) -> Sequence[ExecutorchOperator]:
+    """The operators of the file of custom operators."""
+    return job.executorch.custom
+
+
+def kernels(job: Job) -> Sequence[KernelEntry]:
+    """All kernels of all operators."""
+    return [KernelEntry(operator, kernel) for operator in operators(job) for kernel in operator.kernels]
+
+
+def function_signature(operator: ExecutorchOperator, *, aten_mode: bool) -> Signature:
+    """The signature of an operator's function in `Functions.h`, without the context. Raises NoCppType."""
+    if aten_mode:
+        return public_api.function_signatures(operator.function).most_faithful
+    return executorch.signature(operator.function)
+
+
+def pytorch_kernel(operator: ExecutorchOperator) -> Kernel | None:
+    """The kernel that PyTorch's dispatcher calls; None if the operator has none."""
+    kernel = operator.kernel
+    return None if kernel is None else Kernel(PYTORCH_KEY, kernel.name, kernel.namespace, False)
+
+
+def boolean_lists(function: NativeFunction) -> list[Argument]:
+    """The arguments that are lists of booleans, for which boxed functions declare an index."""
+    return [
+        argument
+        for argument in function.arguments.all
+        if isinstance(argument.type, ListType) and argument.type.elem.text == "bool"
+    ]

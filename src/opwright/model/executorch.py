@@ -1,0 +1,102 @@
+"""Operators of ExecuTorch: the functions of its two YAML files, and the kernels that are registered for each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = [
+    "DEFAULT_KEY",
+    "EXECUTORCH_DEFAULTS",
+    "NO_OPERATORS",
+    "ExecutorchKernel",
+    "ExecutorchOperator",
+    "ExecutorchOperators",
+    "ExecutorchOptions",
+]
+
+#: The key of a kernel that serves all dtypes and dim orders.
+DEFAULT_KEY: Final = "default"
+
+
+class ExecutorchOptions(NamedTuple):
+    """The choices of a run for ExecuTorch that change the text of files.
+
+    With `aten_mode`, kernels take PyTorch's own tensors. With `manual_registration`, a program registers kernels by a
+    call, not when it starts. `exception_boundary` catches the exceptions of kernels. With `as_reference`, the outputs
+    are the bytes of ExecuTorch's own program also where these are wrong; otherwise they are right.
+    """
+
+    aten_mode: bool = False
+    manual_registration: bool = False
+    exception_boundary: bool = False
+    as_reference: bool = False
+
+
+#: The choices of a run that names none.
+EXECUTORCH_DEFAULTS: Final = ExecutorchOptions()
+
+
+class ExecutorchKernel(NamedTuple):
+    """A kernel of an operator: its key, and the name and namespace of the C++ function.
+
+    The key is `default`, or `v1/` and the dtypes and dim orders of the tensors that the kernel is for.
+    """
+
+    key: str
+    name: str
+    namespace: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the kernel serves all dtypes and dim orders."""
+        return self.key == DEFAULT_KEY
+
+
+class ExecutorchOperator(NamedTuple):
+    """An operator with its kernels, in the order of the file. `schema` is the text of the function's schema.
+
+    An operator without kernels is declared, and never registered. `is_custom` says that it is not one of PyTorch's.
+    """
+
+    function: NativeFunction
+    schema: str
+    kernels: tuple[ExecutorchKernel, ...]
+    is_custom: bool = False
+
+    @property
+    def name(self) -> str:
+        """The qualified name, such as `aten::add.out`."""
+        return f"{self.function.namespace}::{self.function.name.text}"
+
+    @property
+    def kernel(self) -> ExecutorchKernel | None:
+        """The kernel for callers that do not choose by dtype: the default one, else the first; None if there is none.
+
+        >>> from opwright.model.executorch import ExecutorchKernel as Kernel
+        >>> kernels = (Kernel("v1/6;0,1", "add_float", "mine::native"), Kernel("default", "add", "mine::native"))
+        >>> ExecutorchOperator(None, "", kernels).kernel.name
+        'add'
+        """
+        return next((kernel for kernel in self.kernels if kernel.is_default), next(iter(self.kernels), None))
+
+
+class ExecutorchOperators(NamedTuple):
+    """The operators of a run: those of `functions.yaml` (or of PyTorch), then those of `custom_ops.yaml`.
+
+    `has_custom_file` says that the run names a file of custom operators, even if none of it is selected.
+    """
+
+    operators: tuple[ExecutorchOperator, ...]
+    has_custom_file: bool = False
+
+    @property
+    def custom(self) -> tuple[ExecutorchOperator, ...]:
+        """The custom operators."""
+        return tuple([operator for operator in self.operators if operator.is_custom])
+
+
+#: The operators of a run that is not for ExecuTorch.
+NO_OPERATORS: Final = ExecutorchOperators(())

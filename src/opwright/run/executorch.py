@@ -1,0 +1,63 @@
+"""Loads the job of a run for ExecuTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.executorch.dispatched import pytorch_kernels
+from opwright.dialects.executorch.loader import load_custom, operator_names
+from opwright.dialects.executorch.merging import merge
+from opwright.dialects.table import EXECUTORCH, NATIVE_FUNCTIONS
+from opwright.emit.emitter import Job
+from opwright.model.catalog import Catalog
+from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.release.rules import Rules
+    from opwright.run.request import Request
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["load_executorch_job"]
+
+
+def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
+    """The job of a run for ExecuTorch; its catalog has the operators that are selected."""
+    context = LoadContext(sink, rules, request.inputs, tolerant=request.tolerant, read_file=request.read_file)
+    files, selection = request.executorch, request.selection
+    as_reference = request.options.executorch.as_reference
+    if request.options.executorch.aten_mode:
+        operators = _pytorch_operators(context, as_reference=as_reference)
+    else:
+        operators = _named_operators(request, context)
+    custom = () if files.custom is None else load_custom(files.custom, context)
+    chosen = [operator for operator in operators if selection.selects(operator.function)]
+    chosen_custom = [operator for operator in custom if selection.selects(operator.function)]
+    merged = merge(chosen, chosen_custom, sink, as_reference=as_reference)
+    catalog = Catalog(tuple([operator.function for operator in merged]), (), (), (), {}, is_sound=not sink.has_errors)
+    return Job(
+        catalog,
+        rules,
+        request.options,
+        selection,
+        executorch=ExecutorchOperators(merged, files.names_custom),
+    )
+
+
+def _pytorch_operators(context: LoadContext, *, as_reference: bool) -> Sequence[ExecutorchOperator]:
+    """All operators of PyTorch, for ATen mode."""
+    catalog = NATIVE_FUNCTIONS.load_inputs(context)
+    assert catalog is not None, "inputs without operators are refused"
+    kernels = pytorch_kernels(catalog, as_reference=as_reference)
+    return [ExecutorchOperator(function, str(function.schema), kernels[function]) for function in catalog.functions]
+
+
+def _named_operators(request: Request, context: LoadContext) -> Sequence[ExecutorchOperator]:
+    """The operators of the files like `functions.yaml`. PyTorch's operators are loaded if a file names one."""
+    files = request.executorch.functions
+    if any(operator_names(file) for file in files):
+        catalog = NATIVE_FUNCTIONS.load_inputs(context)
+        context = context._replace(catalog=catalog)
+    return EXECUTORCH.load(files, context)

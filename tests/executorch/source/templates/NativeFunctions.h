@@ -1,0 +1,8 @@
+#pragma once
+
+// ${generated_comment}
+
+#include <vector>
+${headers}
+
+${nativeFunctions_declarations}

@@ -1,0 +1,9 @@
+// ${generated_comment}
+#include <torch/library.h>
+
+namespace at {
+TORCH_LIBRARY(aten, m) {
+  ${aten_schema_registrations};
+}
+${schema_registrations}
+} // namespace at
