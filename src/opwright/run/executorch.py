@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.executorch.dispatched import pytorch_kernels
-from opwright.dialects.executorch.loader import load_custom, operator_names
+from opwright.dialects.executorch.loader import load_custom
 from opwright.dialects.executorch.merging import merge
 from opwright.dialects.table import EXECUTORCH, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
@@ -31,7 +31,7 @@ def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Jo
     if request.options.executorch.aten_mode:
         operators = _pytorch_operators(context, as_reference=as_reference)
     else:
-        operators = _named_operators(request, context)
+        operators = EXECUTORCH.load(files.functions, context)
     custom = () if files.custom is None else load_custom(files.custom, context)
     chosen = [operator for operator in operators if selection.selects(operator.function)]
     chosen_custom = [operator for operator in custom if selection.selects(operator.function)]
@@ -52,12 +52,3 @@ def _pytorch_operators(context: LoadContext, *, as_reference: bool) -> Sequence[
     assert catalog is not None, "inputs without operators are refused"
     kernels = pytorch_kernels(catalog, as_reference=as_reference)
     return [ExecutorchOperator(function, str(function.schema), kernels[function]) for function in catalog.functions]
-
-
-def _named_operators(request: Request, context: LoadContext) -> Sequence[ExecutorchOperator]:
-    """The operators of the files like `functions.yaml`. PyTorch's operators are loaded if a file names one."""
-    files = request.executorch.functions
-    if any(operator_names(file) for file in files):
-        catalog = NATIVE_FUNCTIONS.load_inputs(context)
-        context = context._replace(catalog=catalog)
-    return EXECUTORCH.load(files, context)

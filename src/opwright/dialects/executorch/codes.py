@@ -409,3 +409,17 @@ With `--strict`, and in `opwright generate`, the comma is left out.
 """,
     "W",
 )
+LOST_NAMESPACE: Final = _code(
+    33,
+    "an operator loses its namespace",
+    """
+ExecuTorch's program takes the schema of the operator that `op` names, without its namespace, so the operator is
+registered in `aten`.
+
+    - op: mine::add.out
+          ^^^^^^^^^^^^^ registered as `aten::add.out`
+
+With `--strict`, and in `opwright generate`, the operator keeps its namespace.
+""",
+    "W",
+)

@@ -34,7 +34,7 @@ class _Aliases:
         self.context: Final = context
         self.function: Final = function
         self.dtypes: Final = {
-            name: [text for item in items if (text := _dtype(item, context)) is not None]
+            name: [dtype for item in items if (dtype := expect_string(item, "a dtype", context.sink)) is not None]
             for name, items in _alias_lists(entry, "type_alias", context)
         }
         self.dim_orders: Final = {
@@ -55,13 +55,6 @@ def _alias_lists(entry: Mapping, field: str, context: LoadContext) -> Iterable[t
     for name, value in aliases.entries:
         items = expect_sequence(value, f"alias `{name.value}`", context.sink)
         yield name.value, () if items is None else items.items
-
-
-def _dtype(node: Node, context: LoadContext) -> str | None:
-    name = expect_string(node, "a dtype", context.sink)
-    if name is None:
-        return None
-    return name.value
 
 
 def _dimension(node: Node, context: LoadContext) -> int | None:
@@ -154,7 +147,7 @@ def _keys(item: Mapping, aliases: _Aliases, *, sorts_arguments: bool) -> list[st
         if spec is None:
             return []
         specs[name.value] = spec
-    if any(dtype not in DTYPES for spec in specs.values() for dtype in aliases.dtypes[spec.type_alias]):
+    if any(dtype.value not in DTYPES for spec in specs.values() for dtype in aliases.dtypes[spec.type_alias]):
         return []
     return _ordered_keys(specs, arguments, aliases, sorts_arguments=sorts_arguments)
 
@@ -193,9 +186,9 @@ def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:
     if not is_sound:
         return None
     for dtype in aliases.dtypes[type_alias.value]:
-        if dtype not in DTYPES:
-            message, help = f"no kernel key has the dtype `{dtype}`", did_you_mean(dtype, DTYPES)
-            sink.error(codes.UNKNOWN_DTYPE, message, type_alias.span, help=help)
+        if dtype.value not in DTYPES:
+            message, help = f"no kernel key has the dtype `{dtype.value}`", did_you_mean(dtype.value, DTYPES)
+            sink.error(codes.UNKNOWN_DTYPE, message, dtype.span, help=help)
     return TensorSpec(type_alias.value, aliases.dim_orders[dim_order.value])
 
 
@@ -206,11 +199,12 @@ def _ordered_keys(
     context = aliases.context
     in_schema = [argument.name for argument in aliases.function.schema.arguments.all]
     right_order = sorted(specs, key=lambda name: in_schema.index(name) if name in in_schema else len(in_schema))
-    keys = kernel_keys([specs[name] for name in right_order], aliases.dtypes)
+    dtypes = {alias: [dtype.value for dtype in items] for alias, items in aliases.dtypes.items()}
+    keys = kernel_keys([specs[name] for name in right_order], dtypes)
     if not context.tolerant:
         return keys
     order = sorted(specs) if sorts_arguments else list(specs)
-    if set(kernel_keys([specs[name] for name in order], aliases.dtypes)) != set(keys):
+    if set(kernel_keys([specs[name] for name in order], dtypes)) != set(keys):
         wrong = next(name for name, right in zip(order, right_order, strict=True) if name != right)
         entry = arguments.entry(wrong)
         message = f"keys have `{wrong}` at another place than the schema of `{aliases.function.name}`"
@@ -218,4 +212,4 @@ def _ordered_keys(
     if any(len(spec.dim_order) == 1 for spec in specs.values()):
         message = "keys have a comma after the only dimension of a tensor"
         context.sink.warning(codes.ONE_DIMENSION, message, arguments.span)
-    return kernel_keys([specs[name] for name in order], aliases.dtypes, as_reference=True)
+    return kernel_keys([specs[name] for name in order], dtypes, as_reference=True)

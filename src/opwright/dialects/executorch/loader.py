@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Files
 from functools import partial
-from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.executorch import codes
 from opwright.dialects.executorch.dispatched import DispatchRanks, dispatched_kernel
 from opwright.dialects.executorch.kernel_fields import read_kernels
+from opwright.dialects.executorch.named_operators import NAMESPACE, NamedOperators, qualified_name
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader
@@ -24,10 +24,7 @@ from opwright.source.prefetch import read_tree
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["load", "load_custom", "operator_names"]
-
-#: The namespace of an operator that names none.
-_NAMESPACE: Final = "aten::"
+__all__ = ["load", "load_custom"]
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
@@ -40,22 +37,9 @@ def load_custom(file: SourceFile, context: LoadContext) -> tuple[ExecutorchOpera
     return tuple(_load_file(file, context, is_custom=True))
 
 
-def operator_names(file: SourceFile) -> list[str]:
-    """The qualified names of PyTorch's operators that a file names, as far as they can be read."""
-    return [_qualified_name(node.value) for node in _named_operators(file) if isinstance(node, Scalar)]
-
-
-def _named_operators(file: SourceFile) -> list[Node | None]:
-    try:
-        root = read_tree(file)
-    except Fault:
-        return []
-    items = root.items if isinstance(root, Sequence) else []
-    return [item.get("op") for item in items if isinstance(item, Mapping)]
-
-
-def _qualified_name(name: str) -> str:
-    return name if "::" in name else _NAMESPACE + name
+def _operator_names(items: list[Mapping]) -> list[str]:
+    """The names of PyTorch's operators in entries."""
+    return [node.value for item in items if isinstance(node := item.get("op"), Scalar)]
 
 
 def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> list[ExecutorchOperator]:
@@ -76,7 +60,7 @@ def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) ->
     items = _items(file, context)
     tags = frozenset(load_tags(TAGS.files(context.inputs)[0], Diagnostics()))
     readers: dict[str, Reader] = {
-        "op": partial(_read_op, context),
+        "op": partial(_read_op, NamedOperators(_operator_names(items), context), context),
         "kernels": _replace_dispatch,
         "type_alias": _pass_over,
         "dim_order_alias": _pass_over,
@@ -143,20 +127,24 @@ def _replace_dispatch(_node: Node, builder: EntryBuilder) -> None:
         builder.kernels = {}
 
 
-def _read_op(context: LoadContext, node: Node, builder: EntryBuilder) -> None:
+def _read_op(operators: NamedOperators, context: LoadContext, node: Node, builder: EntryBuilder) -> None:
     """Take the schema of the operator that an entry names."""
     if not isinstance(node, Scalar) or node.kind != "str":
         builder.wrong_type(node, "op", "the name of an operator")
         return
-    catalog, name = context.operators, _qualified_name(node.value)
-    if name in catalog:
-        builder.schema = catalog[name].schema
-        builder.namespace = catalog[name].namespace
+    operator = operators.find(node.value)
+    if operator is not None:
+        builder.schema = operator.schema
+        builder.namespace = operator.namespace
+        if context.tolerant and operator.namespace != NAMESPACE:
+            builder.namespace = NAMESPACE
+            message = f"`{node.value}` is taken for an operator of the namespace `{NAMESPACE}`"
+            context.sink.warning(codes.LOST_NAMESPACE, message, node.span)
         return
     builder.failed = True
-    if not catalog.may_lack(name):
-        names = [function.name.text for function in catalog.functions]
-        help = did_you_mean(name.removeprefix(_NAMESPACE), names)
+    if not operators.catalog.may_lack(qualified_name(node.value)):
+        names = [function.name.text for function in operators.catalog.functions]
+        help = did_you_mean(node.value.removeprefix(f"{NAMESPACE}::"), names)
         context.sink.error(codes.UNKNOWN_OPERATOR, f"PyTorch has no operator `{node.value}`", node.span, help=help)
 
 
@@ -168,7 +156,8 @@ def _file_kernels(
     if any(entry.entry("kernels") is not None for entry in nodes.values()):
         return {
             function: read_kernels(entry, function, context, sorts_arguments=not is_custom)
-            or _missing_kernels(entry, function, context)
+            if _has_kernels(entry)
+            else _missing_kernels(entry, function, context)
             for function, entry in nodes.items()
         }
     ranks = DispatchRanks(nodes.items(), sorts_keys=not is_custom)
@@ -188,6 +177,15 @@ def _dispatched_kernels(
         message = f"of the kernels of `{function.name}`, only `{kernel.name}` is used"
         context.sink.warning(codes.LAST_DISPATCH, message, (node or entry).span)
     return (kernel,)
+
+
+def _has_kernels(entry: Mapping) -> bool:
+    node = entry.get("kernels")
+    return (
+        node is not None
+        and not (isinstance(node, Scalar) and node.kind == "null")
+        and (isinstance(node, Scalar) or len(node) > 0)
+    )
 
 
 def _missing_kernels(entry: Mapping, function: UnlinkedFunction, context: LoadContext) -> tuple[ExecutorchKernel, ...]:
