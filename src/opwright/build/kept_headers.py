@@ -9,7 +9,16 @@ from opwright.emit.codes import SHIM_CHANGED, SHIM_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["check_kept_headers"]
+__all__ = ["check_kept_headers", "kept_header"]
+
+
+def kept_header(folder: str, name: str) -> str | None:
+    """The text of a header in a folder; None if it does not exist or cannot be read, which is reported elsewhere."""
+    path = os.path.join(folder, name)
+    try:
+        return SourceFile.read(path).text if os.path.exists(path) else None
+    except Fault:
+        return None
 
 
 def check_kept_headers(

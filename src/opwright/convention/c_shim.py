@@ -7,10 +7,12 @@ pointers.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Final
 
 from opwright.convention.defaults import default_expression
+from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.c_shims import NULLABLE_RESULTS
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
@@ -182,3 +184,54 @@ def _result(output: Return, pointer: str, result: str, may_be_null: bool) -> CRe
     if may_be_null:
         statement = f"if ({pointer}) {{ {statement} }}"
     return CResult(f"{_BASES[output.type.name][0]}* {pointer}", statement)
+
+
+class ShimFunction(NamedTuple):
+    """One C function: its head, what it calls with what, and how results leave it.
+
+    `guard` is the macro of the release whose stable interface the function belongs to, or None.
+    """
+
+    head: str
+    called: str
+    arguments: Sequence[str]
+    results: Sequence[CResult]
+    guard: str | None
+
+
+def operator_key(function: NativeFunction) -> str:
+    """The name by which the table of operators with a shim knows an overload.
+
+    It is `namespace.name.overload`, where `default` stands for no overload.
+    """
+    return f"{function.namespace}.{function.name.name}.{function.name.overload or 'default'}"
+
+
+def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:
+    """The arguments as shims take them: outs first."""
+    return schema.arguments.out + schema.arguments.non_out
+
+
+def shim_function(
+    name: str,
+    called: str,
+    schema: FunctionSchema,
+    missing: Collection[str] = (),
+    guard: str | None = None,
+) -> ShimFunction:
+    """One version of a shim, that is without the arguments that it misses. Raises NoCForm.
+
+    `called` is the C++ function that it calls.
+    """
+    declared: list[str] = []
+    passed = []
+    for argument in _ordered_arguments(schema):
+        if argument.name in missing:
+            passed.append(left_out(argument))
+        else:
+            taken = parameters(argument)
+            declared += taken.declarations
+            passed.append(taken.expression)
+    outputs = results(schema)
+    declared += [result.declaration for result in outputs]
+    return ShimFunction(f"AOTITorchError {name}({', '.join(declared)})", called, passed, outputs, guard)

@@ -7,30 +7,40 @@ its own release. So a shim keeps its name and its parameters forever.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from opwright.convention.c_shim import NoCForm
-from opwright.emit.aten.c_shim import shim_function
+from opwright.convention.c_shim import NoCForm, ShimFunction, operator_key, shim_function
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.table import SHIM_TABLES
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
-from opwright.release.tables import ShimOperator, ShimTables
+from opwright.release.tables import ShimOperator, ShimTables, shim_tables
 
-__all__ = ["OperatorShims", "shim_faults", "shims_by_operator"]
+__all__ = ["OperatorShims", "release_shim_tables", "shim_faults", "shim_refusal", "shims_by_operator"]
+
+#: The row of an operator whose shim has no further versions.
+_NO_ROW: Final = ShimOperator(None, ())
 
 
 class OperatorShims(NamedTuple):
-    """The shims of an operator: the C types of the parameters of each version, by `v1`, `v2` and so on.
+    """The shims of an operator: the C function of each version, by `v1`, `v2` and so on, without its name.
 
     `refusal` says which argument or return has a type without a form in C, if one has.
     """
 
-    versions: Mapping[str, str]
+    versions: Mapping[str, ShimFunction]
     refusal: str = ""
+
+
+def release_shim_tables(context: LoadContext) -> ShimTables:
+    """The tables of operators with a C shim: those of the inputs, else those that Opwright has for the release."""
+    tables = SHIM_TABLES.load_inputs(context) if SHIM_TABLES.files(context.inputs) else None
+    return tables or shim_tables(context.rules.version, context.rules.shims_are_guarded)
 
 
 def shims_by_operator(catalog: Catalog, tables: ShimTables) -> dict[str, OperatorShims]:
     """The shims of the operators in the tables of a release, by the qualified names of the operators."""
-    by_key = {_table_key(function): function for function in catalog.functions}
+    by_key = {operator_key(function): function for function in catalog.functions}
     shims: dict[str, OperatorShims] = {}
     for table in (tables.device, tables.aten):
         for key, row in table.items():
@@ -40,34 +50,35 @@ def shims_by_operator(catalog: Catalog, tables: ShimTables) -> dict[str, Operato
     return shims
 
 
-def _table_key(function: NativeFunction) -> str:
-    return f"{function.namespace}.{function.name.name}.{function.name.overload or 'default'}"
-
-
 def operator_shims(function: NativeFunction, row: ShimOperator) -> OperatorShims:
     """The shims of one operator, by its row in a table."""
     newest_first = sorted(row.versions, key=lambda version: int(version.name[1:]), reverse=True)
-    versions: dict[str, str] = {}
+    versions: dict[str, ShimFunction] = {}
     missing: set[str] = set()
     try:
         for version in newest_first:
-            versions[version.name] = shim_function("", "", function.schema, missing).head
+            versions[version.name] = shim_function("", "", function.schema, missing, version.guard)
             missing.update(version.new_arguments)
-        versions["v1"] = shim_function("", "", function.schema, missing).head
+        versions["v1"] = shim_function("", "", function.schema, missing, row.guard)
     except NoCForm as refusal:
         return OperatorShims({}, f"{refusal.what} of type `{refusal.type}` has no form in C")
     return OperatorShims(dict(sorted(versions.items())))
+
+
+def shim_refusal(function: NativeFunction) -> str:
+    """Which argument or return has a type that keeps an operator from having a shim; empty if none does."""
+    return operator_shims(function, _NO_ROW).refusal
 
 
 def shim_faults(new: OperatorShims | None, old: OperatorShims | None) -> Iterator[str]:
     """Why code that was compiled against the old shims fails with the new ones."""
     if old is None:
         return
-    for version, head in old.versions.items():
+    for version, function in old.versions.items():
         shown = "the C shim" if version == "v1" else f"version {version[1:]} of the C shim"
         if new is None or version not in new.versions:
             yield f"{shown} is gone"
-        elif _types(new.versions[version]) != _types(head):
+        elif _types(new.versions[version].head) != _types(function.head):
             yield f"{shown} has other parameters"
 
 

@@ -146,7 +146,17 @@ _OPERATOR: Final = (
     _optional("manual_cpp_binding", FLAG, "Set if the C++ function for callers is written by hand."),
     _optional("manual_kernel_registration", FLAG, "Set if kernels are registered by hand."),
     _optional("group", _record("group"), "The overloads of the same operation, by their names."),
+    _optional("c_shim", _record("c_shim"), "The C shims for AOTInductor, or why there can be none."),
     _optional("view_group", _record("view_group"), "The forms of the same view, by their names."),
+)
+_SHIM: Final = (
+    _field("versions", list_of_schema(_record("shim_version")), "The versions of the shim, the oldest first."),
+    _optional("refusal", TEXT, "Which argument or return keeps the operator from having a shim."),
+)
+_SHIM_VERSION: Final = (
+    _field("version", TEXT, "The version: `v1`, `v2` and so on."),
+    _field("parameters", TEXT, "The parameters of the C function."),
+    _optional("since", TEXT, "The macro of the release that first has it."),
 )
 _BACKEND: Final = (
     _field("name", TEXT, "The name of the backend."),
@@ -180,6 +190,8 @@ RECORDS: Final[dict[str, Record]] = {
     "group": _GROUP,
     "view_group": _VIEW_GROUP,
     "operator": _OPERATOR,
+    "c_shim": _SHIM,
+    "shim_version": _SHIM_VERSION,
     "backend": _BACKEND,
     "backend_kernel": _BACKEND_KERNEL,
 }

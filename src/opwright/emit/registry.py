@@ -308,7 +308,11 @@ _ROWS: Final = (
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),
-        checks=(Check(".library.checks:check_shapes"), Check(".library.stable_checks:check_stable")),
+        checks=(
+            Check(".library.checks:check_shapes"),
+            Check(".library.stable_checks:check_stable"),
+            Check(".library.shim_checks:check_c_shims"),
+        ),
         by_default=False,
         serves_libraries=True,
     ),

@@ -9,16 +9,16 @@ from typing import NamedTuple
 from opwright.coverage.report import NO_META_KERNELS, coverage_report
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_functions.loader import load_catalog
-from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS, SHIM_TABLES, TAGS, dialect_of
+from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS, TAGS, dialect_of
 from opwright.diff.backend import BackendSide
 from opwright.diff.codes import NO_SIDE
 from opwright.diff.compare import Side
-from opwright.diff.shims import shims_by_operator
+from opwright.diff.shims import release_shim_tables, shims_by_operator
 from opwright.dump.document import dumped_files, parse_dump
 from opwright.model.catalog import Catalog
 from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
 from opwright.release.rules import Rules
-from opwright.release.tables import ShimTables, shim_tables
+from opwright.release.tables import shim_tables
 from opwright.release.version import parse_version, version_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
@@ -55,16 +55,10 @@ def load_side(
         catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
         assert catalog is not None
         label = str(rules.version) if not os.path.isdir(spec) else spec
-        tables = _shim_tables(LoadContext(sink, rules, inputs, catalog))
+        tables = release_shim_tables(LoadContext(sink, rules, inputs, catalog))
         loaded = LoadedSide(Side(label, catalog, shims_by_operator(catalog, tables)), inputs, rules)
     sink.raise_if_errors()
     return loaded
-
-
-def _shim_tables(context: LoadContext) -> ShimTables:
-    """The tables of operators with a C shim: those of the inputs, else those that Opwright has for the release."""
-    tables = SHIM_TABLES.load_inputs(context) if SHIM_TABLES.files(context.inputs) else None
-    return tables or shim_tables(context.rules.version, context.rules.shims_are_guarded)
 
 
 def _of_file(file: SourceFile, sink: Diagnostics) -> LoadedSide:

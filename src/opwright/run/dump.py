@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Tags
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS, TAGS
+from opwright.diff.shims import OperatorShims, release_shim_tables, shim_refusal, shims_by_operator
 from opwright.dump.data import JsonValue, kernel_data, operator_data, types_data
 from opwright.dump.fields import FORMAT
 from opwright.dump.yaml_text import contents, entry_pointers
-from opwright.emit.aten.backend import kernel_signature
 from opwright.model.external_backend import ExternalBackend, Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
@@ -92,7 +92,25 @@ def dump_release(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict
         catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
     sink.raise_if_errors()
     assert catalog is not None
-    return _document("release", rules, files, catalog.functions, catalog.tags)
+    document = _document("release", rules, files, catalog.functions, catalog.tags)
+    shims = shims_by_operator(catalog, release_shim_tables(LoadContext(sink, rules, inputs, catalog)))
+    records = cast("list[dict[str, JsonValue]]", document["operators"])
+    for function, record in zip(catalog.functions, records, strict=True):
+        record.update(_shim_field(function, shims.get(f"{function.namespace}::{function.name}")))
+    return document
+
+
+def _shim_field(function: NativeFunction, shims: OperatorShims | None) -> dict[str, JsonValue]:
+    """The field with the C shims of an operator; none if it could have a shim and has none."""
+    versions: list[JsonValue] = []
+    for version, shim in shims.versions.items() if shims is not None else ():
+        since: dict[str, JsonValue] = {} if shim.guard is None else {"since": shim.guard}
+        parameters = shim.head[shim.head.index("(") + 1 : -1]
+        versions.append({"version": version, "parameters": parameters, **since})
+    refusal = "" if versions else shim_refusal(function)
+    if not versions and not refusal:
+        return {}
+    return {"c_shim": {"versions": versions, **({"refusal": refusal} if refusal else {})}}
 
 
 def dump_libraries(
@@ -147,6 +165,9 @@ def _document(
 
 
 def _backend_data(backend: ExternalBackend) -> JsonValue:
+    # Only dumps of backends need this module.
+    from opwright.emit.aten.backend import kernel_signature
+
     kernels: list[JsonValue] = []
     for section in backend.sections:
         for entry in section.entries:

@@ -191,13 +191,15 @@ class Generation:
         Notes operators that cannot have a shim, and, with `note_missing`, missing headers. Raises FaultsFound if a
         header differs.
         """
-        from opwright.build.kept_headers import check_kept_headers
+        from opwright.build.kept_headers import check_kept_headers, kept_header
         from opwright.emit.aten.c_shim import check_c_forms, check_names, headers
+        from opwright.emit.aten.shim_versions import check_versions
 
         if not set(self.request.families).intersection(families_with("aoti")):
             return
         check_names(self.job, self.sink)
         check_c_forms(self.job, self.sink)
+        check_versions(self.job, partial(kept_header, self.request.folders["aoti"]), self.sink)
         if not self.request.options.update_c_shim:
             check_kept_headers(headers(self.job), self.request.folders["aoti"], self.sink, note_missing=note_missing)
         self.sink.raise_if_errors()

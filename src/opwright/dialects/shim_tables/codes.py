@@ -45,3 +45,51 @@ UNKNOWN_SHIM: Final = register(
         """,
     )
 )
+NO_VERSION: Final = register(
+    Code(
+        "E0806",
+        "new argument without a version of the C shim",
+        """
+        Code that AOTInductor compiled calls C shims with the parameters that they had then. So a shim keeps its
+        parameters forever, and an operator that gets an argument gets a further version of its shim, which has the
+        argument. The older versions pass its default. The headers in PyTorch's source tree say which parameters the
+        shims have.
+
+            error[E0806]: `mul.Scalar` has the new argument `fast`, and its C shim no version for it
+              help: add `"v2": {"new_args": ["fast"], "since": "TORCH_VERSION_2_14_0"}` to `aten.mul.Scalar`
+
+        Add the version to the operator's row in `torchgen/aoti/fallback_ops.py`, then update the headers with
+        `--update-aoti-c-shim`. With that flag this is a warning: nobody may have compiled code against headers that
+        were never released.
+        """,
+    )
+)
+NO_VERSION_WARNING: Final = register(
+    Code(
+        "W0806",
+        "changed parameters of a C shim",
+        """
+        The run updates the headers of the C shims, and a function in them gets other parameters. Code that was
+        compiled against the header of a release would call it wrongly. See E0806 for what to write.
+
+            warning[W0806]: `mul.Scalar` has the new argument `fast`, and its C shim no version for it
+
+        Ignore this only if no release had the header.
+        """,
+    )
+)
+SAME_SYMBOL: Final = register(
+    Code(
+        "E0807",
+        "two C shims with the same name",
+        """
+        AOTInductor names the shim of an operator of a library after the device and the operator alone, without
+        namespace and overload. Two libraries that are loaded together and have an operator of the same name export
+        the same C function, and code would call either of them.
+
+            error[E0807]: `acme::scale` and `other::scale` both export `aoti_torch_cpu_scale`
+
+        Rename one of the operators, or remove `c_shims` from one of the libraries.
+        """,
+    )
+)

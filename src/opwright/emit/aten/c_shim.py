@@ -7,11 +7,12 @@ new argument gets another version of its shim.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
 from opwright.convention import c_shim, public_api
+from opwright.convention.c_shim import ShimFunction, operator_key, shim_function
 from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.units import include
@@ -26,7 +27,6 @@ from opwright.model.dispatch_key import (
 from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator
-from opwright.schema.function import Argument, FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
@@ -48,19 +48,6 @@ _DISPATCHER: Final = Target("aten", None)
 def targets(job: Job) -> list[Target]:
     """What the run makes shims for."""
     return [*[Target(key.lower, key) for key in job.catalog.keys if key.has_c_shim], _DISPATCHER]
-
-
-class ShimFunction(NamedTuple):
-    """One C function: its head, what it calls with what, and how results leave it.
-
-    `guard` is the macro of the release whose stable interface the function belongs to, or None.
-    """
-
-    head: str
-    called: str
-    arguments: Sequence[str]
-    results: Sequence[c_shim.CResult]
-    guard: str | None
 
 
 class Shim(NamedTuple):
@@ -102,14 +89,6 @@ class ShimUnit(HasFingerprintKey):
             return Shim((), refusal)
 
 
-def operator_key(function: NativeFunction) -> str:
-    """The name by which the table of operators with a shim knows an overload.
-
-    It is `namespace.name.overload`, where `default` stands for no overload.
-    """
-    return f"{function.namespace}.{function.name.name}.{function.name.overload or 'default'}"
-
-
 def kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) -> DispatchKey | None:
     """The dispatch key whose kernel a device's shim calls; with `own_only` no other than the device's own."""
     out = function.group.out if function.group is not None and function.structured_delegate is not None else None
@@ -131,11 +110,6 @@ def _callee(function: NativeFunction, key: DispatchKey | None) -> str:
     return f"{api}::{name}"
 
 
-def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:
-    """The arguments as shims take them: outs first."""
-    return schema.arguments.out + schema.arguments.non_out
-
-
 def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, own_only: bool) -> ShimUnit | None:
     """The unit of an operator's shim, or None if the target has no kernel that it could call."""
     if target.key is None:
@@ -155,31 +129,6 @@ def _versions(function: NativeFunction, row: ShimOperator, target: Target, calle
         functions.append(shim_function(name, called, function.schema, missing, guard))
         missing.update(new_arguments)
     return functions
-
-
-def shim_function(
-    name: str,
-    called: str,
-    schema: FunctionSchema,
-    missing: Collection[str] = (),
-    guard: str | None = None,
-) -> ShimFunction:
-    """One version of a shim, that is without the arguments that it misses. Raises NoCForm.
-
-    `called` is the C++ function that it calls.
-    """
-    declared: list[str] = []
-    passed = []
-    for argument in _ordered_arguments(schema):
-        if argument.name in missing:
-            passed.append(c_shim.left_out(argument))
-        else:
-            taken = c_shim.parameters(argument)
-            declared += taken.declarations
-            passed.append(taken.expression)
-    results = c_shim.results(schema)
-    declared += [result.declaration for result in results]
-    return ShimFunction(f"AOTITorchError {name}({', '.join(declared)})", called, passed, results, guard)
 
 
 @per_job

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
 
-from opwright.convention.c_shim import NoCForm
-from opwright.emit.aten.c_shim import ShimFunction, declaration, definition, shim_function
+from opwright.convention.c_shim import NoCForm, ShimFunction, shim_function
+from opwright.emit.aten.c_shim import declaration, definition
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
@@ -19,7 +19,7 @@ from opwright.release.tables import ShimOperator
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["LibraryShims", "emitters", "library_shims"]
+__all__ = ["LibraryShims", "emitters", "library_shims", "shim_refusal"]
 
 
 class LibraryShims(NamedTuple):
@@ -65,13 +65,19 @@ def _can_have(function: NativeFunction) -> bool:
     schema = function.schema
     if schema.kind is not SchemaKind.functional or schema.arguments.writes or not schema.returns:
         return False
-    if any(result.annotation is not None or result.type.text != "Tensor" for result in schema.returns):
-        return False
+    return not any(result.annotation is not None for result in schema.returns) and not shim_refusal(function)
+
+
+def shim_refusal(function: NativeFunction) -> str:
+    """Which argument or return has a type that keeps an operator from having a shim; empty if none does."""
+    for result in function.schema.returns:
+        if result.type.text != "Tensor":
+            return f"return `{result.text}` is not a tensor"
     try:
-        shim_function("", "", schema)
-    except NoCForm:
-        return False
-    return True
+        shim_function("", "", function.schema)
+    except NoCForm as refusal:
+        return f"{refusal.what} of type `{refusal.type}` has no form in C"
+    return ""
 
 
 def _header(shims: LibraryShims, context: FragmentContext) -> Slots:
