@@ -100,10 +100,11 @@ def command_line_page() -> str:
     lines = ["# Command line", "", _NOTE, "", *_program_lines(_parser_of(main, []), "opwright")]
     for command in COMMANDS:
         lines += ["", *_program_lines(_parser_of(main, [command]), f"opwright {command}")]
-    for module in pkgutil.iter_modules(torchgen.__path__, "opwright.torchgen."):
+    for module in pkgutil.walk_packages(torchgen.__path__, "opwright.torchgen."):
         program = getattr(import_module(module.name), "main", None)
         if program is not None:
-            lines += ["", *_program_lines(_parser_of(program, []), f"python -m {module.name}")]
+            name = module.name.removesuffix(".__main__")
+            lines += ["", *_program_lines(_parser_of(program, []), f"python -m {name}")]
     return "\n".join(lines) + "\n"
 
 

@@ -31,6 +31,7 @@ FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(^|/)Unboxing", "unboxing"),
         (r"(^|/)LazyIr\.h$|NonNativeIr\.h$|NativeFunctions\.(h|cpp)$", "lazy tensors"),
         (r"(^|/)Register(Autograd)?(Lazy|XLA)\.cpp$", "lazy tensors"),
+        (r"(^|/)(selected_operators|merged)\.yaml$|(^|/)selected_\w+\.h$", "selective builds"),
         (r"(^|/)upgrader_mobile\.cpp$", "upgraders"),
         (r"(^|/)(test_)?generated_ops\.(cpp|cc)$", "static runtime"),
         (r"(^|/)VariableType", "VariableType"),

@@ -533,8 +533,11 @@ def mutated_jobs() -> list[Job]:
 def full_jobs() -> list[Job]:
     """Every job there is."""
     from tests.conformance.executorch_jobs import full_jobs as executorch_jobs
+    from tests.conformance.executorch_tool_jobs import big_selection_jobs, tool_jobs
+    from tests.conformance.selection_jobs import selection_jobs
 
-    return [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs(), *release_stub_jobs(), *executorch_jobs()]
+    jobs = [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs(), *release_stub_jobs(), *executorch_jobs()]
+    return [*jobs, *selection_jobs(), *big_selection_jobs(), *tool_jobs()]
 
 
 Matrix = Callable[[], list[Job]]

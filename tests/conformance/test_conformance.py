@@ -9,6 +9,7 @@ from tests.conformance.release_inputs import RELEASES
 from tests.conformance.release_jobs import all_release_jobs
 from tests.conformance.report import print_result
 from tests.conformance.runner import run_job
+from tests.conformance.selection_jobs import selection_jobs
 from tests.conformance.shipped import run_shipped, shipped_job, shipped_lazy_job
 
 #: The usual jobs that between them write every file; the others write some of these files again, under other flags.
@@ -21,6 +22,13 @@ USUAL = [
 @pytest.mark.parametrize("job", USUAL)
 def test_usual_job_is_identical(job: Job) -> None:
     """Opwright writes the reference's bytes for the jobs that a build of PyTorch consists of."""
+    result = run_job(job)
+    assert result.is_clean, print_result(result)
+
+
+@pytest.mark.parametrize("job", selection_jobs(), ids=lambda job: job.name)
+def test_merged_selections_are_identical(job: Job) -> None:
+    """Opwright merges selections to the bytes that PyTorch's library writes."""
     result = run_job(job)
     assert result.is_clean, print_result(result)
 

@@ -23,6 +23,7 @@ SOURCES = (
     'kernel_metadata: {}\ncustom_classes: []\n# c\ndebug_info:\n- \'{"a": 1,\n  "b": 2}\'\n',
     "- op: add.out\n  kernels:\n    - arg_meta: null\n      kernel_name: torch::executor::add_out\n\n"
     "- func: a(Tensor x) -> Tensor\n  kernels:\n  - arg_meta: null\n  -   kernel_name: x\n",
+    "tags: ['min', core]\nkernels: [Float, 'Int', aten::add.out]\nnone: [a b, c]\n",
     "- name: a\n  depends:\n  - name: b\n  -\n    name: c\n- name: 12\n",
 )
 EDITS = " \n-:'#[]{}&*!|>a01~\t\"?,._/%@`=<"

@@ -102,6 +102,12 @@ class QuickFiles:
         return True
 
     def operator_name(self, schema: str, path: str) -> str:
-        """Leave the parsing of a schema to `PlacedFiles`."""
+        """The qualified name of the operator with a schema."""
         del path
-        raise NotPlain(schema)
+        from opwright.schema.fault import SchemaFault
+        from opwright.selective.schemas import schema_name
+
+        try:
+            return schema_name(schema)
+        except SchemaFault:
+            raise NotPlain from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from opwright.dialects.selection.loader import load_selection
 from opwright.model.selection import Selection
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_schema
 from opwright.selective.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
+from opwright.selective.schemas import schema_name
 from opwright.selective.shapes import Shape
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import (
@@ -85,14 +85,11 @@ class PlacedFiles:
 
     def operator_name(self, schema: str, path: str) -> str:
         """The qualified name of the operator with a schema; without a namespace it is one of `aten`."""
-        namespace, colons, _ = schema.partition("::")
-        is_qualified = bool(colons) and "(" not in namespace
         try:
-            name = read_schema(schema, len(namespace) + 2 if is_qualified else 0).name
+            return schema_name(schema)
         except SchemaFault as fault:
             self.sink.add(fault.at(self._scalars[path][schema].span_of(fault.start, fault.end)))
             return schema
-        return f"{namespace if is_qualified else 'aten'}::{name}"
 
 
 def _scalars(root: Node) -> dict[str, Scalar]:

@@ -165,8 +165,12 @@ def _tensors(values: list[_Table], value: _Table) -> list[str]:
         indices = value.table(_UNION_VALUE).integers(_LIST_ITEMS, 4)
         # Missing tensors of a list have the index -1.
         present = [index for index in indices if index >= 0]
-        return [part for index in present[:1] for part in _tensors(values, _at(values, index))]
-    if kind != _TENSOR:
+        if not present:
+            return []
+        value = _at(values, present[0])
+        if value.integer(_UNION_TYPE, 1) != _TENSOR:
+            raise _Damaged
+    elif kind != _TENSOR:
         return []
     tensor = value.table(_UNION_VALUE)
     order = ",".join(map(str, tensor.integers(_TENSOR_ORDER, 1)))

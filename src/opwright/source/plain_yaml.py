@@ -1,6 +1,6 @@
 """Read simple YAML without PyYAML, whose import takes longer than many a program that reads one small file.
 
-The subset is what programs write: block mappings and lists, plain scalars and single quotes, empty flow collections. It
+The subset is what programs write: block mappings and lists, plain scalars and single quotes, short lists of words. It
 gives the values that `yaml.safe_load` gives. Anything else raises `NotPlain`, also every mistake: the caller then reads
 the file as nodes, which knows all of YAML and the place of each mistake.
 """
@@ -158,6 +158,14 @@ def _mapping(lines: list[Line], start: int, indent: int, depth: int) -> tuple[di
     return mapping, start
 
 
+def _flow_item(text: str) -> str:
+    """An item of a list in brackets: a word, or a text in quotes without any punctuation of YAML."""
+    word = text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
+    if not is_plain_text(word) or not word.replace("_", "").replace(".", "").replace("::", "").isalnum():
+        raise NotPlain
+    return word
+
+
 def _scalar(text: str) -> PlainValue:
     if is_plain_text(text):
         return text
@@ -169,6 +177,8 @@ def _scalar(text: str) -> PlainValue:
         return {}
     if text.isdigit() and (text == "0" or text[0] != "0"):
         return int(text)
+    if text[0] == "[" and text[-1] == "]":
+        return [_flow_item(item.strip(" ")) for item in text[1:-1].split(",")]
     if len(text) > 1 and text[0] == text[-1] == "'":
         inner = text[1:-1]
         if "'" not in inner.replace("''", ""):

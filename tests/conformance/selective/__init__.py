@@ -1,0 +1,1 @@
+"""Inputs and programs of the jobs about selective builds."""
