@@ -142,6 +142,14 @@ def test_derivatives_of_a_library_are_checked_with_it(tmp_path: Path) -> None:
         assert "derivatives.yaml:2:3: error[E0908]" in report
 
 
+@pytest.mark.parametrize("kind", ["library", "backend"])
+def test_new_projects_have_no_findings(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of a new project have nothing that the check reports."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", kind, "acme", "project"]) == 0
+    assert check(["project"], tmp_path).startswith("no findings in")
+
+
 def test_a_kind_may_be_named(tmp_path: Path) -> None:
     """`--backend` and `--library` read a file as what they say, whatever it looks like."""
     write(tmp_path, "file.yaml", "colour: blue\n")

@@ -26,7 +26,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import NEEDED
 
-__all__ = ["NO_META_KERNELS", "coverage_report", "device_dispatch", "meta_support"]
+__all__ = ["NO_META_KERNELS", "coverage_report", "device_dispatch", "entry_records", "meta_support"]
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())
@@ -43,7 +43,7 @@ def coverage_report(
     chosen = options.fallback if fallback is None else fallback
     dispatch = device_dispatch(backend, job, chosen)
     facts = TrapFacts(dispatch, job.rules, options.fallback_copies_views)
-    records = sorted(_records(backend, job, meta_kernels, facts), key=_alphabetical)
+    records = sorted(_records(backend, job, meta_kernels, facts, all_operators=True), key=_alphabetical)
     needed = NEEDED.in_release(job.rules)
     return CoverageReport(
         backend.display_name,
@@ -63,10 +63,20 @@ def coverage_report(
     )
 
 
+def entry_records(backend: ExternalBackend, job: Job) -> list[OperatorRecord]:
+    """The records of the operators that a backend file names, without the kernels for Meta that are in Python."""
+    dispatch = device_dispatch(backend, job, backend.options.fallback)
+    facts = TrapFacts(dispatch, job.rules, backend.options.fallback_copies_views)
+    return list(_records(backend, job, NO_META_KERNELS, facts, all_operators=False))
+
+
 def _records(
-    backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, facts: TrapFacts
+    backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, facts: TrapFacts, *, all_operators: bool
 ) -> Iterator[OperatorRecord]:
-    """The records of all operators: PyTorch's, the backend's own, and those of other libraries that have an entry."""
+    """The records of all operators: PyTorch's, the backend's own, and those of other libraries that have an entry.
+
+    Without `all_operators`, of those alone that the backend file names.
+    """
     section = backend.section("autograd")
     autograd = [] if section is None else [entry.function for entry in section.entries]
     derivatives = [job.derivatives, *[library.derivatives.matched for library in backend.libraries]]
@@ -75,7 +85,7 @@ def _records(
     named = [entry.function for section in backend.sections for entry in section.entries]
     own = [function for library in backend.libraries for function in library.catalog.functions]
     defined = dict.fromkeys((*job.catalog.functions, *own))
-    for function in dict.fromkeys((*defined, *named)):
+    for function in dict.fromkeys((*defined, *named) if all_operators else named):
         is_defined = function in defined
         record = OperatorRecord(
             function,

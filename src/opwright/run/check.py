@@ -241,9 +241,9 @@ class _Check:
         rows = [row for row in BACKEND_LINTS if self._runs(row.lint, of_pytorch=False)]
         if not rows or not backend.options.derives_from_out:
             return
-        from opwright.coverage.report import NO_META_KERNELS, coverage_report
+        from opwright.coverage.report import entry_records
 
-        records = coverage_report(backend, job, NO_META_KERNELS).records
+        records = entry_records(backend, job)
         for row in rows:
             row.check(records, self._sink)
 
