@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends bench bench-library fuzz cases kills clean venv
+.PHONY: demo test test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends bench bench-library fuzz cases kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -52,6 +52,10 @@ test: $(REFERENCE)
 # The checks that take longer and find less.
 test-thorough: $(REFERENCE)
 	$(PYTEST) $(PARALLEL) -m "thorough and not network and not slow"
+
+# What compares releases, whose inputs come from the package index.
+test-releases: $(REFERENCE)
+	$(PYTEST) $(PARALLEL) -m "network and not slow"
 
 # All checks but those with targets of their own.
 test-full: test test-thorough

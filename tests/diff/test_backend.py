@@ -90,6 +90,7 @@ def test_each_kind_of_work_is_found(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "The backend has nothing to do." in capsys.readouterr().out
 
 
+@pytest.mark.network
 def test_operators_that_a_release_removes_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The entries of a backend file whose operators a release no longer has are listed with their lines."""
     backend = tmp_path / "acme.yaml"
@@ -102,6 +103,7 @@ def test_operators_that_a_release_removes_are_found(tmp_path: Path, capsys: pyte
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.network
 def test_mistakes_of_old_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A mistake that the file has with both releases is no work for the new one."""
     backend = tmp_path / "acme.yaml"

@@ -182,6 +182,7 @@ def test_exit_status_follows_what_breaks(tmp_path: Path, capsys: pytest.CaptureF
     assert run(str(old), str(new), "f", "--breaks", "python", capsys=capsys)[0] == 0
 
 
+@pytest.mark.network
 def test_reports_fit_the_terminal_and_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     """A text report has 80 columns, and a JSON report fits the schema that `opwright schema diff` prints."""
     jsonschema = pytest.importorskip("jsonschema")
@@ -197,6 +198,7 @@ def test_reports_fit_the_terminal_and_the_schema(capsys: pytest.CaptureFixture[s
     assert not validator.is_valid({**document, "changes": [{**document["changes"][0], "kind": "renamed"}]})
 
 
+@pytest.mark.network
 def test_markdown_is_for_pull_requests(capsys: pytest.CaptureFixture[str]) -> None:
     """The Markdown has a table of what breaks, whose rows have as many cells as its head, and folded lists."""
     _, text = run("2.13.0", "2.14.1", "--format", "markdown", capsys=capsys)

@@ -29,7 +29,7 @@ from tests.dump.catalogs import catalog_of, derivatives_of, functions_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OLDER = ["2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.14.0", "2.15.0"]
-RELEASES = ["auto", *[pytest.param(release, marks=pytest.mark.thorough) for release in OLDER]]
+RELEASES = ["auto", *[pytest.param(release, marks=pytest.mark.network) for release in OLDER]]
 
 
 def round_trip(release: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -135,7 +135,12 @@ def same(first: object, second: object) -> bool:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("--library", "library/acme.yaml"), ("--backend", "backend/acme.yaml"), ("--torch", "2.15.0")],
+    [
+        (),
+        ("--library", "library/acme.yaml"),
+        ("--backend", "backend/acme.yaml"),
+        pytest.param(("--torch", "2.15.0"), marks=pytest.mark.network),
+    ],
     ids=["installed", "library", "backend", "release"],
 )
 def test_dumps_fit_their_schema(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:

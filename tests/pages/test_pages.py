@@ -32,6 +32,7 @@ def test_the_page_on_selective_builds_can_be_followed(tmp_path: Path) -> None:
     assert Page(DOCS / "selective-build.md", tmp_path).run() > 0
 
 
+@pytest.mark.network
 def test_the_page_on_differences_can_be_followed(tmp_path: Path) -> None:
     """The reports that the page shows are those that the commands print."""
     assert Page(DOCS / "diff.md", tmp_path).run() > 0

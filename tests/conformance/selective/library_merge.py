@@ -13,10 +13,17 @@ from pathlib import Path
 import yaml
 from torchgen.selective_build.selector import SelectiveBuilder, combine_selective_builders
 
-builders = [SelectiveBuilder.from_yaml_path(path) for path in sys.argv[1:]]
-data = reduce(combine_selective_builders, builders).to_dict()
-if len(builders) > 1:
-    for fields in data["operators"].values():
-        if "debug_info" in fields:
-            fields["debug_info"] = sorted(fields["debug_info"])
-Path("selected_operators.yaml").write_text(yaml.safe_dump(data, default_flow_style=False), encoding="utf-8")
+
+def main() -> None:
+    """Write the merged selection."""
+    builders = [SelectiveBuilder.from_yaml_path(path) for path in sys.argv[1:]]
+    data = reduce(combine_selective_builders, builders).to_dict()
+    if len(builders) > 1:
+        for fields in data["operators"].values():
+            if "debug_info" in fields:
+                fields["debug_info"] = sorted(fields["debug_info"])
+    Path("selected_operators.yaml").write_text(yaml.safe_dump(data, default_flow_style=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
