@@ -12,6 +12,7 @@ from pathlib import Path
 
 from opwright.run.torch_bytecode import bytecode_of_torch
 from tests.backend.write_large import write_large
+from tests.conformance.executorch_jobs import EXECUTORCH, portable
 from tests.conformance.inputs import LAZY, STUBS, input_folder, reserve_folder
 from tests.conformance.jobs import (
     Job,
@@ -157,6 +158,9 @@ def scenarios(inputs: str = "pytorch") -> list[Scenario]:
 
 
 def _on_inputs(job: Job, inputs: str) -> Job:
+    if job.inputs.startswith(EXECUTORCH):
+        # Its inputs are those of a version of ExecuTorch, with the installed PyTorch.
+        return job
     if job.inputs not in (LAZY, STUBS):
         return replace(job, inputs=inputs)
     return job if inputs == "pytorch" else replace(job, inputs=f"{job.inputs}@{inputs}")
@@ -187,6 +191,8 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(static_runtime(), State.UNCHANGED),
         Scenario(upgraders_from_data(), State.COLD),
         Scenario(upgraders_from_data(), State.UNCHANGED),
+        Scenario(portable(), State.COLD),
+        Scenario(portable(), State.UNCHANGED),
     ]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from tests.conformance.jobs import Job
+from tests.conformance.jobs import Job, chosen_jobs
 
 #: What the names of the inputs begin with: `executorch-VERSION` and `executorch-VERSION-INPUTS`.
 EXECUTORCH = "executorch"
@@ -88,10 +89,15 @@ def flag_jobs() -> list[Job]:
 
 def full_jobs() -> list[Job]:
     """All jobs."""
-    older = [replace(job, name=f"{job.name}-{version}") for version in VERSIONS[1:] for job in set_jobs(version)]
+    older = [
+        replace(job, name=f"{job.name}-{version}")
+        for version in VERSIONS[1:]
+        for job in chosen_jobs(
+            partial(set_jobs, version), "executorch-portable executorch-quantized-aten executorch-keys"
+        )
+    ]
     mutated = [
-        replace(job, name=f"{job.name}-mutated-{inputs}")
-        for inputs in ("third", "namespace", "overloads")
-        for job in wide(inputs)
+        replace(wide(inputs)[mode], name=f"executorch-wide-mutated-{inputs}")
+        for inputs, mode in (("third", 1), ("namespace", 0), ("overloads", 0))
     ]
     return [*set_jobs(), *flag_jobs(), *wide(), *older, *mutated]
