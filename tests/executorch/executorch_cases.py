@@ -57,6 +57,11 @@ class ExecutorchCase:
         """The marked diagnostics, with the part that each is in."""
         return sorted((part, *fault) for part, text in self.parts.items() for fault in marked_faults(text))
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether a marked diagnostic is an error."""
+        return any(code.startswith("E") for *_, code in self.faults)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -93,6 +98,16 @@ def load_case(path: Path) -> ExecutorchCase:
 def load_cases() -> list[ExecutorchCase]:
     """All cases, by name."""
     return [load_case(path) for path in sorted(FOLDER.glob("*.yaml"))]
+
+
+def sound_texts() -> list[str]:
+    """The files of operators of all cases without an error."""
+    return [
+        text
+        for case in load_cases()
+        for part, text in case.parts.items()
+        if part != "selection" and not case.said("strict") and not case.is_refused
+    ]
 
 
 def run_case(case: ExecutorchCase, folder: Path, *, strict: bool) -> Outcome:

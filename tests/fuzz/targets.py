@@ -21,6 +21,7 @@ from opwright.dialects.table import (
     DERIVATIVES,
     DIALECTS,
     DOCSTRINGS,
+    EXECUTORCH,
     LAZY,
     LIBRARY,
     NATIVE_FUNCTIONS,
@@ -33,11 +34,12 @@ from opwright.emit.autograd import inplace_or_view, python_functions, variable_t
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.emit.mobile_upgraders.source import upgrader_source
-from opwright.emit.registry import FAMILIES, checks_of, emitters
+from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
 from opwright.model.docstring import Docstring
+from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators, ExecutorchOptions
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.operator_library import OperatorLibrary
@@ -52,6 +54,7 @@ from opwright.source.text import SourceFile
 from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
 from tests.dialects.cases import load_cases
+from tests.executorch.executorch_cases import sound_texts
 from tests.fuzz.backends import BACKENDS, LAZY_BACKENDS
 from tests.fuzz.checks import FILES, check_settings, check_text
 from tests.fuzz.libraries import LIBRARIES
@@ -202,6 +205,16 @@ def use_lazy(backends: tuple[LazyBackend, ...], context: LoadContext, length: in
     return emitted_family("lazy", job, context)
 
 
+def use_executorch(operators: tuple[ExecutorchOperator, ...], context: LoadContext, length: int) -> object:
+    """Emits the files of ExecuTorch's kernels, in one mode or the other, after the checks that a run makes."""
+    if length % 4 == 0:
+        operators = tuple([operator._replace(is_custom=True) for operator in operators])
+    options = ExecutorchOptions(aten_mode=length % 5 == 0, as_reference=context.tolerant)
+    own = ExecutorchOperators(operators, has_custom_file=True)
+    job = Job(context.operators, RULES, Options(executorch=options), executorch=own)
+    return [text for family in executorch_families() for text in emitted_family(family, job, context)]
+
+
 def emitted_family(family: str, job: Job, context: LoadContext) -> list[object]:
     """The fragments and the slots of all files of a family."""
     context.sink.raise_if_errors()
@@ -229,6 +242,7 @@ USES: dict[str, Use] = {
     LIBRARY.name: use_libraries,
     BACKEND.name: use_backends,
     LAZY.name: use_lazy,
+    EXECUTORCH.name: use_executorch,
     UPGRADERS.name: use_upgraders,
 }
 #: Whole files of the dialects that PyTorch has no file of.
@@ -237,6 +251,7 @@ WHOLE_FILES = {
     LIBRARY.name: LIBRARIES,
     BACKEND.name: BACKENDS,
     LAZY.name: LAZY_BACKENDS,
+    EXECUTORCH.name: sound_texts(),
     UPGRADERS.name: [case.text for case in load_cases("accepted.yaml", UPGRADER_CASES)],
     **MODULES,
     TEMPLATES_OF_STUBS.name: TEMPLATES,
@@ -258,7 +273,7 @@ def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
     name = dialect.inputs[0].rpartition("/")[2] if dialect.inputs else f"{dialect.name}.{suffix}"
 
     def load(text: str, sink: Diagnostics) -> object:
-        tolerant = dialect in (BACKEND, LAZY) and len(text) % 3 == 0
+        tolerant = dialect in (BACKEND, LAZY, EXECUTORCH) and len(text) % 3 == 0
         own = context._replace(sink=sink, strict=len(text) % 2 == 0, tolerant=tolerant)
         members = MEMBERS.get(dialect.name, ())
         if members:
