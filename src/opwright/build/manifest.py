@@ -138,24 +138,24 @@ def tool_identity() -> str:
     It is found out once, because modules do not change for a process that has imported them.
     """
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    checksum = 0
-    for line in sorted(_module_lines(top)):
-        checksum = zlib.crc32(line.encode(), checksum)
+    checksum = zlib.crc32("\n".join(sorted(_module_lines(top))).encode())
     return f"{sys.implementation.cache_tag} {checksum:08x} {top}"
 
 
-def _module_lines(folder: str) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as entries:
+def _module_lines(top: str) -> list[str]:
+    """A line for each module below a folder. There are hundreds, and a run with nothing to do lists them."""
+    lines, folders = [], [top]
+    while folders:
+        # The path may be a file, or a package that is not a directory on disk, which its version alone identifies.
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
-                if entry.name.endswith((".py", ".json")):
+                name = entry.name
+                if name.endswith((".py", ".json")):
                     status = entry.stat()
-                    yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
-                elif "." not in entry.name and entry.name != "__pycache__":
-                    yield from _module_lines(entry.path)
-    except OSError:
-        # A file, or a package that is not a directory on disk, which its version alone identifies.
-        return
+                    lines.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+                elif "." not in name and name != "__pycache__":
+                    folders.append(entry.path)
+    return lines
 
 
 def load_manifest(run: Run) -> Manifest | None:

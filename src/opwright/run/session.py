@@ -180,7 +180,8 @@ class Session:
         if takes_all_operators(families):
             chosen = None if scope is None else scope()
             self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families), chosen)
-            prefetched = _prefetched_files(inputs, families, self._known.values())
+            if not _are_few(self._known.values()):
+                prefetched = _prefetched_files(inputs, families, self._known.values())
         with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
             with self._stage("import modules"):
                 from opwright.run.generation import Generation, import_modules
@@ -364,6 +365,16 @@ def shim_headers(folders: Mapping[str, str]) -> list[str]:
     with contextlib.suppress(OSError):
         return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".h")]
     return []
+
+
+#: The number of entries from which a second process saves time. It imports PyYAML, which takes as long as parsing a few
+#: hundred, and which this process imports too if it reads a backend file.
+_WORTH_PREFETCHING: Final = 1000
+
+
+def _are_few(known_entries: Iterable[KnownEntries]) -> bool:
+    """Whether a run loads so few entries that this process reads them, beside the other files that it reads."""
+    return any(entries.is_partial and len(entries.items.changed) < _WORTH_PREFETCHING for entries in known_entries)
 
 
 def _prefetched_files(inputs: Inputs, families: Iterable[str], known_entries: Iterable[KnownEntries]) -> list[Wanted]:
