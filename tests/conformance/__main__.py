@@ -7,11 +7,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from opwright.source.diagnostic import Fault
-from tests.conformance.inputs import NoReference
-from tests.conformance.jobs import chosen_jobs, full_jobs, usual_jobs
+from tests.conformance.inputs import NoReference, NotAvailable
+from tests.conformance.jobs import Job, Side, chosen_jobs, full_jobs, usual_jobs
 from tests.conformance.oracle import ReferenceFailed
 from tests.conformance.report import print_result, print_summary
-from tests.conformance.runner import run_job
+from tests.conformance.runner import Result, run_job
+from tests.conformance.shipped import run_shipped
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -40,21 +41,33 @@ def main() -> int:
     if not jobs:
         print(f"no job's name starts with `{options.only}`; --list names them", file=sys.stderr)
         return 2
-    results = []
+    results, missing = [], []
     try:
         with ThreadPoolExecutor(options.workers) as pool:
-            for result in pool.map(lambda job: run_job(job, options.ours), jobs):
+            for result in pool.map(lambda job: _run(job, options.ours), jobs):
+                if isinstance(result, str):
+                    missing.append(result)
+                    continue
                 print(print_result(result), flush=True)
                 results.append(result)
     except (NoReference, ReferenceFailed) as fault:
         print(f"error: {fault}", file=sys.stderr)
         return 1
     except Fault as fault:
-        # Stub files of other releases are read from their wheels.
         print(f"error: {fault.diagnostic.message}", file=sys.stderr)
         return 1
     print(print_summary(results))
+    for reason in missing:
+        print(f"not run: {reason}")
     return 0 if all(result.is_clean for result in results) else 1
+
+
+def _run(job: Job, side: Side) -> Result | str:
+    """The result of a job; why it was not run, if the package index does not give what it needs."""
+    try:
+        return run_job(job, side) if job.reference else run_shipped(job)
+    except NotAvailable as fault:
+        return f"{job.name}: {fault}"
 
 
 if __name__ == "__main__":

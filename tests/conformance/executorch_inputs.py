@@ -21,7 +21,16 @@ from opwright.convention.shared_types import NoCppType
 from opwright.emit.executorch.custom_operators import stub_result
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from tests.conformance.executorch_jobs import EXECUTORCH
-from tests.conformance.inputs import CACHE, ROOT, Files, files_digest, folder_files, input_folder, write_folder
+from tests.conformance.inputs import (
+    CACHE,
+    ROOT,
+    Files,
+    NotAvailable,
+    files_digest,
+    folder_files,
+    input_folder,
+    write_folder,
+)
 from tests.conformance.mutate import chance
 
 #: The templates of the suite.
@@ -43,13 +52,19 @@ _OWN_TAGS = frozenset(("out", "inplace", "functional", "pt2_compliant_tag", "gen
 
 @cache
 def package_files(version: str) -> Files:
-    """The Python of ExecuTorch's generator and all YAML, out of the wheel of a version."""
+    """The Python of ExecuTorch's generator and all YAML, out of the wheel of a version.
+
+    Raises NotAvailable if the package index cannot be reached or does not have it.
+    """
     known = sorted((CACHE / "inputs").glob(f"package-{EXECUTORCH}-{version}-*"))
     if known:
         return folder_files(known[0])
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", folder]
-        subprocess.run([*pip, f"{EXECUTORCH}=={version}"], check=True)
+        try:
+            subprocess.run([*pip, f"{EXECUTORCH}=={version}"], check=True)
+        except subprocess.CalledProcessError as error:
+            raise NotAvailable(f"pip cannot download {EXECUTORCH} {version}") from error
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             files = {name: archive.read(name) for name in archive.namelist() if _is_wanted(name)}

@@ -53,6 +53,10 @@ TREE = "tree"
 BUILD_PROGRAM = "tools/setup_helpers/generate_code.py"
 
 
+class NotAvailable(Exception):
+    """Raised where the package index does not give the wheel that a job needs."""
+
+
 class NoReference(Exception):
     """Raised where PyTorch's generator is not installed in the environment that runs the comparison."""
 

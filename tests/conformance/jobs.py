@@ -395,13 +395,13 @@ def torch_stubs(name: str = "torch-stubs", inputs: str = STUBS) -> Job:
     )
 
 
-#: The releases whose stub files `make conformance-full` compares; `make conformance-releases` compares all.
-STUB_RELEASES = ("2.9.1", "2.11.0", "2.15.0")
+#: The releases of which `make conformance-full` compares the smaller programs. `make conformance-releases` takes all.
+PROGRAM_RELEASES = ("2.9.1", "2.11.0", "2.15.0")
 
 
 def release_stub_jobs() -> list[Job]:
     """The stub files of some other releases."""
-    return [torch_stubs(f"torch-stubs-{release}", f"{STUBS}@{release}") for release in STUB_RELEASES]
+    return [torch_stubs(f"torch-stubs-{release}", f"{STUBS}@{release}") for release in PROGRAM_RELEASES]
 
 
 # Upgraders of mobile models. The reference's program writes into the source tree that it belongs to.
@@ -534,10 +534,14 @@ def full_jobs() -> list[Job]:
     """Every job there is."""
     from tests.conformance.executorch_jobs import full_jobs as executorch_jobs
     from tests.conformance.executorch_tool_jobs import big_selection_jobs, tool_jobs
+    from tests.conformance.release_jobs import program_release_jobs
     from tests.conformance.selection_jobs import selection_jobs
+    from tests.conformance.shipped import shipped_lazy_job
 
     jobs = [*usual_jobs(), *tree_jobs(), *flag_jobs(), *mutated_jobs(), *release_stub_jobs(), *executorch_jobs()]
-    return [*jobs, *selection_jobs(), *big_selection_jobs(), *tool_jobs()]
+    jobs += [*selection_jobs(), *big_selection_jobs(), *tool_jobs()]
+    jobs += [job for release in PROGRAM_RELEASES for job in program_release_jobs(release)]
+    return [*jobs, *map(shipped_lazy_job, (*PROGRAM_RELEASES, "2.13.0"))]
 
 
 Matrix = Callable[[], list[Job]]

@@ -6,10 +6,12 @@ from functools import cache
 from pathlib import Path
 
 from opwright.release import version
+from opwright.release.codes import INDEX_SILENT, UNKNOWN_VERSION
 from opwright.release.inputs import Inputs, from_version
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from tests.conformance.inputs import CACHE, Files, files_digest, selection_files, write_folder
+from opwright.source.diagnostic import Fault
+from tests.conformance.inputs import CACHE, Files, NotAvailable, files_digest, selection_files, write_folder
 
 # A patch release of each series that has rules of its own.
 RELEASES = tuple(str(release.version) for release in version.RELEASES)
@@ -22,8 +24,16 @@ def rules(release: str) -> Rules:
 
 @cache
 def wheel(release: str) -> Inputs:
-    """The wheel of a release, whatever the platform: the reference in it is the same."""
-    return from_version(release)
+    """The wheel of a release, whatever the platform: the reference in it is the same.
+
+    Raises NotAvailable if the package index cannot be reached or does not have it.
+    """
+    try:
+        return from_version(release)
+    except Fault as fault:
+        if fault.diagnostic.code in (INDEX_SILENT, UNKNOWN_VERSION):
+            raise NotAvailable(fault.diagnostic.message) from fault
+        raise
 
 
 @cache

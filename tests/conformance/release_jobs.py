@@ -60,6 +60,12 @@ def release_jobs(release: str) -> list[Job]:
     ]
 
 
+def program_release_jobs(release: str) -> list[Job]:
+    """The jobs of a release for lazy tensors, static runtime and external backends."""
+    programs = ("lazy-build", "static-runtime", "backend")
+    return [job for job in release_jobs(release) if job.name.removeprefix(f"{release}-") in programs]
+
+
 def all_release_jobs() -> list[Job]:
     """The jobs of every release, oldest first."""
     return [job for release in RELEASES for job in release_jobs(release)]
