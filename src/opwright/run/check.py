@@ -14,9 +14,9 @@ from opwright.check.table import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.native_functions.libraries import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
-from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, LAZY, SHIM_TABLES, TAGS, yaml_names
+from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.emitter import Job, Lazy, Options
-from opwright.emit.registry import FAMILIES, REGISTRATIONS, checks_of
+from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, checks_of, dialects_of
 from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckRequest", "check"]
 
-#: The families whose rules PyTorch's own files must follow, and those of them that need autograd's files.
-_FAMILIES: Final = ("headers", "sources")
-_AUTOGRAD_FAMILIES: Final = ("autograd", "python")
 _LAZY_FILE: Final = re.compile(r"(?m)^[\"']?(?:full_codegen|ir_gen|non_native)[\"']?[ \t]*:")
 
 
@@ -118,9 +115,10 @@ class _Check:
 
     def _check_with_pytorch(self) -> None:
         request = self._request
-        has_autograd = all(name in request.inputs.names() for name in (*DERIVATIVES.inputs, *DEPRECATED.inputs))
-        autograd = _AUTOGRAD_FAMILIES if has_autograd else ()
-        families = (*_FAMILIES, *autograd) if request.checks_pytorch else autograd[:1]
+        families = _pytorch_families(request.inputs)
+        if not request.checks_pytorch:
+            # Lints of backends read derivatives.
+            families = tuple([family for family in families if DERIVATIVES.name in FAMILIES[family].dialects])
         run_request = self._request_of(families)
         # The files of operators may be there without the templates, which only generating needs.
         lacks_templates = REGISTRATIONS not in request.inputs.names()
@@ -193,7 +191,7 @@ class _Check:
             backends=backends,
             lazy_backends=lazy_backends,
         )
-        families = ("lazy",) if lazy_backends else ("backend", "library")
+        families = _backend_families(is_lazy=bool(lazy_backends))
         for rule in checks_of(families, late=False, tolerant=self._request.tolerant):
             rule(backend_job, self._sink)
         for library in libraries:
@@ -204,7 +202,7 @@ class _Check:
                 self._lint_backend(backend, backend_job)
 
     def _check_libraries(self) -> None:
-        run_request = self._request_of(("library",))
+        run_request = self._request_of(_library_families())
         job = load_job(run_request, self._rules, self._sink, {})
         check_job(job, run_request, self._sink)
         load_late_dialects(job, run_request, self._sink, later=False)
@@ -246,6 +244,30 @@ class _Check:
         records = entry_records(backend, job)
         for row in rows:
             row.check(records, self._sink)
+
+
+def _pytorch_families(inputs: Inputs) -> tuple[str, ...]:
+    """The families whose rules PyTorch's own files must follow, apart from those whose files the inputs lack."""
+    names = inputs.names()
+    needed = {dialect.name: dialect.inputs for dialect in DIALECTS if dialect.is_required}
+    return tuple(
+        [
+            family
+            for family in DEFAULT_FAMILIES
+            if all(name in names for dialect in dialects_of([family]) for name in needed.get(dialect, ()))
+        ]
+    )
+
+
+def _library_families() -> tuple[str, ...]:
+    return tuple([name for name, family in FAMILIES.items() if family.serves_libraries])
+
+
+def _backend_families(*, is_lazy: bool) -> tuple[str, ...]:
+    """The families whose rules a backend must follow, with those of its own operators."""
+    families = [name for name, family in FAMILIES.items() if family.serves_backends]
+    chosen = [name for name in families if (LAZY.name in FAMILIES[name].dialects) == is_lazy]
+    return (*chosen, *(() if is_lazy else _library_families()))
 
 
 def _load_alone(dialect: Dialect[Any], file: SourceFile, context: LoadContext) -> None:
