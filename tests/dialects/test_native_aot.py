@@ -55,6 +55,14 @@ def loaded(*texts: str) -> tuple[tuple[NativeAotKernel, ...], Diagnostics]:
     return load_native_aot(files, catalog, sink), sink
 
 
+@pytest.mark.filterwarnings("error")
+def test_python_says_nothing_itself() -> None:
+    """What Python warns about in a module is not printed, and is no mistake."""
+    kernels, sink = loaded(TOP + "NUMBER = 1if True else 2\n")
+    assert len(kernels) == 1
+    assert not len(sink)
+
+
 def test_constants_are_read() -> None:
     """The operation, the key and whether it is unconditional; what needs to be run is not looked at."""
     more = TOP.replace('"top"', '"more.Tensor"') + "UNCONDITIONAL = True\n"

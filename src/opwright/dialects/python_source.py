@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from typing import TYPE_CHECKING, Final
 
 from opwright.source.diagnostic import Fault
@@ -23,7 +24,10 @@ def parse_module(file: SourceFile, code: str) -> ast.Module:
     if len(file.text) > _LONGEST:
         raise Fault.at(code, f"the module has more than {_LONGEST:,} characters", first_line(file))
     try:
-        return ast.parse(file.text)
+        # What Python only warns about is not for the user of another program.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         conflict = conflict_fault(file)
         if conflict is not None:
