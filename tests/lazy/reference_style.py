@@ -23,7 +23,7 @@ def is_needed(argument: LazyArgument) -> bool:
 class Nodes(GenLazyIR):  # type: ignore[misc]
     """Nodes with shape functions and lowerings of the backend."""
 
-    def lowering_function(self, schema: LazyIrSchema) -> str:  # noqa: ARG002
+    def lowering_function(self, schema: LazyIrSchema) -> str:
         """The declaration of the backend's lowering."""
         return "acme::OpVector Lower(LoweringContext* loctx) const override;"
 
@@ -48,7 +48,7 @@ class Nodes(GenLazyIR):  # type: ignore[misc]
 class Kernels(GenLazyNativeFuncDefinition):  # type: ignore[misc]
     """Kernels that compute no shapes."""
 
-    def build_ir_node(self, func: NativeFunction, schema: LazyIrSchema) -> str:  # noqa: ARG002
+    def build_ir_node(self, func: NativeFunction, schema: LazyIrSchema) -> str:
         """The statements that find a node, or make one."""
         template = f"{schema.node_name}>({node_ctor_inputs(schema)});"
         lines = [

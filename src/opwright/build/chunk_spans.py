@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 
-from opwright.source.named_tuple import NamedTuple
-from opwright.build.template import AnyTemplate, TemplatePart
 from opwright.build.fingerprints import split_fingerprints
+from opwright.build.template import AnyTemplate, TemplatePart
+from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from opwright.source.named_tuple import NamedTuple
 from opwright.build.chunk_spans import FileContents, FileSpans, assemble, splice
 from opwright.build.codes import NO_UTF8
 from opwright.build.file_spec import FileSpec, file_specs
@@ -26,6 +25,7 @@ from opwright.build.fingerprints import (
 from opwright.build.template import Template, WholeText
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.build.previous_build import EmitterState, PreviousBuild, PreviousFile
@@ -160,6 +160,7 @@ class EmitterFiles:
 
     @cached_property
     def template(self) -> AnyTemplate:
+        """The template of the emitter's files."""
         name = self.emitter.template
         return WholeText() if name is None else self._build.templates[name].template
 
@@ -212,7 +213,11 @@ class EmitterFiles:
     def _up_to_date(self, spec: FileSpec, previous: PreviousFile | None) -> RenderedFile | None:
         if previous is None or self._state is None or self._state.file_slots != self._file_slots_fingerprint:
             return None
-        return RenderedFile(None, previous.spans) if previous.spans.fingerprints == self._file_fingerprints(spec.units) else None
+        return (
+            RenderedFile(None, previous.spans)
+            if previous.spans.fingerprints == self._file_fingerprints(spec.units)
+            else None
+        )
 
     def _file_fingerprints(self, units: Sequence[int]) -> bytes:
         """The fingerprints of the units of a file, one after the other."""
@@ -232,7 +237,9 @@ class EmitterFiles:
         slots = {**own, **fragment}
         for name in own.keys() & fragment.keys():
             slots[name] = [*_texts(own[name]), *_texts(fragment[name])]
-        return RenderedFile(_fill_template(self.template, slots).encode(), FileSpans(self._file_fingerprints(spec.units), None))
+        return RenderedFile(
+            _fill_template(self.template, slots).encode(), FileSpans(self._file_fingerprints(spec.units), None)
+        )
 
     def _render_units(self, spec: FileSpec, previous: PreviousFile | None) -> RenderedFile:
         """The file of many units, spliced if possible."""
@@ -298,7 +305,9 @@ class EmitterFiles:
     def fragment_counts(self) -> FragmentCounts:
         """How many fragments and files this run made, and how many it did not need to make."""
         fragments_made, files_made = self._fragments_made, self._files_made
-        return FragmentCounts(fragments_made, len(self.units) - fragments_made, files_made, len(self._spans) - files_made)
+        return FragmentCounts(
+            fragments_made, len(self.units) - fragments_made, files_made, len(self._spans) - files_made
+        )
 
 
 class _FileChunks:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from opwright.source.named_tuple import NamedTuple
 from opwright.build.plan import Plan, PlannedFile
 from opwright.build.workers import MOST_TASKS, share_work
 from opwright.build.writer import Writer, file_holds
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.build.emitter_files import EmitterFiles
@@ -64,8 +64,8 @@ class Engine:
     """Plans, renders and writes the files of emitters.
 
     `folders` gives each output folder's name its path. `is_chosen` tells which files the run makes, None for all; the
-    others do not exist for it. `format_file` gives the formatted bytes of the file at a path, and may raise Fault; runs with it have
-    no previous build. If there is a `journal`, staging folders are noted in it.
+    others do not exist for it. `format_file` gives the formatted bytes of the file at a path, and may raise Fault; runs
+    with it have no previous build. If there is a `journal`, staging folders are noted in it.
     """
 
     __slots__ = ("_folders", "_format_file", "_is_chosen", "journal")
@@ -217,7 +217,7 @@ class Engine:
     def _render(
         self, files: EmitterFiles, spec: FileSpec, target: str, previous: PreviousBuild | None, sink: Diagnostics
     ) -> bytes | None:
-        """The bytes of a file; None if the file on disk is up to date, or if there is a fault, which goes to the sink."""
+        """The bytes of a file; None if the file on disk is up to date, or if there is a fault, which the sink gets."""
         try:
             before = None if previous is None else previous.file(files.name, spec.path, target)
             data = files.render(spec, before).data

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-
-from opwright.source.named_tuple import NamedTuple
 from opwright.build.shards import EVERYTHING, shard_number, shard_path
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, OneFile
+from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["FileSpec", "file_specs"]
 

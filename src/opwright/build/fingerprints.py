@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.schema.function import Argument, Return
 from opwright.schema.names import OperatorName
 from opwright.schema.types import Type
@@ -41,7 +41,9 @@ _ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Ty
 
 #: Attributes of a function that its own entry's fingerprint leaves out: its position, its caches, what follows from
 #: other attributes, and its groups, whose members' entries are fingerprinted instead.
-NOT_FINGERPRINTED: Final = frozenset(("arguments", "cache", "entry", "group", "kind", "name", "root_name", "view_group"))
+NOT_FINGERPRINTED: Final = frozenset(
+    ("arguments", "cache", "entry", "group", "kind", "name", "root_name", "view_group")
+)
 
 
 def fingerprint(text: str) -> bytes:
@@ -75,7 +77,10 @@ class UnitFingerprints:
             cached = list(map(self._by_value.get, units))
         except TypeError:
             return list(map(self.of, units))
-        return [self.of(unit) if fingerprint is None else fingerprint for unit, fingerprint in zip(units, cached, strict=True)]
+        return [
+            self.of(unit) if fingerprint is None else fingerprint
+            for unit, fingerprint in zip(units, cached, strict=True)
+        ]
 
     def of(self, unit: object) -> bytes:
         """The fingerprint of a unit.

@@ -6,6 +6,7 @@ import os
 
 __all__ = ["make_folders"]
 
+
 def make_folders(path: str) -> None:
     """Make a folder and its missing parents.
 

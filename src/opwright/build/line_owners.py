@@ -47,21 +47,19 @@ def unit_owners(lines: Sequence[str], functions: Sequence[NativeFunction], alone
     for line in lines:
         text = line.strip()
         indent = _indent(line)
-        marked = alone.get(text, NOBODY) if len(alone.get(text, NOBODY)) == 1 else _marked_owner(text, functions, indent == least)
+        marked = (
+            alone.get(text, NOBODY)
+            if len(alone.get(text, NOBODY)) == 1
+            else _marked_owner(text, functions, indent == least)
+        )
         if marked:
             owners[len(owners) - waiting :] = [marked] * waiting
             current, mark_indent, waiting = marked, indent, 0
-        elif text and _LEAD.match(text) and (indent == least or text.startswith("case")):
+        elif (text and _LEAD.match(text) and (indent == least or text.startswith("case"))) or waiting:
             waiting += 1
             owners.append(everyone)
             continue
-        elif waiting:
-            waiting += 1
-            owners.append(everyone)
-            continue
-        elif text and indent < mark_indent:
-            current, mark_indent = everyone, -1
-        elif text and indent == least and after_closer and not _CLOSER.match(text):
+        elif (text and indent < mark_indent) or (text and indent == least and after_closer and not _CLOSER.match(text)):
             current, mark_indent = everyone, -1
         after_closer = bool(text) and _CLOSER.match(text) is not None and indent == least
         owners.append(current)
@@ -109,13 +107,20 @@ class FileSlotOwners:
         self._by_root: Final = {name: tuple(functions) for name, functions in job.by_root.items()}
         by_name: dict[str, list[NativeFunction]] = {}
         for function in job.catalog.functions:
-            names = (function.name.text, function.name.name, function.name.unambiguous, public_api.name(function.schema))
+            names = (
+                function.name.text,
+                function.name.name,
+                function.name.unambiguous,
+                public_api.name(function.schema),
+            )
             for name in dict.fromkeys(names):
                 by_name.setdefault(name, []).append(function)
         self._by_name: Final = by_name
         self._by_overload: Final = {function.name.unambiguous: function for function in job.catalog.functions}
 
-    def complete(self, owners: list[Owners], lines: Sequence[str], template: frozenset[str], emitter: AnyEmitter) -> None:
+    def complete(
+        self, owners: list[Owners], lines: Sequence[str], template: frozenset[str], emitter: AnyEmitter
+    ) -> None:
         """Fill in the owners of a file's lines that its units do not know. Lines of the template have no owner."""
         form = re.compile(emitter.line_names) if emitter.line_names else None
         block: Owners = NOBODY

@@ -1,7 +1,7 @@
 """The manifest of a run: what it read and wrote, so that the next run can tell that there is nothing to do.
 
-A manifest is a file `.opwright/NAME.manifest`: a line with the format's number, a checksum and the length of the rest, then
-JSON. There is one for each kind of run, because several runs may share a folder: PyTorch's build makes headers,
+A manifest is a file `.opwright/NAME.manifest`: a line with the format's number, a checksum and the length of the rest,
+then JSON. There is one for each kind of run, because several runs may share a folder: PyTorch's build makes headers,
 sources and `Declarations.yaml` each with a run of its own. A manifest that is damaged, of another format, or of another
 kind whose name collides is ignored.
 
@@ -18,9 +18,9 @@ import zlib
 from functools import cache
 from json import dumps, loads
 
+from opwright.build.input_stamps import InputStamps
 from opwright.build.plain_files import file_status, read_plain_file, stays_below
 from opwright.build.runs import real_folder, replace_state
-from opwright.build.input_stamps import InputStamps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ __all__ = [
     "Manifest",
     "load_manifest",
     "load_manifests",
-    "manifest_paths",
     "manifest_facts",
+    "manifest_paths",
     "root_of",
     "tool_identity",
     "write_manifest",
@@ -53,9 +53,9 @@ class Manifest:
     """What a run read, wrote and reported.
 
     `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
-    outside of its output folders, such as dependency files. `source_outputs` are outputs that belong to the sources and are never
-    removed. `left` are outputs of earlier runs that are made no longer and were not removed. `facts` are what the
-    program says about the run when there is nothing to do.
+    outside of its output folders, such as dependency files. `source_outputs` are outputs that belong to the sources and
+    are never removed. `left` are outputs of earlier runs that are made no longer and were not removed. `facts` are what
+    the program says about the run when there is nothing to do.
     """
 
     __slots__ = ("facts", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")

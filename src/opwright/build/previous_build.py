@@ -11,11 +11,11 @@ from binascii import a2b_base64, b2a_base64
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from opwright.source.named_tuple import NamedTuple
 from opwright.build.chunk_spans import FileSpans, SlotSpans
 from opwright.build.fingerprints import FINGERPRINT_SIZE
 from opwright.build.plain_files import read_plain_file
 from opwright.build.runs import Run, replace_state
+from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
-from opwright.source.named_tuple import NamedTuple
 
+from opwright.build.chunk_spans import SlotSpans
 from opwright.build.emitter_files import named_emitters
 from opwright.build.file_spec import file_specs
 from opwright.build.line_owners import NOBODY, FileSlotOwners, Owners, unit_owners
-from opwright.build.chunk_spans import SlotSpans
 from opwright.build.plan import Plan
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.model.fingerprint_key import HasFingerprintKey
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

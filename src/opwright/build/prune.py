@@ -7,8 +7,8 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from json import loads
 
-from opwright.build.plain_files import read_plain_file, remove_below, remove_flat_folder
 from opwright.build.manifest import Manifest, root_of
+from opwright.build.plain_files import read_plain_file, remove_below, remove_flat_folder
 from opwright.build.runs import Run, real_folder, replace_state
 
 __all__ = ["forget_gone_folders", "prune", "stale_outputs"]
@@ -86,5 +86,3 @@ def forget_gone_folders(run: Run) -> None:
 
 
 _PATH_BYTES = ("utf-8", "surrogateescape")
-
-

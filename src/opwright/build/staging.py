@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     from opwright.build.plain_files import Status
 
-__all__ = ["STAGING_PREFIX", "TEMPORARY_SUFFIX", "Journal", "remove_left_staging", "remove_old_staging", "remove_staging", "staging_name"]
+__all__ = [
+    "STAGING_PREFIX",
+    "TEMPORARY_SUFFIX",
+    "Journal",
+    "remove_left_staging",
+    "remove_old_staging",
+    "remove_staging",
+    "staging_name",
+]
 
 STAGING_PREFIX: Final = ".opwright-"
 """The start of the name of each staging folder."""
@@ -116,7 +124,10 @@ class Journal:
             words = iter(os.fsdecode(read_plain_file(self._path)).split(_END))
         except OSError:
             return []
-        return [(os.path.normpath(os.path.join(self._folder, path)), status_text) for path, status_text in zip(words, words)]
+        return [
+            (os.path.normpath(os.path.join(self._folder, path)), status_text)
+            for path, status_text in zip(words, words, strict=False)
+        ]
 
     def _end(self) -> None:
         """Remove the journal, and unfinished files of the state."""

@@ -19,23 +19,32 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from opwright.source.named_tuple import NamedTuple
 from opwright.build.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
-from opwright.source.text import SourceFile
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
+from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["WHOLE_TEXT", "AnyTemplate", "Template", "TemplatePart", "WholeText", "has_uneven_lines", "indent_lines", "lines_of"]
+__all__ = [
+    "WHOLE_TEXT",
+    "AnyTemplate",
+    "Template",
+    "TemplatePart",
+    "WholeText",
+    "has_uneven_lines",
+    "indent_lines",
+    "lines_of",
+]
 
 _SLOT = lazy_pattern(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = lazy_pattern(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
 
 
 class TemplatePart(NamedTuple):
-    """A slot and the plain text after it, up to the next slot. `indent` is None if the slot shares its line with text."""
+    """A slot and the plain text after it, up to the next slot. `indent` is None if text shares the slot's line."""
 
     name: str
     indent: str | None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-
-from opwright.source.named_tuple import NamedTuple
 from opwright.build.template import Template
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 __all__ = ["BACKEND_LAUNCHER", "LAUNCHER", "STUBS_LAUNCHER", "LoadedTemplate", "Templates", "generated_comment"]
@@ -44,9 +43,7 @@ class Templates:
 
     __slots__ = ("_comment", "_load", "_templates")
 
-    def __init__(
-        self, load: Callable[[str], SourceFile], comment: Callable[[str], str] = generated_comment
-    ) -> None:
+    def __init__(self, load: Callable[[str], SourceFile], comment: Callable[[str], str] = generated_comment) -> None:
         self._load = load
         self._comment = comment
         self._templates: dict[str, LoadedTemplate] = {}

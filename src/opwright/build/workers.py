@@ -82,8 +82,8 @@ def _work_apart(
 
     message: tuple[str, object]
     try:
-        # The work ends before the writer discards or commits, which must not be interrupted: a fault, or a pipe that the
-        # parent has closed, may end the work just before the parent's interrupt comes.
+        # The work ends before the writer discards or commits, which must not be interrupted: a fault, or a pipe that
+        # the parent has closed, may end the work just before the parent's interrupt comes.
         with Writer(journal) as writer, parent.work:
             share = work(writer, _take_tasks(tasks))
             writer.arrive()
@@ -132,7 +132,7 @@ def share_work(
         # If the system refuses another process, there is one less.
         with contextlib.suppress(OSError):
             for _ in range(processes - 1):
-                workers.append(_Worker(work, reading, journal))  # noqa: PERF401
+                workers.append(_Worker(work, reading, journal))
         with Writer(journal) as writer:
             shares = [work(writer, _take_tasks(reading)), *[worker.share() for worker in workers]]
             check(shares)

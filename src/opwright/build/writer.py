@@ -155,7 +155,7 @@ class Writer:
         return status
 
     def arrive(self) -> None:
-        """Put the new files that are complete in place, so that errors with them come before the commit. Raises Fault."""
+        """Put new files that are complete in place, so that errors with them come before the commit. Raises Fault."""
         if self._journal is not None and self._arriving:
             self._journal.add_files((target, status) for target, _, status in self._arriving)
         for target, staged, _ in self._arriving:
