@@ -28,6 +28,7 @@ ORDER = (
     "selective",
     "build",
     "run",
+    "explain",
     "extension",
     "lsp",
     "cli",

@@ -83,13 +83,13 @@ def _marked_owner(text: str, functions: Iterable[NativeFunction], is_opening: bo
         return NOBODY
     likely = [function for function in functions if function.name.overload in text and function.name.name in text]
     words = _WORD.findall(text) if likely else []
-    lengths = {function: max(_likeness(word, function.name) for word in words) for function in likely} if words else {}
+    lengths = {function: max(likeness(word, function.name) for word in words) for function in likely} if words else {}
     longest = max(lengths.values(), default=0)
     named = [function for function, length in lengths.items() if length == longest] if longest else []
     return tuple(named) if len(named) == 1 else NOBODY
 
 
-def _likeness(word: str, name: OperatorName) -> int:
+def likeness(word: str, name: OperatorName) -> int:
     """How many letters of a word name an overload: `add_Tensor`, `Tensor_add` and what ends so; 0 if it names none."""
     for spelling in (f"{name.overload}_{name.name}", name.unambiguous, name.text):
         if word == spelling or word.endswith(f"_{spelling}"):

@@ -29,7 +29,7 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.build.previous_build import EmitterState
 
-__all__ = ["FileOrigin", "LineOrigin", "Sources", "origins"]
+__all__ = ["FileOrigin", "LineOrigin", "Sources", "all_functions_of_unit", "functions_of_unit", "lines_alone", "origins"]
 
 _MANY: Final = 4
 """A unit whose functions have more names than this is not about one operator; a view and its copies have three."""
@@ -151,32 +151,37 @@ class _EmitterFiles:
     def _functions_of(self, number: int) -> tuple[NativeFunction, ...]:
         functions = self._functions.get(number)
         if functions is None:
-            functions = tuple(dict.fromkeys(_functions(self.units[number])))
-            if len({function.root_name for function in functions}) > _MANY:
-                functions = ()
-            self._functions[number] = functions
+            functions = self._functions[number] = functions_of_unit(self.units[number])
         return functions
 
     def _alone_of(self, number: int) -> Mapping[str, Owners]:
         """The lines of the unit's fragment with each of its functions alone, and their owners."""
         alone = self._alone.get(number)
         if alone is None:
-            unit, functions = self.units[number], self._functions_of(number)
-            owners: dict[str, Owners] = {}
-            if len(functions) > 1 and isinstance(unit, tuple):
-                for function in functions:
-                    for line in self._lines_alone(unit, function):
-                        owners[line] = (*owners.get(line, NOBODY), function)
-            alone = self._alone[number] = owners
+            alone = lines_alone(self.units[number], self._functions_of(number), self._emitter, self._job)
+            self._alone[number] = alone
         return alone
 
-    def _lines_alone(self, unit: tuple[object, ...], function: NativeFunction) -> set[str]:
-        narrowed = _narrow(unit, function)
-        if narrowed is None:
-            return set()
-        slots = self._emitter.fragment(narrowed, self._job)
-        texts = [text for value in slots.values() for text in ((value,) if isinstance(value, str) else value)]
-        return {line.strip() for text in texts for line in text.split("\n")}
+
+def lines_alone(
+    unit: object, functions: Sequence[NativeFunction], emitter: AnyEmitter, job: Job
+) -> Mapping[str, Owners]:
+    """The lines of a unit's fragment with each of its functions alone, and their owners."""
+    owners: dict[str, Owners] = {}
+    if len(functions) > 1 and isinstance(unit, tuple):
+        for function in functions:
+            for line in _lines_of_one(unit, function, emitter, job):
+                owners[line] = (*owners.get(line, NOBODY), function)
+    return owners
+
+
+def _lines_of_one(unit: tuple[object, ...], function: NativeFunction, emitter: AnyEmitter, job: Job) -> set[str]:
+    narrowed = _narrow(unit, function)
+    if narrowed is None:
+        return set()
+    slots = emitter.fragment(narrowed, job)
+    texts = [text for value in slots.values() for text in ((value,) if isinstance(value, str) else value)]
+    return {line.strip() for text in texts for line in text.split("\n")}
 
 
 def _narrow(unit: object, function: NativeFunction) -> object | None:
@@ -236,7 +241,13 @@ def _entries(owners: Owners) -> Sequence[tuple[str, int, str]]:
     return [(path, line, name) for (path, line), name in entries.items()]
 
 
-def _functions(unit: object) -> Iterator[NativeFunction]:
+def functions_of_unit(unit: object) -> tuple[NativeFunction, ...]:
+    """The functions that a unit is made of; none if it is not about one operator."""
+    functions = tuple(dict.fromkeys(all_functions_of_unit(unit)))
+    return () if len({function.root_name for function in functions}) > _MANY else functions
+
+
+def all_functions_of_unit(unit: object) -> Iterator[NativeFunction]:
     """The functions that a unit is made of."""
     if isinstance(unit, NativeFunction):
         yield unit
@@ -246,6 +257,6 @@ def _functions(unit: object) -> Iterator[NativeFunction]:
         yield unit.function
     elif isinstance(unit, (tuple, list)):
         for item in unit:
-            yield from _functions(item)
+            yield from all_functions_of_unit(item)
     elif isinstance(unit, HasFingerprintKey):
-        yield from _functions(unit.fingerprint_key)
+        yield from all_functions_of_unit(unit.fingerprint_key)

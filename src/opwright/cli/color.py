@@ -1,4 +1,4 @@
-"""Whether messages on standard error have colours."""
+"""Whether messages and reports have colours and links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import TextIO
 
-__all__ = ["AUTO", "CHOICES", "add_color_argument", "wants_color"]
+__all__ = ["AUTO", "CHOICES", "add_color_argument", "wants_color", "wants_links"]
 
 AUTO = "auto"
 CHOICES = (AUTO, "always", "never")
@@ -41,3 +41,14 @@ def wants_color(choice: str = AUTO, stream: TextIO | None = None) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
+
+
+def wants_links(stream: TextIO) -> bool:
+    """Whether a stream gets links (OSC 8): on a terminal that is not dumb.
+
+    A FORCE_HYPERLINK that is not empty decides otherwise: `0` means no, all else yes.
+    """
+    forced = os.environ.get("FORCE_HYPERLINK")
+    if forced:
+        return forced != "0"
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,38 +1,123 @@
-"""Explain a diagnostic code and how to fix the error."""
+"""Explain an operator, or a diagnostic code.
+
+  opwright explain add.Tensor                       all about an overload
+  opwright explain add                              the overloads of an operator
+  opwright explain aten.add.out --section dispatch  what runs under each dispatch key
+  opwright explain relu mm --format json            for other programs
+  opwright explain acme::scale --library acme.yaml  an operator of a library
+  opwright explain add.out --backend acme.yaml      with the kernels of a backend
+  opwright explain add.out --out build              with the lines of generated code
+  opwright explain E0312                            what a code means, and how to fix the error
+
+`--out` names the folder of `opwright generate --provenance FILE`. Without names, all codes are listed."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import pkgutil
+import re
+import sys
 from importlib import import_module
 from typing import Final
 
-from opwright.cli import console
+from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+from opwright.cli.color import wants_color, wants_links
+from opwright.cli.parser import terminal_columns
 from opwright.cli.streams import say
-from opwright.dialects.table import DIALECTS
-from opwright.source.codes import all_codes, find_code
-from opwright.source.diagnostic import Diagnostics, did_you_mean
+
+# Modules that do the work are imported when the command runs.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opwright.build.provenance import FileOrigin
+    from opwright.explain.loading import Explained, ExplainRequest
+    from opwright.explain.paint import Painter
+    from opwright.model.native_function import NativeFunction
+    from opwright.source.diagnostic import Diagnostics
+
+_CODE: Final = re.compile(r"[A-Za-z]\d{3,5}")
+#: The columns of explanations that go to no terminal.
+_COLUMNS: Final = 80
 
 _WITHOUT_CODES: Final = ("opwright.setuptools", "opwright.lsp.server")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("code", metavar="CODE", nargs="?", help="a code such as E0312; without one, list all codes")
+    from opwright.explain.records import SECTIONS
+
+    parser.add_argument(
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help="an operator as `add.Tensor`, `aten::add.Tensor` or `torch.ops.aten.add.Tensor`, or a code such as E0312",
+    )
+    listed = "; ".join([f"{name}: {text}" for name, text in SECTIONS.items()])
+    parser.add_argument(
+        "--section", metavar="LIST", type=_sections, help=f"print only these, separated by commas. {listed}"
+    )
+    parser.add_argument("--all", action="store_true", help="explain each overload of an operator")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="the form (default: text)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=not_empty, help="the output folder of a run with `--provenance`, for lines"
+    )
+    add_input_arguments(parser)
+    for flag, help in (
+        ("library", "a library file with operators"),
+        ("backend", "a backend file, whose kernels are in the dispatch tables"),
+        ("operators", "operators that a backend file names, in a file like native_functions.yaml"),
+    ):
+        parser.add_argument(
+            f"--{flag}", metavar="FILE", action="append", default=[], type=not_empty, help=f"{help} (may be repeated)"
+        )
+
+
+def _sections(text: str) -> tuple[str, ...]:
+    """The type of a list of sections."""
+    from opwright.explain.records import SECTIONS
+    from opwright.source.diagnostic import did_you_mean
+
+    names = tuple([name.strip() for name in text.split(",") if name.strip()])
+    for name in names:
+        if name not in SECTIONS:
+            hint = str(did_you_mean(name, SECTIONS)) or f"there are: {', '.join(SECTIONS)}"
+            raise argparse.ArgumentTypeError(f"no section `{name}`; {hint}")
+    if not names:
+        raise argparse.ArgumentTypeError("the value is empty")
+    return names
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    """Print the page of a code, or the list of codes."""
-    del sink
-    import_all_codes()
-    if arguments.code is None:
+    """Print the explanations."""
+    from opwright.cli import console
+
+    codes = [name for name in arguments.names if _CODE.fullmatch(name)]
+    names = [name for name in arguments.names if name not in codes]
+    if codes or not names:
+        import_all_codes()
+    if not arguments.names:
+        from opwright.source.codes import all_codes
+
         for code in all_codes():
             print(f"{code.code}  {code.title}")
-        return console.SUCCESS
-    match = find_code(arguments.code)
+    statuses = [_print_code(code) for code in codes]
+    if names:
+        statuses.append(_explain(names, arguments, sink))
+    return max(statuses, default=console.SUCCESS)
+
+
+def _print_code(text: str) -> int:
+    """Print the page of a code, and give the exit status."""
+    from opwright.cli import console
+    from opwright.source.codes import all_codes, find_code
+    from opwright.source.diagnostic import did_you_mean
+
+    match = find_code(text)
     if match is None:
-        hint = str(did_you_mean(arguments.code.upper(), [code.code for code in all_codes()]))
-        say(f"opwright explain: no code `{arguments.code}`{'; ' + hint if hint else ''}\n")
+        hint = str(did_you_mean(text.upper(), [code.code for code in all_codes()]))
+        say(f"opwright explain: no code `{text}`{'; ' + hint if hint else ''}\n")
         return console.USAGE
     print(match.page)
     return console.SUCCESS
@@ -40,6 +125,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def all_code_names() -> tuple[str, ...]:
     """All codes."""
+    from opwright.source.codes import all_codes
+
     import_all_codes()
     return tuple([code.code for code in all_codes()])
 
@@ -49,8 +136,106 @@ def import_all_codes() -> None:
 
     The packages of dialects that stand elsewhere are imported too. Modules that need other packages have no codes.
     """
+    from opwright.dialects.table import DIALECTS
+
     for name in dict.fromkeys(("opwright", *(dialect.package for dialect in DIALECTS))):
         package = import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             if not module.name.endswith("__main__") and module.name not in _WITHOUT_CODES:
                 import_module(module.name)
+
+
+def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print the explanations of operators, and give the exit status."""
+    from opwright.cli import console
+    from opwright.explain.explanation import explain
+    from opwright.explain.records import SECTIONS
+    from opwright.explain.text import render, render_overloads
+    from opwright.schema.function import SchemaKind
+
+    request = _request(names, arguments, sink)
+    origins = None if arguments.out is None else _origins(arguments.out)
+    sections = arguments.section or tuple(SECTIONS)
+    painter = _painter()._replace(color=wants_color(arguments.color, sys.stdout))
+    texts, records, status = [], [], console.SUCCESS
+    for name, matches in _matches(request, sink).items():
+        if not matches:
+            say(_unknown(name, request))
+            status = console.FAULTS
+        elif len(matches) > 1 and not arguments.all and arguments.format == "text":
+            ordered = sorted(matches, key=lambda match: (match[0].is_synthesized, match[0].kind is SchemaKind.out))
+            listed = [explain(function, explained, ()) for function, explained in ordered]
+            texts.append(render_overloads(name, listed, painter))
+        else:
+            wanted = [explain(function, explained, sections, origins) for function, explained in matches]
+            records += wanted
+            texts += [render(record, painter) for record in wanted]
+    if arguments.format == "json":
+        from opwright.explain import json_form
+
+        sys.stdout.write(json_form.render(records))
+    else:
+        sys.stdout.write("\n".join(texts))
+    return status
+
+
+def _painter() -> Painter:
+    from opwright.explain.paint import Painter
+
+    is_terminal = sys.stdout.isatty()
+    columns = terminal_columns() if is_terminal or os.environ.get("COLUMNS") else _COLUMNS
+    return Painter(links=wants_links(sys.stdout), columns=columns, home=os.getcwd())
+
+
+def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> ExplainRequest:
+    from opwright.explain.loading import ExplainRequest
+    from opwright.release.inputs import open_inputs
+    from opwright.source.text import SourceFile
+
+    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    return ExplainRequest(
+        tuple(names),
+        inputs.with_native_aot(arguments.native_aot_ops_dir, sink),
+        arguments.release,
+        tuple(map(SourceFile.read, arguments.library)),
+        tuple(map(SourceFile.read, arguments.operators)),
+        tuple(map(SourceFile.read, arguments.backend)),
+    )
+
+
+def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[tuple[NativeFunction, Explained]]]:
+    """The overloads that each name means, with the job that has them."""
+    from opwright.explain.loading import load_jobs
+    from opwright.explain.names import overloads_named, plain_name
+
+    matches: dict[str, list[tuple[NativeFunction, Explained]]] = {name: [] for name in request.names}
+    for explained in load_jobs(request, sink):
+        namespaces = {function.namespace for function in explained.job.catalog.functions}
+        for name, functions in matches.items():
+            if not functions:
+                plain = plain_name(name, namespaces)
+                functions += [(function, explained) for function in overloads_named(plain, explained.job.catalog)]
+        if all(matches.values()):
+            break
+    return matches
+
+
+def _unknown(name: str, request: ExplainRequest) -> str:
+    """The message for an operator that does not exist, with the nearest name."""
+    from opwright.explain.loading import operator_names
+    from opwright.explain.names import plain_name
+    from opwright.source.diagnostic import did_you_mean
+
+    operators = operator_names(request.inputs)
+    plain = plain_name(name, ("aten",)).removeprefix("aten::")
+    candidates = operators if "." in plain else [operator.partition(".")[0] for operator in operators]
+    overloads = [operator for operator in operators if operator.partition(".")[0] == plain.partition(".")[0]]
+    hint = f"there are {', '.join(overloads)}" if overloads else str(did_you_mean(plain, candidates))
+    return f"opwright explain: no operator `{name}`{'; ' + hint if hint else ''}\n"
+
+
+def _origins(out: str) -> Mapping[str, FileOrigin]:
+    """The origins of the files of an output folder. Raises Fault if it has no provenance."""
+    from opwright.cli.where import folder_origins
+
+    return folder_origins(out)

@@ -36,7 +36,7 @@ COMMANDS: Final = {
     "upgraders": "write the upgraders of old mobile models from their bytecode",
     "where": "show the entry that a generated line comes from",
     "schema": "print the JSON Schema of a kind of input file, or of a document",
-    "explain": "explain a diagnostic code and how to fix the error",
+    "explain": "explain an operator (kernels, signatures, gradients, generated code), or a diagnostic code",
 }
 
 _DESCRIPTION: Final = """\

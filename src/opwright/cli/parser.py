@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import NoReturn
 
-__all__ = ["Parser"]
+__all__ = ["Parser", "terminal_columns"]
 
 _COLUMNS = 80
 _INVALID_CHOICE = lazy_pattern(r"argument (.+): invalid choice: (['\"])(.*?)\2")
@@ -27,7 +27,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     """
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+        super().__init__(prog, width=terminal_columns() - 2)
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,7 +76,7 @@ def _shown_name(action: argparse.Action) -> str:
     return "/".join(action.option_strings) or str(action.metavar or action.dest)
 
 
-def _columns() -> int:
+def terminal_columns() -> int:
     """The width of the terminal: from COLUMNS, else from the system, else the default."""
     setting = os.environ.get("COLUMNS", "")
     if setting.isascii() and setting.isdigit() and len(setting) < 6 and int(setting) > 0:

@@ -22,6 +22,10 @@ from opwright.cli import console
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.numbers import read_number
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.build.provenance import FileOrigin
+
 __all__ = ["add_arguments", "run"]
 
 _LineRange: TypeAlias = "tuple[int, int, str, int, str]"
@@ -138,3 +142,26 @@ def _check_line(path: str, line: int) -> None:
         if not 1 <= line <= count:
             noun = "line" if count == 1 else "lines"
             raise Fault.at(NO_SUCH_LINE, f"`{path}` has {count} {noun}, and no line {line}")
+
+
+def folder_origins(folder: str) -> dict[str, FileOrigin]:
+    """The origins of all files of an output folder, by their absolute paths. Raises Fault if it has no provenance."""
+    from opwright.build.provenance import FileOrigin, LineOrigin
+
+    top = os.path.realpath(folder).replace(os.sep, "/")
+    for path in manifest_paths(os.path.join(top, STATE_FOLDER)):
+        name = manifest_facts(path).get("provenance")
+        if not isinstance(name, str):
+            continue
+        provenance = _read_provenance(name if os.path.isabs(name) else os.path.join(top, name))
+        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+            data = json.loads(provenance)
+            entries = data["entries"]
+            return {
+                target: FileOrigin(
+                    emitter,
+                    tuple([LineOrigin(*_line_range(first, last, *entries[number])) for first, last, number in ranges]),
+                )
+                for target, (emitter, ranges) in data["files"].items()
+            }
+    raise Fault.at(NO_PROVENANCE, f"`{folder}` has no provenance", help="generate with `--out DIR --provenance FILE`")

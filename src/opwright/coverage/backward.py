@@ -18,7 +18,7 @@ from opwright.release.operator_names.backends import INTEGRAL_COMPOSITES
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
-__all__ = ["BackwardFacts", "called_names"]
+__all__ = ["NOT_IMPLEMENTED", "BackwardFacts", "called_names"]
 
 #: A called function or method, with what stands before it.
 _CALL: Final = re.compile(r"(\.|->)?\s*\b([A-Za-z_]\w*)\s*\(")
@@ -28,7 +28,7 @@ _BEFORE_GRADIENT: Final = re.compile(r"([*/+-])\s*grads?(?:_\w+)?\b(?!\s*\()")
 _NEGATED_GRADIENT: Final = re.compile(r"(?:^|[(,?:{])\s*-\s*grads?\b")
 _ARITHMETIC: Final = {"*": "mul", "/": "div", "+": "add", "-": "sub"}
 #: The function of formulas that cannot be computed.
-_NOT_IMPLEMENTED: Final = "not_implemented"
+NOT_IMPLEMENTED: Final = "not_implemented"
 
 
 def called_names(formula: str) -> Iterator[tuple[str, bool]]:
@@ -116,7 +116,7 @@ class BackwardFacts:
     def _formulas(self, info: DifferentiabilityInfo) -> Backward:
         """What the formulas of a function call."""
         formulas = [derivative.original_formula for derivative in info.derivatives]
-        if all(formula.startswith(f"{_NOT_IMPLEMENTED}(") for formula in formulas):
+        if all(formula.startswith(f"{NOT_IMPLEMENTED}(") for formula in formulas):
             return Backward(BackwardStatus.unimplemented)
         calls: dict[str, None] = {}
         helpers: dict[str, None] = {}
@@ -126,7 +126,7 @@ class BackwardFacts:
             if overloads:
                 calls[name.removesuffix("_symint")] = None
                 lacks.update(dict.fromkeys(self._missing_operators(overloads)))
-            elif name in self._helpers and name != _NOT_IMPLEMENTED:
+            elif name in self._helpers and name != NOT_IMPLEMENTED:
                 helpers[name] = None
         status = BackwardStatus.lacks if lacks else BackwardStatus.works
         return Backward(status, tuple(calls), tuple(helpers), tuple(lacks))

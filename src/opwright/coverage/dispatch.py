@@ -145,7 +145,7 @@ class Dispatch:
             return Reach(OperatorStatus.missing, composite.name)
         kernel = function.kernels.get(composite)
         name = "" if kernel is None else _kernel_text(kernel)
-        callee = self._callee(function, composite)
+        callee = self.callee(function, composite)
         if callee is None:
             return Reach(OperatorStatus.composite, composite.name, name)
         reach = self.reach(callee)
@@ -155,7 +155,7 @@ class Dispatch:
         status = reach.status if reach.status is OperatorStatus.fallback else OperatorStatus.composite
         return Reach(status, composite.name, name, through)
 
-    def _callee(self, function: NativeFunction, composite: DispatchKey) -> NativeFunction | None:
+    def callee(self, function: NativeFunction, composite: DispatchKey) -> NativeFunction | None:
         """The operator that a composite kernel calls, if it is known: of generated kernels, and of a few others."""
         called = self._called.get(function.name.text)
         if called is not None and called in self._catalog:

@@ -91,7 +91,7 @@ def _view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -
     return inplace_view_definition(kernel) if "inplace_view" in function.tags else view_definition(kernel)
 
 
-def _units(job: Job) -> list[FunctionalizedUnit]:
+def functionalized_units(job: Job) -> list[FunctionalizedUnit]:
     """The groups, the view groups, then the functions in neither."""
     catalog = job.catalog
     groups: list[FunctionalizedUnit] = [group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)]
@@ -126,7 +126,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             name="register_functionalization_source",
             family="sources",
             template="RegisterFunctionalization.cpp",
-            units=_units,
+            units=functionalized_units,
             fragment=_fragment,
             layout=Sharded(
                 "RegisterFunctionalization.cpp", job.rules.functionalization_shards, lambda unit: unit.root_name

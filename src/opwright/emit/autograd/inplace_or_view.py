@@ -173,6 +173,11 @@ def _call_statements(function: NativeFunction) -> list[str]:
     ]
 
 
+def has_view_kernel(function: NativeFunction) -> bool:
+    """Whether a function with autograd kernels has one here: it writes to arguments that it counts, or gives a view."""
+    return view_base(function) is not None or bool(counted_arguments(function))
+
+
 def kernel(differentiable_function: DifferentiableFunction) -> str | None:
     """The function's kernel, None where it neither writes to arguments that it counts nor gives a view."""
     function = differentiable_function.function

@@ -284,7 +284,7 @@ def definition(wrapper: Wrapper, context: FragmentContext) -> str:
     return f"{head} {{\n{body}\n}}\n"
 
 
-def _falls_back(differentiable_function: DifferentiableFunction) -> bool:
+def falls_back(differentiable_function: DifferentiableFunction) -> bool:
     """Whether the function is served by the boxed kernel for all functions whose derivative is not implemented."""
     function = differentiable_function.function
     if differentiable_function.infos or (function.library is PYTORCH and _is_special(function)):
@@ -320,7 +320,7 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
     """The kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
     function = differentiable_function.function
     operator = function.name.text
-    if _falls_back(differentiable_function):
+    if falls_back(differentiable_function):
         fallback = f'm.impl("{operator}", torch::autograd::autogradNotImplementedFallback());\n'
         return {registrations_slot(DEFAULT_KEY): (fallback,)}
     if not function.needs_derivative:

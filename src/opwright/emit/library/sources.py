@@ -20,7 +20,7 @@ from opwright.emit.library import (
     schemas,
 )
 from opwright.emit.library.parts import LibraryPart, library_parts
-from opwright.emit.library.section import MakeSection
+from opwright.emit.library.section import MakeSection, Section
 
 #: The sections of a source file, in their order.
 _SECTIONS: Final[tuple[MakeSection, ...]] = (
@@ -37,8 +37,13 @@ _SECTIONS: Final[tuple[MakeSection, ...]] = (
 )
 
 
+def source_sections(part: LibraryPart, context: FragmentContext) -> list[Section]:
+    """The sections of the source file of a part."""
+    return [make(part, context) for make in _SECTIONS]
+
+
 def _source(part: LibraryPart, context: FragmentContext) -> Slots:
-    sections = [make(part, context) for make in _SECTIONS]
+    sections = source_sections(part, context)
     headers = dict.fromkeys([header for section in sections if section.text for header in section.includes])
     return {
         "namespace": part.library.namespace,

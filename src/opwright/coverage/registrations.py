@@ -1,0 +1,243 @@
+"""The kernels that generated code registers for an operator, by dispatch key."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
+
+from opwright.convention import native
+from opwright.convention.structured import meta_name
+from opwright.emit.aten.backend import Backend, WrapperKind, backends, wrapped_units
+from opwright.emit.aten.backend_select import factories
+from opwright.emit.aten.functionalization import functionalized_units, registered_functions
+from opwright.emit.aten.register.structured_kernels import structured_parent
+from opwright.emit.autograd.inplace_or_view import has_view_kernel
+from opwright.emit.autograd.kernels import is_hand_written, kernel_name
+from opwright.emit.autograd.units import functions_with_kernels
+from opwright.emit.autograd.variable_type import falls_back
+from opwright.emit.backend.sections import SectionFile, registered_units, section_files
+from opwright.emit.emitter import Job, per_job
+from opwright.model.derivatives import DEFAULT_KEY
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.external_backend import Implementation
+from opwright.model.library import PYTORCH
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.release.operator_names.hand_registered import BY_HAND
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["RegisteredKernel", "RegistrationKind", "registrations"]
+
+
+class RegistrationKind(enum.Enum):
+    """What a registered kernel does."""
+
+    kernel = "calls the kernel"
+    structured = "runs the structured kernel: meta, then impl"
+    meta = "runs the shape function"
+    default_backend = "runs the shape function to allocate the results"
+    refusal = "refuses tensors that are not on the meta device"
+    functional = "copies the result of the functional overload"
+    out = "calls the kernel of the out overload"
+    backend_select = "finds the dispatch key from the tensor options"
+    functionalization = "calls the functional form, or records the view"
+    autograd = "records the gradient"
+    not_implemented = "records that the gradient is not implemented"
+    view = "counts versions and records views"
+    tracer = "records the call in a graph of `torch.jit.trace`"
+    autocast = "casts the arguments, and calls the operator again"
+    batching = "runs the operator over a batch"
+    cpu_fallback = "runs the kernel for the CPU on copies of the tensors"
+    by_hand = "is written and registered by hand"
+
+    __hash__ = object.__hash__
+
+
+class RegisteredKernel(NamedTuple):
+    """A kernel that is registered for an operator.
+
+    `kernel` is the qualified C++ name of the function or class that does the work, empty for kernels without a name,
+    and `through` the operator whose kernel that is, if it is another one.
+    """
+
+    kind: RegistrationKind
+    kernel: str = ""
+    through: NativeFunction | None = None
+
+
+#: Key -> the registration for it.
+Registrations = Mapping[str, RegisteredKernel]
+
+KeyedKernel: TypeAlias = tuple[NativeFunction, str, RegisteredKernel]
+
+_REGISTRATIONS: Final = re.compile(r"TORCH_LIBRARY_IMPL\(\w+, ")
+_REGISTERED: Final = re.compile(r'm\.impl\("([^"]+)",\s*([^;]*)\);')
+#: The function that an expression registers, without the types to which it is cast.
+_CALLEE: Final = re.compile(r"(?:&|TORCH_FN\()((?:::)?\w+(?:::\w+)*)")
+
+#: The start of a key's name -> what the kernels do that a library has generated for the key.
+_LIBRARY_KINDS: Final = {
+    "Autograd": RegistrationKind.autograd,
+    "ADInplaceOrView": RegistrationKind.view,
+    "Functionalize": RegistrationKind.functionalization,
+    "Autocast": RegistrationKind.autocast,
+    "FuncTorchBatched": RegistrationKind.batching,
+    "BatchedNestedTensor": RegistrationKind.batching,
+    "BackendSelect": RegistrationKind.backend_select,
+}
+
+_KINDS: Final = {
+    WrapperKind.kernel: RegistrationKind.kernel,
+    WrapperKind.structured: RegistrationKind.structured,
+    WrapperKind.refusal: RegistrationKind.refusal,
+    WrapperKind.functional: RegistrationKind.functional,
+    WrapperKind.out: RegistrationKind.out,
+}
+
+_NONE: Final[Registrations] = {}
+
+
+def registrations(job: Job, function: NativeFunction) -> Registrations:
+    """The kernels that are registered for a function, by the names of dispatch keys, aliases among them.
+
+    >>> import opwright
+    >>> from opwright.release.rules import Rules
+    >>> from opwright.release.version import parse_version
+    >>> catalog = opwright.load()
+    >>> job = opwright.Job(catalog, Rules(parse_version("2.13.0")), opwright.Options())
+    >>> registered = registrations(job, catalog["add.out"])
+    >>> registered["CPU"].kernel, registered["SparseCPU"].kernel
+    ('at::native::structured_ufunc_add_CPU::impl', 'at::native::add_out_sparse_cpu')
+    """
+    return _by_function(job).get(function, _NONE)
+
+
+@per_job
+def _by_function(job: Job) -> Mapping[NativeFunction, Registrations]:
+    """The registrations of all functions of a job."""
+    by_function: dict[NativeFunction, dict[str, RegisteredKernel]] = {}
+    for function, key, registration in _all(job):
+        by_function.setdefault(function, {})[key] = registration
+    return by_function
+
+
+def _all(job: Job) -> Iterator[KeyedKernel]:
+    """Each function with each key that has a registration; a later one replaces an earlier one."""
+    yield from _of_libraries(job)
+    units = wrapped_units(job)
+    for backend in backends(job):
+        for _, members in units[backend.key]:
+            for function, kind in members:
+                yield function, backend.key.name, _wrapper(function, kind, backend)
+    for function in factories(job):
+        if function.library is PYTORCH:
+            kernel = f"at::{native.name(function.schema)}"
+            yield function, "BackendSelect", RegisteredKernel(RegistrationKind.backend_select, kernel)
+    for functionalized in functionalized_units(job):
+        if functionalized.library is PYTORCH:
+            for function in registered_functions(functionalized, job.rules):
+                yield function, "Functionalize", _functionalization(function)
+    yield from _of_autograd(job)
+    for function in job.catalog.functions:
+        if function.library is PYTORCH and not is_hand_written(function):
+            name = f"torch::TraceType::{kernel_name(function)}"
+            yield function, "Tracer", RegisteredKernel(RegistrationKind.tracer, name)
+    for key_name, table in BY_HAND.items():
+        for name in table.in_release(job.rules):
+            if name in job.catalog and job.catalog[name].library is PYTORCH:
+                yield job.catalog[name], key_name, RegisteredKernel(RegistrationKind.by_hand)
+    for file in section_files(job):
+        yield from _of_section(file, job)
+
+
+def _of_section(file: SectionFile, job: Job) -> Iterator[KeyedKernel]:
+    """The registrations of a section of a backend file."""
+    key = file.section.key.name
+    for entry in file.section.entries:
+        if entry.options.policy:
+            yield entry.function, key, RegisteredKernel(RegistrationKind.autocast)
+        elif entry.options.implementation is Implementation.fallback:
+            yield entry.function, key, RegisteredKernel(RegistrationKind.cpu_fallback)
+    if file.section.key is file.backend.key:
+        for function in file.backend.options.manual:
+            yield function, key, RegisteredKernel(RegistrationKind.by_hand)
+    for unit in registered_units(file, job):
+        for function, kind in unit.wrapped[1]:
+            yield function, key, _wrapper(function, kind, file.wrapping)
+
+
+def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
+    """The registrations of the job's libraries, as their generated sources have them."""
+    if not job.libraries:
+        return
+    # Only runs for libraries import what makes their files.
+    from opwright.emit.library.parts import library_parts
+    from opwright.emit.library.sources import source_sections
+
+    for part in library_parts(job):
+        functions = {function.name.text: function for function in part.functions}
+        for section in source_sections(part, job):
+            for block in _REGISTRATIONS.split(section.text)[1:]:
+                key, _, statements = block.partition(",")
+                for name, expression in _REGISTERED.findall(statements):
+                    if name in functions:
+                        callee = _CALLEE.findall(expression)
+                        kind = next((kind for start, kind in _LIBRARY_KINDS.items() if key.startswith(start)), None)
+                        kind = kind or RegistrationKind.kernel
+                        yield functions[name], key, RegisteredKernel(kind, callee[-1] if callee else "")
+
+
+def _of_autograd(job: Job) -> Iterator[KeyedKernel]:
+    """The registrations for Autograd and its keys, and for ADInplaceOrView."""
+    for differentiable in functions_with_kernels(job):
+        function = differentiable.function
+        if falls_back(differentiable):
+            yield function, "Autograd", RegisteredKernel(RegistrationKind.not_implemented)
+        else:
+            kernel = f"torch::autograd::VariableType::{kernel_name(function)}"
+            for key in differentiable.infos or (DEFAULT_KEY,):
+                is_default = key == DEFAULT_KEY
+                registration = RegisteredKernel(RegistrationKind.autograd, kernel if is_default else f"{kernel}_{key}")
+                yield function, "Autograd" if is_default else key, registration
+        if has_view_kernel(function):
+            kernel = f"torch::ADInplaceOrView::{kernel_name(function)}"
+            yield function, "ADInplaceOrView", RegisteredKernel(RegistrationKind.view, kernel)
+
+
+def _wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> RegisteredKernel:
+    """What a wrapper of a backend calls."""
+    group = function.group
+    if kind is WrapperKind.structured and group is not None:
+        through = None if function is group.out else group.out
+        if group.out in backend.kernels:
+            return RegisteredKernel(RegistrationKind.structured, f"{structured_parent(group, backend)}::impl", through)
+        meta = f"{group.library.api}::meta::structured_{meta_name(group)}::meta"
+        is_shared = backend.key.is_composite
+        return RegisteredKernel(RegistrationKind.default_backend if is_shared else RegistrationKind.meta, meta, through)
+    if kind is WrapperKind.kernel:
+        return RegisteredKernel(RegistrationKind.kernel, _callee(function, backend))
+    callee = None
+    if group is not None:
+        callee = {WrapperKind.functional: group.functional, WrapperKind.out: group.out}.get(kind)
+    return RegisteredKernel(_KINDS[kind], "" if callee is None else _callee(callee, backend), callee)
+
+
+def _callee(function: NativeFunction, backend: Backend) -> str:
+    """The C++ function of a backend's kernel for an overload; empty if it has none."""
+    kernel = backend.kernels.get(function)
+    if kernel is None:
+        return ""
+    return backend.callees.get(function) or f"{backend.owner(kernel)}::{kernel.name}"
+
+
+def _qualified_name(kernel: Kernel) -> str:
+    return f"{kernel.namespace}::{kernel.name}"
+
+
+def _functionalization(function: NativeFunction) -> RegisteredKernel:
+    composite = function.kernels.get(COMPOSITE_IMPLICIT)
+    if composite is not None:
+        return RegisteredKernel(RegistrationKind.kernel, _qualified_name(composite))
+    kernel = f"at::functionalization::{native.name(function.schema)}"
+    return RegisteredKernel(RegistrationKind.functionalization, kernel)

@@ -1,0 +1,103 @@
+"""What happens to the gradients of an overload, with the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.coverage.backward import NOT_IMPLEMENTED
+from opwright.coverage.registrations import RegistrationKind, registrations
+from opwright.emit.autograd.saved import saved_type
+from opwright.emit.emitter import Job
+from opwright.explain.records import DerivativeRecord, FilePlace, FormulaRecord, GradientRecord, SavedRecord
+from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative, SavedAttribute
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import SchemaKind
+from opwright.source.span import Span
+
+__all__ = ["derivative_record"]
+
+#: What happens to gradients, in words.
+_TEXTS: Final = {
+    "formulas": "recorded by formulas",
+    "out": "refused: a call with `out` raises an error if a tensor requires a gradient",
+    "composite": "recorded by the operators that the kernel calls",
+    "by_hand": "recorded by a kernel that is written by hand",
+    "own": "recorded by a kernel that the entry names for Autograd",
+    "mixed": "recorded by the operators that the kernel calls, and by formulas under keys with a kernel of their own",
+    "unimplemented": "an error: no formula is known",
+    "none": "none: nothing is differentiable",
+}
+
+
+_WITH_FORMULAS: Final = ("formulas", "mixed", "unimplemented")
+
+
+def derivative_record(function: NativeFunction, job: Job) -> DerivativeRecord:
+    """What happens to gradients."""
+    differentiable = next((matched for matched in _differentiable(job) if matched.function is function), None)
+    status = _status(function, job, differentiable)
+    gradients = tuple(_gradients(differentiable)) if differentiable is not None and status in _WITH_FORMULAS else ()
+    return DerivativeRecord(status, _TEXTS[status], gradients)
+
+
+def _differentiable(job: Job) -> Iterator[DifferentiableFunction]:
+    """The functions of PyTorch and of libraries with the derivatives that they use."""
+    yield from job.derivatives.functions
+    for library in job.libraries:
+        yield from library.derivatives.matched.functions
+
+
+def _status(function: NativeFunction, job: Job, differentiable: DifferentiableFunction | None) -> str:
+    if any(key.name.startswith("Autograd") for key in function.kernels):
+        return "own"
+    registration = registrations(job, function).get("Autograd")
+    infos = {} if differentiable is None else differentiable.infos
+    if registration is None and not infos:
+        return "composite" if function.has_composite_implicit else "none"
+    if registration is not None and registration.kind is RegistrationKind.by_hand:
+        return "by_hand"
+    if function.kind is SchemaKind.out:
+        return "out"
+    if registration is not None and registration.kind is RegistrationKind.not_implemented:
+        return "unimplemented"
+    formulas = [derivative.original_formula for info in infos.values() for derivative in info.derivatives]
+    if not formulas:
+        return "none"
+    if all(formula.startswith(f"{NOT_IMPLEMENTED}(") for formula in formulas):
+        return "unimplemented"
+    return "mixed" if function.has_composite_implicit and not function.has_composite_explicit else "formulas"
+
+
+def _gradients(differentiable: DifferentiableFunction) -> Iterator[GradientRecord]:
+    """The derivatives by dispatch key."""
+    for key, info in differentiable.infos.items():
+        yield GradientRecord(
+            key,
+            info.node_name or "",
+            info.name,
+            tuple(
+                [
+                    FormulaRecord(derivative.var_names, derivative.original_formula, _place(derivative.span))
+                    for derivative in info.derivatives
+                ]
+            ),
+            tuple(
+                [_saved_record(saved, info, is_result=False) for saved in info.saved_inputs]
+                + [_saved_record(saved, info, is_result=True) for saved in info.saved_outputs]
+            ),
+            tuple([_forward(formula) for formula in differentiable.forward.get(key, ())]),
+            info.non_differentiable,
+        )
+
+
+def _saved_record(saved: SavedAttribute, info: DifferentiabilityInfo, *, is_result: bool) -> SavedRecord:
+    return SavedRecord(saved.name, saved_type(saved, info).text, saved.expression, is_result)
+
+
+def _forward(formula: ForwardDerivative) -> FormulaRecord:
+    return FormulaRecord(formula.var_names, formula.formula, _place(formula.span))
+
+
+def _place(span: Span) -> FilePlace:
+    return FilePlace(span.file.path, span.line)

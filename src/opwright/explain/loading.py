@@ -1,0 +1,165 @@
+"""Loads what explanations need: few operators if few are asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from opwright.dialects.derivatives.loader import node_prefix
+from opwright.dialects.native_functions.scope import LoadScope
+from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
+from opwright.emit.emitter import Job
+from opwright.emit.registry import DEFAULT_FAMILIES
+from opwright.model.dispatch_key import device_flags, dispatch_keys
+from opwright.release.inputs import Inputs
+from opwright.release.narrowed import narrow_inputs, narrow_text
+from opwright.release.rules import Rules
+from opwright.release.store import FORMULA_HELPERS
+from opwright.release.version import version_of
+from opwright.run.loading import load_job
+from opwright.run.request import Request
+from opwright.schema.signature import base_of_operation
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.items import split_items
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from opwright.source.items import ItemText
+
+__all__ = ["ExplainRequest", "Explained", "load_jobs", "load_part", "load_pytorch", "operator_names"]
+
+_NAME: Final = re.compile(r"(?:func|name): *([\w:]+)(\.\w+)?")
+_FOREACH: Final = "_foreach_"
+
+
+class ExplainRequest(NamedTuple):
+    """What is to be explained: names of operators, the inputs, and the files of libraries and backends."""
+
+    names: tuple[str, ...]
+    inputs: Inputs
+    release: str | None = None
+    libraries: tuple[SourceFile, ...] = ()
+    operator_files: tuple[SourceFile, ...] = ()
+    backends: tuple[SourceFile, ...] = ()
+
+
+class Explained(NamedTuple):
+    """A loaded job, with the names of the families that it has files of."""
+
+    job: Job
+    families: tuple[str, ...]
+
+
+def operator_names(inputs: Inputs) -> list[str]:
+    """The names of all operators that have an entry, without loading them."""
+    text = inputs.read_text(NATIVE_FUNCTIONS.inputs[0]).text
+    return [match[1] + (match[2] or "") for _, item in split_items(text) if (match := _NAME.match(item))]
+
+
+def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]:
+    """The jobs that may have the operators, those of libraries first. Raises FaultsFound with every mistake.
+
+    PyTorch's own operators are loaded only when they are asked for, and of these only what belongs to the names.
+    """
+    rules = Rules(version_of(request.inputs, request.release, sink))
+    if request.libraries:
+        families: tuple[str, ...] = ("library",)
+        job = load_job(Request(request.inputs, {}, families, libraries=request.libraries), rules, sink, {})
+        sink.raise_if_errors()
+        yield Explained(job, families)
+    job = load_part(request, rules) or load_pytorch(request, request.inputs, rules, sink)
+    families = DEFAULT_FAMILIES if not job.backends else (*DEFAULT_FAMILIES, "backend")
+    yield Explained(job, families)
+
+
+def load_pytorch(request: ExplainRequest, inputs: Inputs, rules: Rules, sink: Diagnostics) -> Job:
+    """The job with PyTorch's operators, from inputs that may have a part of them. Raises FaultsFound."""
+    families = (*DEFAULT_FAMILIES, "backend") if request.backends else DEFAULT_FAMILIES
+    job = load_job(
+        Request(
+            inputs,
+            {},
+            families,
+            devices=frozenset(device_flags()),
+            backends=request.backends,
+            operator_files=request.operator_files,
+        ),
+        rules,
+        sink,
+        {},
+    )
+    sink.raise_if_errors()
+    return job
+
+
+def load_part(request: ExplainRequest, rules: Rules) -> Job | None:
+    """The job with the operations of the names alone; None if they have faults, or cannot be told apart."""
+    inputs = _narrow(request)
+    if inputs is None:
+        return None
+    try:
+        # Some warnings are about the operators that are left out.
+        job = load_pytorch(request, inputs, rules, Diagnostics())
+        _ = job.derivatives, job.deprecated
+    except (Fault, FaultsFound):
+        return None
+    return job
+
+
+def _narrow(request: ExplainRequest) -> Inputs | None:
+    """The inputs with the entries of the names, and of what has to be counted with them; None if all are needed."""
+    texts = [*request.names, *[file.text for file in (*request.backends, *request.operator_files)]]
+    texts += [text.removeprefix(_FOREACH) for text in request.names]
+    native = request.inputs.read_text(NATIVE_FUNCTIONS.inputs[0])
+    items = split_items(native.text)
+    texts += _same_nodes(request.inputs, texts)
+    if not LoadScope(texts).choose(items):
+        return None
+    chosen = {text for _, text in LoadScope([*texts, *_makers_of_kernels(items)]).choose(items)}
+    bases = {base_of_operation(match[1]) for text in chosen if (match := _NAME.match(text))}
+    bases |= {base.removeprefix("foreach_") for base in bases}
+
+    def belongs(text: str) -> bool:
+        match = _NAME.match(text)
+        return match is None or base_of_operation(match[1]) in bases
+
+    narrowed = {NATIVE_FUNCTIONS.inputs[0]: narrow_text(native, chosen.__contains__)}
+    for name in (*DERIVATIVES.inputs, *DEPRECATED.inputs):
+        file = request.inputs.read_optional(name)
+        if file is not None:
+            narrowed[name] = narrow_text(file, belongs)
+    # What is loaded here is not checked, and kernels compiled ahead of time may be of other operators.
+    hidden = [name for name in request.inputs.names() if NATIVE_AOT.recognizes_name(name)]
+    hidden.append(FORMULA_HELPERS)
+    return narrow_inputs(request.inputs, narrowed, hidden)
+
+
+def _makers_of_kernels(items: Iterable[ItemText]) -> Iterator[str]:
+    """The name of an operator with a kernel for each key whose other kernels are made without an entry.
+
+    They are made only if any entry names the key.
+    """
+    for key in dispatch_keys():
+        if key.generated_suffix:
+            kernel = re.compile(rf"\n    (?:.*, *)?{key.name}(?:,.*)?: ")
+            names = (match[1] for _, text in items if kernel.search(text) and (match := _NAME.match(text)))
+            yield from islice(names, 1)
+
+
+def _same_nodes(inputs: Inputs, texts: Iterable[str]) -> Sequence[str]:
+    """The operators whose autograd nodes are numbered with those of the operators that texts name."""
+    file = inputs.read_optional(DERIVATIVES.inputs[0])
+    if file is None:
+        return []
+    prefixes = {node_prefix(word) for text in texts for word in re.findall(r"\w+", text)}
+    names = {match[1] for _, text in split_items(file.text) if (match := _NAME.match(text))}
+    return [name for name in names if _node_prefix(name) in prefixes]
+
+
+@cache
+def _node_prefix(name: str) -> str:
+    return node_prefix(name)

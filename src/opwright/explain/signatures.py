@@ -1,0 +1,175 @@
+"""The C++ signatures of an overload under every calling convention that applies to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from opwright.convention import dispatcher, lazy, native, public_api, stable, structured, ufunc
+from opwright.convention.functionalization import class_name, inverse_name, reverse_arguments
+from opwright.convention.shared_types import NoCppType
+from opwright.coverage.registrations import RegistrationKind, registrations
+from opwright.emit.aten.c_shim import shim_units
+from opwright.emit.emitter import Job
+from opwright.explain.records import SignatureRecord
+from opwright.model.dispatch_key import DispatchKey
+from opwright.model.library import PYTORCH
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
+
+__all__ = ["signature_records"]
+
+_REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
+
+
+def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureRecord, ...]:
+    """The signatures in the order from the caller to the kernel, then those of other runtimes."""
+    makers: tuple[Callable[[NativeFunction, Job], Iterator[SignatureRecord]], ...] = (
+        _public,
+        _dispatcher,
+        _kernels,
+        _structured,
+        _functionalization,
+        _unboxing,
+        _c_shims,
+        _stable,
+        _lazy,
+    )
+    return tuple([record for make in makers for record in make(function, job)])
+
+
+def _public(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The functions and methods of the public API."""
+    del job
+    api = function.library.api
+    forms = ("C++", "C++ faithful", "C++ with SymInt", "C++ faithful with SymInt")
+    note = "written by hand; this is the generated function" if function.manual_cpp_binding else ""
+    if function.function:
+        for form, signature in zip(forms, public_api.function_signatures(function), strict=True):
+            if signature is not None:
+                yield SignatureRecord(form, signature.declaration(f"{api}::{signature.name}"), note)
+    if function.method:
+        for form, signature in zip(forms, public_api.method_signatures(function), strict=True):
+            if signature is not None:
+                text = f"{signature.declaration(f'{api}::Tensor::{signature.name}')} const"
+                yield SignatureRecord(form.replace("C++", "C++ method"), text, note)
+
+
+def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The operator itself, and its redispatching form."""
+    del job
+    signature = dispatcher.signature(function)
+    operator = f"{function.library.operators}::{function.name.unambiguous}"
+    yield SignatureRecord("dispatcher", signature.declaration(f"{operator}::call"))
+    text = signature.declaration(f"{operator}::redispatch", first="c10::DispatchKeySet dispatchKeySet")
+    yield SignatureRecord("dispatcher, with keys", text)
+
+
+def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The kernels that are plain functions, those with the same name once."""
+    del job
+    by_name: dict[str, tuple[Kernel, list[DispatchKey]]] = {}
+    for key, kernel in function.kernels.items():
+        if not kernel.structured:
+            by_name.setdefault(f"{kernel.namespace}::{kernel.name}", (kernel, []))[1].append(key)
+    for name, (kernel, keys) in by_name.items():
+        signature = native.symint_signature(function) if kernel.symint else native.signature(function)
+        yield SignatureRecord("native", signature.declaration(name), ", ".join([key.name for key in keys]))
+
+
+def _structured(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The shape function, the computation of each kernel, and the loops of ufuncs."""
+    del job
+    group = function.group
+    if group is None or not group.structured:
+        return
+    meta = f"at::meta::structured_{structured.meta_name(group)}::meta"
+    parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
+    returns = "void" if group.out.precomputed is None else "meta_return_ty"
+    yield SignatureRecord("structured meta", f"{returns} {meta}({parameters})")
+    parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
+    by_name: dict[str, list[str]] = {}
+    for key, kernel in group.out.kernels.items():
+        if kernel.structured:
+            by_name.setdefault(f"{kernel.namespace}::structured_{kernel.name}", []).append(key.name)
+    for name, keys in by_name.items():
+        yield SignatureRecord("structured impl", f"void {name}::impl({parameters})", ", ".join(keys))
+    if group.out.ufunc:
+        yield from _ufunc(group)
+
+
+def _ufunc(group: NativeFunctionsGroup) -> Iterator[SignatureRecord]:
+    """The stub that the kernels of a ufunc call, and its loops."""
+    stub = ", ".join(["TensorIteratorBase &", *[binding.type.text for binding in ufunc.stub_arguments(group)]])
+    name = f"{group.functional.schema.name.name}_stub"
+    yield SignatureRecord("ufunc stub", f"void at::native::{name}({stub})")
+    for key, loop in group.out.ufunc.items():
+        yield SignatureRecord("ufunc loop", f"ufunc::{loop.name}", f"{key.name}: {', '.join(loop.dtypes)}")
+
+
+def _functionalization(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The kernel under Functionalize, and for a view how it is replayed on its base and written back into it."""
+    registration = registrations(job, function).get("Functionalize")
+    if registration is not None and registration.kind is RegistrationKind.functionalization:
+        text = dispatcher.signature(function).declaration(registration.kernel, first="c10::DispatchKeySet keys")
+        yield SignatureRecord("functionalization", text)
+    view_group = function.view_group
+    if view_group is None or view_group.view is not function or view_group.composite or view_group.view_copy is None:
+        return
+    library = function.library.functionalization
+    name = f"{library}::{class_name(function.schema)}"
+    yield SignatureRecord("view, replayed", f"at::Tensor {name}::forward(const at::Tensor& base)")
+    yield SignatureRecord("view, written back", f"at::Tensor {name}::reverse({_REVERSED})")
+    inverse = inverse_name(function.schema)
+    bindings = reverse_arguments(function.schema, function.style)
+    parameters = ", ".join([binding.definition for binding in bindings])
+    text = f"at::Tensor {library}::FunctionalInverses::{inverse}({parameters})"
+    yield SignatureRecord("view, inverse", text, "written by hand")
+
+
+def _unboxing(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The function over a stack, which builds without the dispatcher have."""
+    del job
+    yield SignatureRecord("unboxing", f"void {function.library.unboxing}::{function.name.unambiguous}(Stack & stack)")
+
+
+def _c_shims(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The C functions that AOTInductor calls. Those of libraries are not in PyTorch's table."""
+    if function.library is not PYTORCH:
+        return
+    has_shim = False
+    for target, units in shim_units(job).items():
+        for unit in units:
+            if unit.function is not function:
+                continue
+            has_shim = True
+            refusal = unit.shim.refusal
+            if refusal is not None:
+                note = f"{refusal.what} of type `{refusal.type}` has no form in C"
+                yield SignatureRecord(f"C shim, {target.name}", "", note)
+            for shim_function in unit.shim.functions:
+                yield SignatureRecord(f"C shim, {target.name}", shim_function.head)
+    if not has_shim:
+        yield SignatureRecord("C shim", "", "the operator is not in the table of operators with a shim")
+
+
+def _stable(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """A kernel in the stable C++ API."""
+    del job
+    try:
+        text = stable.signature(function).declaration()
+    except ValueError as error:
+        yield SignatureRecord("stable", "", str(error))
+    else:
+        yield SignatureRecord("stable", text)
+
+
+def _lazy(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The constructor of a node in a graph of lazy tensors."""
+    del job
+    try:
+        taken = lazy.arguments(function.arguments, lazy.NodeConvention())
+    except NoCppType as error:
+        yield SignatureRecord("lazy node", "", f"no node can keep a value of type `{error}`")
+        return
+    parameters = ", ".join([f"const {argument.type.text}& {argument.name}" for argument in taken.all])
+    yield SignatureRecord("lazy node", f"{lazy.name(function.name)}({parameters})")

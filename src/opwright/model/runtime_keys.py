@@ -1,0 +1,257 @@
+"""Runtime dispatch keys: those under which PyTorch's dispatcher has a slot for each operator, in its order.
+
+`model/dispatch_key.py` knows what files are generated for a key. This table knows what the dispatcher does where no
+kernel is registered, and where PyTorch registers kernels by hand that no YAML names.
+
+>>> keys = {runtime_key.name: runtime_key for runtime_key in runtime_keys()}
+>>> keys["CPU"].kind.name, keys["AutogradCPU"].backend, keys["Tracer"].fallback.name
+('backend', 'CPU', 'fallthrough')
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from opwright.model.dispatch_key import KEYS, Device, DispatchKey
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["KeyFallback", "KeyKind", "RuntimeKey", "backends_of", "runtime_keys"]
+
+
+class KeyKind(enum.Enum):
+    """What a runtime key stands for."""
+
+    backend = "tensors of a device and a layout"
+    autograd = "gradients of the tensors of a device"
+    functionality = "something that happens before a kernel computes"
+
+    __hash__ = object.__hash__
+
+
+class KeyFallback(enum.Enum):
+    """What PyTorch registers under a key for all operators without a kernel."""
+
+    none = "the call raises NotImplementedError"
+    error = "a kernel that raises NotImplementedError"
+    fallthrough = "nothing: the next key is asked"
+    boxed = "a kernel for all operators"
+
+    __hash__ = object.__hash__
+
+
+class RuntimeKey(NamedTuple):
+    """A dispatch key with a slot in the dispatcher's tables.
+
+    `backend` is the name of the device, empty for keys of no device. `does` says in a few words what a boxed fallback
+    does. `by_hand` are patterns of PyTorch's sources that register kernels for single operators by hand, and `reason`
+    is why they do.
+    """
+
+    key: DispatchKey
+    kind: KeyKind
+    fallback: KeyFallback = KeyFallback.none
+    does: str = ""
+    by_hand: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the key."""
+        return self.key.name
+
+    @property
+    def backend(self) -> str:
+        """The name of the device."""
+        return self.key.backend
+
+
+#: The devices in the order of the dispatcher. One of them has no key that PyTorch's generator knows.
+_DEVICES: Final = (
+    "CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1",
+    "PrivateUse2", "PrivateUse3", "Meta",
+)  # fmt: skip
+
+#: Keys of tensors between those of devices: in front of which functionality they stand.
+_OTHER_BACKENDS: Final = {
+    "": ("Undefined",),
+    "Quantized": ("FPGA", "Vulkan", "Metal"),
+    "Sparse": ("CustomRNGKeyId", "MkldnnCPU"),
+}
+
+_FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor")
+
+#: The Autograd keys without PyTorch's fallback.
+_WITHOUT_AUTOGRAD_FALLBACK: Final = frozenset(("HIP", "IPU", "VE", "PrivateUse2", "PrivateUse3"))
+
+#: The devices with autocast, in the dispatcher's order.
+_AUTOCAST_DEVICES: Final = ("CPU", "MTIA", "MAIA", "XPU", "MPS", "CUDA")
+
+
+@cache
+def _key(name: str, device: str = "") -> DispatchKey:
+    """The key of a name; PyTorch has a few that its generator does not know."""
+    key = KEYS.get(name)
+    if key is not None and key.backend == device:
+        return key
+    row = Device(device, is_known=False) if device else None
+    return DispatchKey(name, row, is_dispatchable=False) if key is None or device else key
+
+
+def _row(
+    name: str, fallback: KeyFallback, does: str = "", by_hand: tuple[str, ...] = (), reason: str = ""
+) -> RuntimeKey:
+    return RuntimeKey(_key(name), KeyKind.functionality, fallback, does, by_hand, reason)
+
+
+_BOXED: Final = KeyFallback.boxed
+_FALLTHROUGH: Final = KeyFallback.fallthrough
+_META_IN_PYTHON: Final = ("torch/_meta_registrations.py", "torch/_refs/*.py", "torch/_decomp/*.py")
+_IN_PYTHON: Final = ("torch/_native/*.py", "torch/_refs/*.py")
+_PYTHON: Final = "runs `__torch_dispatch__`"
+_OWN_DATA: Final = "The operators change autograd's own data."
+_BATCHES: Final = "How an operator runs over a batch is written by hand for each."
+_RANDOM: Final = "The operators draw random numbers."
+
+#: What happens before a kernel computes, in the dispatcher's order. A name that ends in `*` stands for all devices.
+_BEFORE_KERNELS: Final = (
+    _row("BackendSelect", _FALLTHROUGH),
+    _row("Python", _BOXED, _PYTHON),
+    _row(
+        "FuncTorchDynamicLayerBackMode",
+        _BOXED,
+        "leaves a functorch transform",
+        ("aten/src/ATen/functorch/DynamicLayer.cpp",),
+        "The operators see the wrappers of functorch.",
+    ),
+    _row(
+        "Functionalize",
+        _BOXED,
+        "unwraps functional tensors and calls the operator",
+        ("aten/src/ATen/FunctionalizeFallbackKernel.cpp",),
+        "The operators make functional tensors, or replace what is in them.",
+    ),
+    _row(
+        "Conjugate",
+        _BOXED,
+        "conjugates tensors that are marked so and calls the operator",
+        ("aten/src/ATen/ConjugateFallback.cpp",),
+        "The operators take tensors with the mark.",
+    ),
+    _row(
+        "Negative",
+        _BOXED,
+        "negates tensors that are marked so and calls the operator",
+        ("aten/src/ATen/native/NegateFallback.cpp",),
+        "The operators take tensors with the mark.",
+    ),
+    _row(
+        "ZeroTensor",
+        _BOXED,
+        "puts zeros into memory and calls the operator",
+        ("aten/src/ATen/ZeroTensorFallback.cpp",),
+        "The operators do not read the memory.",
+    ),
+    _row("ADInplaceOrView", _FALLTHROUGH, "", ("torch/csrc/autograd/VariableTypeManual.cpp",), _OWN_DATA),
+    _row("AutogradOther", _BOXED),
+    _row("Autograd*", _BOXED),
+    _row("AutogradNestedTensor", KeyFallback.none),
+    _row("Tracer", _FALLTHROUGH, "", ("torch/csrc/autograd/TraceTypeManual.cpp",), _OWN_DATA),
+    _row(
+        "Autocast*",
+        _FALLTHROUGH,
+        "",
+        ("aten/src/ATen/autocast_mode.cpp",),
+        "Which operators cast their arguments is a list in C++.",
+    ),
+    _row(
+        "FuncTorchBatched",
+        _BOXED,
+        "calls the operator for each item of the batch and warns",
+        ("aten/src/ATen/functorch/BatchRules*.cpp", "aten/src/ATen/functorch/LegacyBatchingRegistrations.cpp"),
+        _BATCHES,
+    ),
+    _row(
+        "BatchedNestedTensor",
+        _BOXED,
+        "raises an error, because nested tensors have no batching rule",
+        ("aten/src/ATen/functorch/LegacyBatchingRegistrations.cpp",),
+        _BATCHES,
+    ),
+    _row(
+        "FuncTorchVmapMode",
+        _FALLTHROUGH,
+        "",
+        ("aten/src/ATen/functorch/BatchRules*.cpp", "aten/src/ATen/functorch/VmapModeRegistrations.cpp"),
+        _RANDOM,
+    ),
+    _row(
+        "Batched",
+        _BOXED,
+        "calls the operator for each item of the batch",
+        ("aten/src/ATen/LegacyBatchingRegistrations.cpp",),
+        _BATCHES,
+    ),
+    _row("VmapMode", _FALLTHROUGH, "", ("aten/src/ATen/VmapModeRegistrations.cpp",), _RANDOM),
+    _row("FuncTorchGradWrapper", _BOXED, "takes tensors out of the wrappers of functorch"),
+    _row("PythonTLSSnapshot", _BOXED, "keeps the state of the thread for `__torch_dispatch__`"),
+    _row(
+        "FuncTorchDynamicLayerFrontMode",
+        _BOXED,
+        "enters a functorch transform",
+        ("aten/src/ATen/functorch/PyTorchOperatorHacks.cpp",),
+        "The operators are decomposed for functorch.",
+    ),
+    _row("PreDispatch", _BOXED, _PYTHON),
+    _row("PythonDispatcher", _BOXED, "asks the tables of the operator in Python"),
+)
+
+
+@cache
+def runtime_keys() -> tuple[RuntimeKey, ...]:
+    """All runtime keys, in the order of the dispatcher's tables."""
+    keys: list[RuntimeKey] = []
+    for functionality in _FUNCTIONALITIES:
+        keys += [RuntimeKey(_key(name), KeyKind.backend) for name in _OTHER_BACKENDS.get(functionality, ())]
+        keys += [_backend_key(functionality, device) for device in _DEVICES]
+    for row in _BEFORE_KERNELS:
+        if row.name.startswith("Autograd"):
+            keys += _autograd_keys(row)
+        elif row.name.endswith("*"):
+            keys += [row._replace(key=_key(row.name[:-1] + device)) for device in _AUTOCAST_DEVICES]
+        else:
+            keys.append(row)
+    return tuple(keys)
+
+
+def _backend_key(functionality: str, device: str) -> RuntimeKey:
+    key = _key(functionality + device, device)
+    if key.name == "Meta":
+        reason = "Kernels that compute shapes in Python replace generated ones."
+        return RuntimeKey(key, KeyKind.backend, KeyFallback.error, by_hand=_META_IN_PYTHON, reason=reason)
+    if key.name != device:
+        return RuntimeKey(key, KeyKind.backend)
+    return RuntimeKey(key, KeyKind.backend, by_hand=_IN_PYTHON, reason="A few kernels are written in Python.")
+
+
+def _autograd_keys(row: RuntimeKey) -> Iterator[RuntimeKey]:
+    """The Autograd keys of a row."""
+    devices = _DEVICES if row.name.endswith("*") else ("",)
+    for device in devices:
+        name = row.name.removesuffix("*") + device
+        fallback = KeyFallback.none if device in _WITHOUT_AUTOGRAD_FALLBACK else row.fallback
+        does = "calls the kernel below and records no gradient" if fallback is _BOXED else ""
+        by_hand = ("torch/csrc/autograd/VariableTypeManual.cpp",)
+        yield RuntimeKey(_key(name, device), KeyKind.autograd, fallback, does, by_hand, _OWN_DATA)
+
+
+@cache
+def backends_of(key: DispatchKey) -> frozenset[str]:
+    """The names of the backend keys whose tensors have their gradients recorded under an Autograd key."""
+    if key.backend:
+        return frozenset((key.backend,))
+    names = [runtime_key.name for runtime_key in runtime_keys() if runtime_key.kind is KeyKind.backend]
+    nested = frozenset([name for name in names if name.startswith("NestedTensor")])
+    return nested if key.name == "AutogradNestedTensor" else frozenset(names) - nested - {"Undefined", *_DEVICES}
