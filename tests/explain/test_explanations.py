@@ -131,7 +131,7 @@ def test_json_has_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_text_fits_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
     """No line of an explanation is longer than a terminal, except paths and single long words."""
-    assert main(["explain", "add.Tensor", "--section", "schema,operation,dispatch,derivative,python"]) == 0
+    assert main(["explain", "add.Tensor", "--section", "schema,operation,dispatch,signatures,derivative,python"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if ".yaml:" not in line]
     assert max(map(len, lines)) <= 80
 

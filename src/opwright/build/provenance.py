@@ -29,7 +29,15 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.build.previous_build import EmitterState
 
-__all__ = ["FileOrigin", "LineOrigin", "Sources", "all_functions_of_unit", "functions_of_unit", "lines_alone", "origins"]
+__all__ = [
+    "FileOrigin",
+    "LineOrigin",
+    "Sources",
+    "all_functions_of_unit",
+    "functions_of_unit",
+    "lines_alone",
+    "origins",
+]
 
 _MANY: Final = 4
 """A unit whose functions have more names than this is not about one operator; a view and its copies have three."""

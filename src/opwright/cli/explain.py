@@ -29,7 +29,7 @@ from opwright.cli.streams import say
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from opwright.build.provenance import FileOrigin
     from opwright.explain.loading import Explained, ExplainRequest
@@ -154,7 +154,6 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
     from opwright.schema.function import SchemaKind
 
     request = _request(names, arguments, sink)
-    origins = None if arguments.out is None else _origins(arguments.out)
     sections = arguments.section or tuple(SECTIONS)
     painter = _painter()._replace(color=wants_color(arguments.color, sys.stdout))
     texts, records, status = [], [], console.SUCCESS
@@ -167,6 +166,7 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
             listed = [explain(function, explained, ()) for function, explained in ordered]
             texts.append(render_overloads(name, listed, painter))
         else:
+            origins = None if arguments.out is None else _origins(arguments.out, [match[0] for match in matches])
             wanted = [explain(function, explained, sections, origins) for function, explained in matches]
             records += wanted
             texts += [render(record, painter) for record in wanted]
@@ -210,11 +210,12 @@ def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[tuple
 
     matches: dict[str, list[tuple[NativeFunction, Explained]]] = {name: [] for name in request.names}
     for explained in load_jobs(request, sink):
-        namespaces = {function.namespace for function in explained.job.catalog.functions}
-        for name, functions in matches.items():
-            if not functions:
-                plain = plain_name(name, namespaces)
-                functions += [(function, explained) for function in overloads_named(plain, explained.job.catalog)]
+        for catalog in explained.catalogs:
+            namespaces = {function.namespace for function in catalog.functions}
+            for name, functions in matches.items():
+                if not functions:
+                    named = overloads_named(plain_name(name, namespaces), catalog)
+                    functions += [(function, explained) for function in named]
         if all(matches.values()):
             break
     return matches
@@ -234,8 +235,9 @@ def _unknown(name: str, request: ExplainRequest) -> str:
     return f"opwright explain: no operator `{name}`{'; ' + hint if hint else ''}\n"
 
 
-def _origins(out: str) -> Mapping[str, FileOrigin]:
-    """The origins of the files of an output folder. Raises Fault if it has no provenance."""
+def _origins(out: str, functions: Iterable[NativeFunction]) -> Mapping[str, FileOrigin]:
+    """The lines of an output folder that come from the entries of overloads. Raises Fault without provenance."""
     from opwright.cli.where import folder_origins
 
-    return folder_origins(out)
+    entries = {(os.path.abspath(function.entry.file.path), function.entry.line) for function in functions}
+    return folder_origins(out, lambda path, line: (path, line) in entries)

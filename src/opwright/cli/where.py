@@ -11,7 +11,7 @@ import argparse
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from opwright.build.codes import NO_PROVENANCE, NO_SUCH_LINE
@@ -144,24 +144,37 @@ def _check_line(path: str, line: int) -> None:
             raise Fault.at(NO_SUCH_LINE, f"`{path}` has {count} {noun}, and no line {line}")
 
 
-def folder_origins(folder: str) -> dict[str, FileOrigin]:
-    """The origins of all files of an output folder, by their absolute paths. Raises Fault if it has no provenance."""
+def folder_origins(folder: str, is_wanted: Callable[[str, int], bool]) -> dict[str, FileOrigin]:
+    """The origins of the files of an output folder, by their absolute paths. Raises Fault if it has no provenance.
+
+    Of each file there are only the lines from entries that are wanted, by their files and lines.
+    """
+    top = os.path.realpath(folder).replace(os.sep, "/")
+    names = [manifest_facts(path).get("provenance") for path in manifest_paths(os.path.join(top, STATE_FOLDER))]
+    texts = [_read_provenance(os.path.join(top, name)) for name in names if isinstance(name, str)]
+    if not texts:
+        help = "generate with `--out DIR --provenance FILE`"
+        raise Fault.at(NO_PROVENANCE, f"`{folder}` has no provenance", help=help)
+    origins: dict[str, FileOrigin] = {}
+    for text in texts:
+        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+            origins |= _origins_of_entries(text, is_wanted)
+    return origins
+
+
+def _origins_of_entries(provenance: bytes, is_wanted: Callable[[str, int], bool]) -> dict[str, FileOrigin]:
+    """The origins in a provenance file that are of wanted entries. Raises an error of Python if it is damaged."""
     from opwright.build.provenance import FileOrigin, LineOrigin
 
-    top = os.path.realpath(folder).replace(os.sep, "/")
-    for path in manifest_paths(os.path.join(top, STATE_FOLDER)):
-        name = manifest_facts(path).get("provenance")
-        if not isinstance(name, str):
-            continue
-        provenance = _read_provenance(name if os.path.isabs(name) else os.path.join(top, name))
-        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-            data = json.loads(provenance)
-            entries = data["entries"]
-            return {
-                target: FileOrigin(
-                    emitter,
-                    tuple([LineOrigin(*_line_range(first, last, *entries[number])) for first, last, number in ranges]),
-                )
-                for target, (emitter, ranges) in data["files"].items()
-            }
-    raise Fault.at(NO_PROVENANCE, f"`{folder}` has no provenance", help="generate with `--out DIR --provenance FILE`")
+    data = json.loads(provenance)
+    entries = {number: entry for number, entry in enumerate(data["entries"]) if is_wanted(entry[0], entry[1])}
+    origins = {}
+    for target, (emitter, ranges) in data["files"].items():
+        lines = [
+            LineOrigin(*_line_range(first, last, *entries[number]))
+            for first, last, number in ranges
+            if number in entries
+        ]
+        if lines:
+            origins[target] = FileOrigin(emitter, tuple(lines))
+    return origins

@@ -74,7 +74,7 @@ KeyedKernel: TypeAlias = tuple[NativeFunction, str, RegisteredKernel]
 _REGISTRATIONS: Final = re.compile(r"TORCH_LIBRARY_IMPL\(\w+, ")
 _REGISTERED: Final = re.compile(r'm\.impl\("([^"]+)",\s*([^;]*)\);')
 #: The function that an expression registers, without the types to which it is cast.
-_CALLEE: Final = re.compile(r"(?:&|TORCH_FN\()((?:::)?\w+(?:::\w+)*)")
+_CALLEE: Final = re.compile(r"(?:^|[&(])((?:::)?\w+(?:::\w+)*)\)*$")
 
 #: The start of a key's name -> what the kernels do that a library has generated for the key.
 _LIBRARY_KINDS: Final = {
@@ -182,10 +182,17 @@ def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
                 key, _, statements = block.partition(",")
                 for name, expression in _REGISTERED.findall(statements):
                     if name in functions:
-                        callee = _CALLEE.findall(expression)
-                        kind = next((kind for start, kind in _LIBRARY_KINDS.items() if key.startswith(start)), None)
-                        kind = kind or RegistrationKind.kernel
-                        yield functions[name], key, RegisteredKernel(kind, callee[-1] if callee else "")
+                        yield functions[name], key, _of_library(key, expression.strip())
+
+
+def _of_library(key: str, expression: str) -> RegisteredKernel:
+    """The kernel that generated code of a library registers for a key, as an expression of C++."""
+    callee = _CALLEE.search(expression)
+    kinds = (kind for start, kind in _LIBRARY_KINDS.items() if key.startswith(start))
+    kind = next(kinds, RegistrationKind.kernel)
+    if kind is RegistrationKind.autograd and "autogradNotImplementedFallback" in expression:
+        kind = RegistrationKind.not_implemented
+    return RegisteredKernel(kind, "" if callee is None else callee[1])
 
 
 def _of_autograd(job: Job) -> Iterator[KeyedKernel]:

@@ -12,7 +12,8 @@ from opwright.dialects.derivatives.loader import node_prefix
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
-from opwright.emit.registry import DEFAULT_FAMILIES
+from opwright.emit.registry import DEFAULT_FAMILIES, chosen_families
+from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import device_flags, dispatch_keys
 from opwright.release.inputs import Inputs
 from opwright.release.narrowed import narrow_inputs, narrow_text
@@ -53,6 +54,11 @@ class Explained(NamedTuple):
     job: Job
     families: tuple[str, ...]
 
+    @property
+    def catalogs(self) -> list[Catalog]:
+        """The catalog, and those of the operators that backends have of their own."""
+        return [self.job.catalog, *[library.catalog for library in self.job.libraries]]
+
 
 def operator_names(inputs: Inputs) -> list[str]:
     """The names of all operators that have an entry, without loading them."""
@@ -71,19 +77,30 @@ def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]
         job = load_job(Request(request.inputs, {}, families, libraries=request.libraries), rules, sink, {})
         sink.raise_if_errors()
         yield Explained(job, families)
+    if not request.backends and not request.operator_files and _names_nothing(request):
+        return
     job = load_part(request, rules) or load_pytorch(request, request.inputs, rules, sink)
-    families = DEFAULT_FAMILIES if not job.backends else (*DEFAULT_FAMILIES, "backend")
-    yield Explained(job, families)
+    yield Explained(job, _families(request))
+
+
+def _families(request: ExplainRequest) -> tuple[str, ...]:
+    """The families of PyTorch's own files, and those for backends."""
+    return (*DEFAULT_FAMILIES, *(chosen_families(["backend"]) if request.backends else ()))
+
+
+def _names_nothing(request: ExplainRequest) -> bool:
+    """Whether no operator of PyTorch can have one of the names, so that nothing need be loaded."""
+    items = split_items(request.inputs.read_text(NATIVE_FUNCTIONS.inputs[0]).text)
+    return bool(items) and not LoadScope(request.names).choose(items)
 
 
 def load_pytorch(request: ExplainRequest, inputs: Inputs, rules: Rules, sink: Diagnostics) -> Job:
     """The job with PyTorch's operators, from inputs that may have a part of them. Raises FaultsFound."""
-    families = (*DEFAULT_FAMILIES, "backend") if request.backends else DEFAULT_FAMILIES
     job = load_job(
         Request(
             inputs,
             {},
-            families,
+            _families(request),
             devices=frozenset(device_flags()),
             backends=request.backends,
             operator_files=request.operator_files,

@@ -16,8 +16,6 @@ __all__ = ["Painter"]
 _BOLD: Final = "\x1b[1m"
 _BLUE: Final = "\x1b[1;34m"
 _DIM: Final = "\x1b[2m"
-#: Keeps the words of a parameter on one line.
-_HARD_SPACE: Final = "\N{NO-BREAK SPACE}"
 _RESET: Final = "\x1b[0m"
 
 
@@ -66,9 +64,17 @@ class Painter(NamedTuple):
 
     def wrap_signature(self, lead: str, text: str, indent: int) -> Iterator[str]:
         """A C++ signature after a lead, in lines that end between parameters."""
-        joined = text.replace(" ", _HARD_SPACE).replace(f",{_HARD_SPACE}", ", ")
-        for line in self.wrap(lead, joined, indent=indent):
-            yield line.replace(_HARD_SPACE, " ")
+        name, bracket, rest = text.partition("(")
+        parameters = rest.replace(", ", ",\n").split("\n")
+        line = f"{lead}{name}{bracket}"
+        is_first = True
+        for parameter in parameters:
+            joined = line + parameter if is_first or not line.strip() else f"{line} {parameter}"
+            if len(joined) > self.columns and line.strip():
+                yield line
+                joined = " " * indent + parameter
+            line, is_first = joined, False
+        yield line
 
     def wrap(self, lead: str, text: str, *, indent: int | None = None, note: bool = False) -> Iterator[str]:
         """A text after a lead, which is painted as a key, and continued below the text or at an indent."""

@@ -87,7 +87,10 @@ _FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor
 _WITHOUT_AUTOGRAD_FALLBACK: Final = frozenset(("HIP", "IPU", "VE", "PrivateUse2", "PrivateUse3"))
 
 #: The devices with autocast, in the dispatcher's order.
-_AUTOCAST_DEVICES: Final = ("CPU", "MTIA", "MAIA", "XPU", "MPS", "CUDA")
+_AUTOCAST_DEVICES: Final = ("CPU", "MTIA", "MAIA", "XPU", "IPU", "HPU", "XLA", "MPS", "CUDA", "PrivateUse1")
+
+#: The Autocast keys that PyTorch registers nothing for, because the backends do.
+_WITHOUT_AUTOCAST: Final = frozenset(("IPU", "HPU", "XLA", "PrivateUse1"))
 
 
 @cache
@@ -220,7 +223,7 @@ def runtime_keys() -> tuple[RuntimeKey, ...]:
         if row.name.startswith("Autograd"):
             keys += _autograd_keys(row)
         elif row.name.endswith("*"):
-            keys += [row._replace(key=_key(row.name[:-1] + device)) for device in _AUTOCAST_DEVICES]
+            keys += [_autocast_key(row, device) for device in _AUTOCAST_DEVICES]
         else:
             keys.append(row)
     return tuple(keys)
@@ -234,6 +237,13 @@ def _backend_key(functionality: str, device: str) -> RuntimeKey:
     if key.name != device:
         return RuntimeKey(key, KeyKind.backend)
     return RuntimeKey(key, KeyKind.backend, by_hand=_IN_PYTHON, reason="A few kernels are written in Python.")
+
+
+def _autocast_key(row: RuntimeKey, device: str) -> RuntimeKey:
+    key = _key(row.name.removesuffix("*") + device)
+    if device in _WITHOUT_AUTOCAST:
+        return RuntimeKey(key, row.kind)
+    return row._replace(key=key)
 
 
 def _autograd_keys(row: RuntimeKey) -> Iterator[RuntimeKey]:
