@@ -9,6 +9,10 @@ from typing import Any, Final
 from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DERIVATIVES
+from opwright.explain.dispatch_text import dispatch_lines
+from opwright.explain.explanation import explain
+from opwright.explain.loading import Explained, ExplainRequest, load_part
+from opwright.explain.paint import Painter
 from opwright.lsp.cursor import Cursor, cursor_at
 from opwright.lsp.field_schemas import fields_at
 from opwright.lsp.operators import entries_of, load_operation, operator_entries, plain_name, tag_texts
@@ -16,6 +20,8 @@ from opwright.lsp.project import Project, kind_of
 from opwright.model.dispatch_key import KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -72,6 +78,15 @@ def _operator_texts(inputs: Inputs, file: SourceFile, word: str) -> Iterator[str
             yield f"{_FENCE}\n{entry.schema}\n{_FENCE}"
 
 
+def _dispatch_lines(inputs: Inputs, function: NativeFunction) -> list[str]:
+    """The dispatch table as `opwright explain` prints it; none if operators that it depends on have faults."""
+    explained = load_part(ExplainRequest((function.name.text,), inputs), Rules(version_of(inputs)))
+    if explained is None:
+        return []
+    explanation = explain(explained.catalog[function.name.text], Explained(explained, ()), ("dispatch",))
+    return list(dispatch_lines(explanation.dispatch or (), Painter()))
+
+
 def _paragraphs(function: NativeFunction, inputs: Inputs) -> Iterator[str]:
     """The schema, the C++ signatures, the kernels and the rest of what an entry says."""
     yield f"{_FENCE}\naten::{function.schema}\n{_FENCE}"
@@ -81,9 +96,9 @@ def _paragraphs(function: NativeFunction, inputs: Inputs) -> Iterator[str]:
     lines += [signature.declaration(f"at::Tensor::{signature.name}") for signature in methods]
     cpp = "\n".join(lines or [dispatcher.signature(function).declaration()])
     yield f"{_FENCE}cpp\n{cpp}\n{_FENCE}"
-    kernels = [f"| `{key.name}` | `{kernel.name}` |" for key, kernel in function.kernels.items()]
-    if kernels:
-        yield "\n".join(["| key | kernel |", "| --- | --- |", *kernels])
+    lines = _dispatch_lines(inputs, function) or [f"  {key.name}: {own.name}" for key, own in function.kernels.items()]
+    if lines:
+        yield "\n".join([_FENCE, *lines, _FENCE])
     members = [] if function.group is None else function.group.functions()
     others = [f"`{member.name.text}`" for member in members if member is not function]
     if others:

@@ -12,7 +12,7 @@ def _code(number: int, title: str, explanation: str, letter: str = "E") -> str:
 
 
 #: What the page of a warning says before the page of its error.
-_TOLERATED: Final = "ExecuTorch's own program lets this pass, and so does the drop-in program without `--strict`; "
+_TOLERATED: Final = "ExecuTorch's own program lets this pass, and so does the drop-in program without `--strict`;"
 
 
 def _warning(number: int, title: str, explanation: str) -> tuple[str, str]:
