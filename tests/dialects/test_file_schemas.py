@@ -26,6 +26,24 @@ operators:
   aten::add.Tensor: {is_root_operator: True, include_all_overloads: False, debug_info: [a]}
 kernel_metadata: {add_out: [Float, Int]}
 """
+LAZY = """
+backend: Lazy
+cpp_namespace: torch::lazy
+full_codegen: [add.Tensor]
+ir_gen: [selu]
+non_native:
+- func: cast(Tensor input, ScalarType dtype) -> Tensor
+  opkind: ltc_cast
+  properties: [ShapeCompute]
+"""
+EXECUTORCH = """
+- op: add.out
+  type_alias: {T0: [Float, Int]}
+  dim_order_alias: {D0: [0, 1]}
+  kernels:
+  - {arg_meta: {self: [T0, D0], other: [T0, D0], out: [T0, D0]}, kernel_name: mine::add_out}
+  - {arg_meta: null, kernel_name: mine::add_any_out}
+"""
 MALFORMED = {
     "an entry without a schema": ("native_functions", "- variants: method"),
     "an unknown field": ("native_functions", "- {func: f() -> (), dispach: {CPU: f}}"),
@@ -44,6 +62,11 @@ MALFORMED = {
     "an unknown field of a selection": ("selection", "operator: {}"),
     "an unknown field of an operator": ("selection", "operators: {aten::add: {is_root: True}}"),
     "a list of operators": ("selection", "operators: [aten::add]"),
+    "an unknown property of a node": ("lazy", LAZY.replace("ShapeCompute", "ShapeComputed")),
+    "a node without a schema": ("lazy", LAZY.replace("func:", "function:")),
+    "kernels that are texts": ("executorch", "- {op: add.out, kernels: [mine::add_out]}"),
+    "an unknown dtype": ("executorch", EXECUTORCH.replace("Float", "float32")),
+    "a kernel without a name": ("executorch", EXECUTORCH.replace("kernel_name", "kernel")),
 }
 
 
@@ -81,9 +104,10 @@ def test_files_of_releases_fit(name: str, release: str) -> None:
     assert validator(name).is_valid(content)
 
 
-def test_a_selection_fits() -> None:
-    """The schema of selections accepts the fields that the loader reads."""
-    assert validator("selection").is_valid(yaml.safe_load(SELECTION))
+@pytest.mark.parametrize(("name", "text"), [("selection", SELECTION), ("lazy", LAZY), ("executorch", EXECUTORCH)])
+def test_right_files_fit(name: str, text: str) -> None:
+    """The schemas accept the fields that the loaders read."""
+    assert validator(name).is_valid(yaml.safe_load(text))
 
 
 @pytest.mark.parametrize("case", MALFORMED)

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.executorch import codes
+from opwright.dialects.executorch.fields import KERNEL_FIELDS
 from opwright.dialects.executorch.kernel_keys import DTYPES, TensorSpec, kernel_keys
 from opwright.dialects.names import IDENTIFIER
 from opwright.model.executorch import DEFAULT_KEY, ExecutorchKernel
@@ -22,7 +23,7 @@ __all__ = ["read_kernels"]
 #: The most namespaces that the name of a kernel may have.
 _NAMESPACES: Final = 3
 
-_ITEM_FIELDS: Final = ("arg_meta", "kernel_name")
+_ITEM_FIELDS: Final = [field.name for field in KERNEL_FIELDS]
 
 
 class _Aliases:

@@ -11,6 +11,7 @@ from opwright.dialects.backend.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VA
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.lazy import codes
+from opwright.dialects.lazy.fields import NODE_FIELDS
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import (
     NON_NATIVE_PROPERTIES,
@@ -30,13 +31,12 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
-__all__ = ["load"]
+__all__ = ["PROPERTIES", "load"]
 
-#: The fields of an entry of `non_native`.
-_FIELDS: Final = ("func", "opkind", "properties")
+_NODE_FIELDS: Final = [field.name for field in NODE_FIELDS]
 
 #: Name of a property -> the properties that a node has with it instead of others.
-_PROPERTIES: Final[dict[str, Callable[[NodeProperties], NodeProperties]]] = {
+PROPERTIES: Final[dict[str, Callable[[NodeProperties], NodeProperties]]] = {
     "ShapePrecompute": lambda properties: properties._replace(shape=NodeShape.precomputed),
     "ShapeCompute": lambda properties: properties._replace(shape=NodeShape.computed),
     "ShapeCache": lambda properties: properties._replace(shape=NodeShape.cached),
@@ -159,9 +159,9 @@ def _op_kind(node: Node | None, context: LoadContext) -> str:
 
 def _check_fields(node: Mapping, context: LoadContext) -> None:
     for key, _ in node.entries:
-        if key.value in _FIELDS:
+        if key.value in _NODE_FIELDS:
             continue
-        message, help = f"unknown field `{key.value}`", did_you_mean(key.value, _FIELDS)
+        message, help = f"unknown field `{key.value}`", did_you_mean(key.value, _NODE_FIELDS)
         if context.tolerant:
             context.sink.warning(codes.UNKNOWN_FIELD_WARNING, message, key.span, help=help)
         else:
@@ -186,9 +186,9 @@ def _properties(node: Node | None, sink: Diagnostics) -> NodeProperties | None:
         name = expect_string(item, "a property", sink)
         if name is None:
             return None
-        if name.value not in _PROPERTIES:
-            help = did_you_mean(name.value, _PROPERTIES)
+        if name.value not in PROPERTIES:
+            help = did_you_mean(name.value, PROPERTIES)
             sink.error(codes.UNKNOWN_PROPERTY, f"there is no property `{name.value}`", name.span, help=help)
             return None
-        properties = _PROPERTIES[name.value](properties)
+        properties = PROPERTIES[name.value](properties)
     return properties
