@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from opwright.dialects.stub_templates.loader import SLOTS
 from opwright.emit.registry import FAMILIES as REGISTERED
 from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path
@@ -191,10 +192,15 @@ class Project:
 
 
 class WholeProject(Project):
-    """The same with inputs for every family, all of which are made; the inputs lie as an installed PyTorch has them."""
+    """The same with inputs for every family that needs no file of a user, all of which are made.
+
+    The inputs lie as an installed PyTorch has them.
+    """
 
     families = tuple(
-        name for name, family in REGISTERED.items() if not (family.serves_libraries or family.serves_backends)
+        name
+        for name, family in REGISTERED.items()
+        if not (family.serves_libraries or family.serves_backends or family.names_operators)
     )
     place = "site/torchgen/packaged/ATen"
 
@@ -207,6 +213,10 @@ class WholeProject(Project):
         self.derivatives.write_text(DERIVATIVES)
         self.deprecated = autograd / "deprecated.yaml"
         self.deprecated.write_text(DEPRECATED)
+        for template, slots in SLOTS.items():
+            path = self.inputs.parents[2] / template
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"${{{slot}}}\n" for slot in slots))
         tables = self.inputs.parent.parent / "aoti"
         tables.mkdir()
         (tables / "fallback_ops.py").write_text(SHIM_TABLES)

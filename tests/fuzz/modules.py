@@ -20,7 +20,6 @@ SHIM_TABLES_MODULE = """\
 inductor_fallback_ops: dict[str, dict[str, list[str]]] = {
     "aten._adaptive_avg_pool2d.default": {},
     "aten.cumsum.default": {"v2": ["alpha"]},
-    **{f"aten.{name}.default": {} for name in ()},
 }
 aten_shimified_ops: dict[str, dict[str, dict[str, list[str]]]] = {
     "aten.fill_.Scalar": {},
