@@ -17,13 +17,13 @@ SIZES = tuple(2**n for n in range(math.ceil(3.2)))
 
 #: The tables of operators with a C shim.
 SHIM_TABLES_MODULE = """\
-inductor_fallback_ops: dict[str, dict[str, list[str]]] = {
+inductor_fallback_ops: dict[str, dict[str, dict[str, list[str]]]] = {
     "aten._adaptive_avg_pool2d.default": {},
-    "aten.cumsum.default": {"v2": ["alpha"]},
+    "aten.cumsum.default": {"v2": {"new_args": ["alpha"]}},
 }
-aten_shimified_ops: dict[str, dict[str, dict[str, list[str]]]] = {
+aten_shimified_ops: dict[str, dict[str, str]] = {
     "aten.fill_.Scalar": {},
-    "aten.narrow.default": {"since": {"guard": "TORCH_VERSION_2_10_0"}},
+    "aten.narrow.default": {"since": "TORCH_VERSION_2_10_0"},
 }
 """
 

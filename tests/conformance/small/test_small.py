@@ -14,6 +14,9 @@ from tests.conformance.small.compare import Ending, Verdict, verdicts
 from tests.conformance.small.inputs import PER_OPERATOR, SmallInput, load_cases, small_input
 from tests.conformance.small.judge import fault_of, shrunk
 
+# The reference runs once for all cases, so they stay in one process.
+pytestmark = pytest.mark.xdist_group("small_conformance")
+
 ODD = load_cases("odd.yaml")
 REFUSED = load_cases("refused.yaml")
 GUIDE = ROOT / "docs" / "from-torchgen.md"

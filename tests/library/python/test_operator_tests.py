@@ -41,6 +41,7 @@ def outcomes(folder: Path, broken: str = "") -> dict[str, str]:
     return dict(re.findall(r"(?m)^test_acme\.py::(\S+) (\w+)", ran.stdout))
 
 
+@pytest.mark.thorough
 def test_right_operators_pass(folder: Path) -> None:
     """Each operator has the tests of what its schema and its derivatives promise, and passes them."""
     results = outcomes(folder)
