@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.emit.registry import FAMILIES, file_options
 from opwright.torchgen import gen
 
 
@@ -71,3 +72,13 @@ def test_folders_of_data(capsys: pytest.CaptureFixture[str], option: str, file: 
     folder = Path(capsys.readouterr().out.strip())
     assert folder.is_absolute()
     assert (folder / file).exists()
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if file_options(name)])
+def test_a_family_without_its_file_is_refused(family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A family that is made from a file of the user needs an option that names it, and nothing is written."""
+    assert main(["generate", "--torch", "auto", "--out", str(tmp_path / "out"), "--only", family]) == 1
+    errors = capsys.readouterr().err
+    assert f"error[E0709]: the family `{family}` is made from a file, and none is named" in errors
+    assert f"--{file_options(family)[0]} FILE" in errors
+    assert not (tmp_path / "out").exists()

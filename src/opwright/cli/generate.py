@@ -23,7 +23,7 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.runs import current_manifest, files_besides, run_of
 from opwright.emit.executorch.template_names import template_paths
-from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families
+from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
 from opwright.run.session import Session, run_facts
 from opwright.source.numbers import read_number
 
@@ -244,7 +244,21 @@ def _session(arguments: argparse.Namespace) -> Session:
     return Session(_run(arguments), jobs=arguments.jobs)
 
 
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Raises Fault if a chosen family is made from a file that no option names."""
+    for family in arguments.only or ():
+        options = file_options(family)
+        if options and not any(getattr(arguments, option) for option in options):
+            from opwright.emit.codes import FAMILY_WITHOUT_FILE
+            from opwright.source.diagnostic import Fault
+
+            flags = " or ".join([f"`--{option.replace('_', '-')} FILE`" for option in options])
+            message = f"the family `{family}` is made from a file, and none is named"
+            raise Fault.at(FAMILY_WITHOUT_FILE, message, help=f"add {flags}")
+
+
 def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
+    _check_files(arguments)
     inputs = _inputs(arguments, sink)
     generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, _files_besides(arguments))
     generation.check_shims()

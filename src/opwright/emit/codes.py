@@ -9,6 +9,7 @@ from opwright.source.codes import Code, register
 __all__ = [
     "BOXED_OUTSIDE",
     "COPY_WITHOUT_KERNEL",
+    "FAMILY_WITHOUT_FILE",
     "HEADER_OF_PYTORCH",
     "NOT_FUNCTIONAL",
     "NO_C_FORM",
@@ -23,6 +24,20 @@ __all__ = [
     "VIEW_WITHOUT_COPY",
 ]
 
+FAMILY_WITHOUT_FILE: Final = register(
+    Code(
+        "E0709",
+        "a family is made from a file that is not named",
+        """
+Some families are not made from PyTorch's operators but from a file of yours: a library file, a backend file, or
+ExecuTorch's files of operators. `--only` chooses such a family, and no option names its file.
+
+    opwright generate --torch auto --out build --only backend
+
+Name the file, for instance with `--backend acme.yaml`. Without `--only`, the file alone chooses the family.
+""",
+    )
+)
 BOXED_OUTSIDE: Final = register(
     Code(
         "W0708",

@@ -40,6 +40,7 @@ __all__ = [
     "executorch_families",
     "families_with",
     "family_inputs",
+    "file_options",
     "import_modules",
     "made_template",
     "own_template",
@@ -429,6 +430,20 @@ def serves_libraries(families: Iterable[str]) -> bool:
 def executorch_families() -> list[str]:
     """The families of the files of ExecuTorch."""
     return [name for name, family in FAMILIES.items() if family.names_operators]
+
+
+def file_options(name: str) -> tuple[str, ...]:
+    """The options of which one must name a file that a family is made from; none for files of PyTorch's operators.
+
+    >>> file_options("backend"), file_options("headers")
+    (('backend',), ())
+    """
+    family = FAMILIES[name]
+    if family.names_operators:
+        return ("executorch", "executorch_custom")
+    if family.serves_backends:
+        return ("backend",)
+    return ("library", "backend") if family.serves_libraries else ()
 
 
 def takes_all_operators(families: Iterable[str]) -> bool:
