@@ -13,15 +13,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from opwright.check.formats.json_text import render_json
-from opwright.dialects.dialect import LoadContext
-from opwright.dialects.known_entries import KnownEntries
-from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.lsp.operators import load_in_scope
 from opwright.lsp.project import Project, kind_of
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
-from opwright.source.items import chosen_items, split_items
+from opwright.source.items import split_items
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -70,14 +66,11 @@ def _diagnostics_of(project: Project, file: SourceFile, changed: list[ItemText])
         yield from faults
         return
     inputs = project.inputs_of(file)
-    scope = LoadScope([text.partition("(")[0] for _, text in changed])
-    items = chosen_items(file, {}, scope.choose)
-    if inputs is None or items is None or not changed:
+    if inputs is None or not changed:
         return
     sink = Diagnostics(keeps_all_remarks=True)
-    entries = {NATIVE_FUNCTIONS.name: KnownEntries(file, "", {}, items, is_partial=True)}
     try:
-        NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, Rules(version_of(inputs)), inputs, known_entries=entries))
+        load_in_scope(file, inputs, [text.partition("(")[0] for _, text in changed], sink)
     except (Fault, FaultsFound) as raised:
         sink.take(raised)
     yield from sink.sorted()

@@ -55,8 +55,9 @@ def _texts(kind: Dialect[Any], inputs: Inputs, file: SourceFile, cursor: Cursor)
     help = {field.name: field.help for field in fields_at(kind, cursor.path)} if cursor.in_key else {}
     if word in help:
         yield f"**{word}**: {help[word]}"
-    if cursor.key == "tags" and word in tag_texts(inputs):
-        yield f"**{word}**: {tag_texts(inputs)[word]}"
+    tags = tag_texts(inputs) if cursor.key == "tags" else {}
+    if word in tags:
+        yield f"**{word}**: {tags[word]}"
     yield from _operator_texts(inputs, file, word)
     if word in KEYS:
         yield from _key_texts(word)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -11,6 +11,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
+from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
@@ -22,11 +23,18 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["OperatorEntry", "entries_of", "load_operation", "operator_entries", "plain_name", "tag_texts"]
+__all__ = [
+    "OperatorEntry",
+    "entries_of",
+    "load_in_scope",
+    "load_operation",
+    "operator_entries",
+    "plain_name",
+    "tag_texts",
+]
 
 _ENTRY: Final = re.compile(r"(?m)^ *- *(?:func|name) *: *[\"']?((?:\w+::)?[\w.]+)(\([^\n#]*)?")
 _AUTOGEN: Final = re.compile(r"(?m)^ *autogen *: *([^\n#]+)")
-_TAG: Final = re.compile(r"(?m)^- tag: *(\w+)\n +desc: *\|?\n?((?: +[^\n]*\n?)*)")
 
 
 class OperatorEntry(NamedTuple):
@@ -94,17 +102,29 @@ def load_operation(inputs: Inputs, name: str) -> list[NativeFunction]:
 
 @lru_cache(maxsize=64)
 def _load(native: SourceFile, inputs: Inputs, base: str) -> Catalog:
-    items = chosen_items(native, {}, LoadScope([base]).choose)
+    return load_in_scope(native, inputs, [base], Diagnostics())
+
+
+def load_in_scope(native: SourceFile, inputs: Inputs, names: Iterable[str], sink: Diagnostics) -> Catalog:
+    """The catalog of the operations that texts name, from a file among the inputs; faults go to the sink.
+
+    A file that cannot be split is loaded whole. Raises Fault and FaultsFound.
+    """
+    items = chosen_items(native, {}, LoadScope(names).choose)
     entries = {} if items is None else {NATIVE_FUNCTIONS.name: KnownEntries(native, "", {}, items, is_partial=True)}
-    sink = Diagnostics()
     catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, Rules(version_of(inputs)), inputs, known_entries=entries))
     assert catalog is not None, "the file was read"
     return catalog
 
 
 def tag_texts(inputs: Inputs) -> Mapping[str, str]:
-    """The tags of a PyTorch with their descriptions."""
-    text = inputs.read_optional(TAGS.inputs[0])
-    if text is None:
+    """The tags of a PyTorch with their descriptions on one line; none if their file cannot be read."""
+    try:
+        return _tag_texts(TAGS.files(inputs)[0])
+    except Fault:
         return {}
-    return {match[1]: " ".join(match[2].split()) for match in _TAG.finditer(text.text)}
+
+
+@lru_cache(maxsize=4)
+def _tag_texts(file: SourceFile) -> Mapping[str, str]:
+    return {tag: " ".join(text.split()) for tag, text in load_tags(file, Diagnostics()).items()}
