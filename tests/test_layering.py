@@ -25,6 +25,7 @@ ORDER = (
     "dump",
     "diff",
     "check",
+    "plugins",
     "selective",
     "build",
     "run",

@@ -9,6 +9,7 @@ from opwright.build.shards import shard_number
 from opwright.emit.emitter import Options
 from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.model.selection import EVERYTHING, Selection
+from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
@@ -54,7 +55,8 @@ class Request(NamedTuple):
     adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `backends` are
     the files of external backends, and `executorch` those of ExecuTorch. `templates` is a folder with templates in
     place of Opwright's own. `read_file` reads the files that others name. `format_file` gives the formatted bytes of
-    the file at a path, and may raise Fault; None leaves files as they are.
+    the file at a path, and may raise Fault; None leaves files as they are. `plugins` are the plug-ins that the run
+    uses.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -80,6 +82,7 @@ class Request(NamedTuple):
     templates: str | None = None
     read_file: Callable[[str], SourceFile] = SourceFile.read
     format_file: Callable[[str, bytes], bytes] | None = None
+    plugins: tuple[Plugin, ...] = ()
 
     @property
     def files(self) -> tuple[SourceFile, ...]:

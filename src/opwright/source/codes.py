@@ -38,6 +38,7 @@ _RANGES = """\
 20 stub files of torch
 21 comparisons of releases and inputs
 22 checks beyond the reference
+23 plug-ins
 """
 
 #: The first two digits of codes -> what they are about.

@@ -1,0 +1,80 @@
+"""What a plug-in is: one object with everything that it adds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from opwright.check.lint import BackendLint, OperatorLint
+    from opwright.dialects.dialect import Dialect
+    from opwright.emit.registry import Family
+    from opwright.source.codes import Code
+
+__all__ = ["API_VERSION", "Plugin"]
+
+#: The version of the API that this Opwright has.
+API_VERSION: Final = 1
+
+
+class Plugin:
+    """A plug-in: its name, the version of the API that it is written for, and what it adds.
+
+    A plug-in is a module with a `plugin = Plugin(...)`. What it holds are values and functions; it never assigns to
+    anything of Opwright.
+
+    `families` are families of files, with their emitters, and `dialects` kinds of input files. `codes` are the codes of
+    its own diagnostics: an upper-case prefix and four digits, such as `ACME0001`. `lints` are checks that `opwright
+    check` makes. `templates` is a folder beside the module with the templates of its emitters, which name them as
+    `NAME:FILE`. `headers` is a folder beside the module with support headers, which a run copies into the folder
+    `include` of the outputs.
+
+    >>> plugin = Plugin("acme", api=1)
+    >>> plugin
+    <plug-in acme>
+    """
+
+    __slots__ = (
+        "api",
+        "codes",
+        "dialects",
+        "families",
+        "file",
+        "headers",
+        "lints",
+        "module",
+        "name",
+        "templates",
+        "version",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api: int,
+        version: str = "",
+        families: Sequence[Family] = (),
+        dialects: Sequence[Dialect[object]] = (),
+        codes: Sequence[Code] = (),
+        lints: Sequence[OperatorLint | BackendLint] = (),
+        templates: str = "",
+        headers: str = "",
+    ) -> None:
+        self.name: Final = name
+        self.api: Final = api
+        self.version: Final = version
+        self.families: Final = families
+        self.dialects: Final = dialects
+        self.codes: Final = codes
+        self.lints: Final = lints
+        self.templates: Final = templates
+        self.headers: Final = headers
+        caller = sys._getframe(1).f_globals
+        self.file: Final[str] = str(caller.get("__file__") or "")
+        """The file of the module that made the plug-in; empty if there is none, as in an interactive session."""
+        self.module: Final[str] = str(caller.get("__name__") or "")
+
+    def __repr__(self) -> str:
+        return f"<plug-in {self.name}>"
