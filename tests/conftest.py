@@ -13,6 +13,9 @@ from hypothesis import settings
 settings.register_profile("opwright", deadline=None)
 settings.load_profile("opwright")
 
+# Its tests stand in a module without the name of one, because several test modules share them.
+pytest.register_assert_rewrite("tests.backend.case_tests")
+
 
 #: Fixtures of these scopes are made once, and used by several tests.
 _SHARED = ("module", "class", "package")

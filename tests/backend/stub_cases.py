@@ -49,6 +49,11 @@ class StubCase:
     faults: tuple[PlacedFault, ...]
 
     @property
+    def folder(self) -> str:
+        """The folder of the case, which says what it is about."""
+        return self.name.partition("/")[0]
+
+    @property
     def is_refused_here(self) -> bool:
         """Whether Opwright refuses the file."""
         return any(code.startswith("E") for *_, code in self.faults)

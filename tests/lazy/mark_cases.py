@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import sys
 
-from tests.backend.outcomes import run_tasks
-from tests.backend.stub_cases import with_marks, without_marks
+from tests.backend.mark_cases import mark_cases
 from tests.lazy.lazy_cases import FOLDER, load_cases
 
 
 def main() -> int:
     """Rewrite the cases whose names begin with one of the arguments; all cases without any."""
-    names = tuple(sys.argv[1:]) or ("",)
-    for case in load_cases(names):
-        (FOLDER / f"{case.name}.yaml").write_text(without_marks(case.text), encoding="utf-8")
-    cases = load_cases(names)
-    for case, outcome in zip(cases, run_tasks("opwright", [case.task for case in cases]), strict=True):
-        (FOLDER / f"{case.name}.yaml").write_text(with_marks(case.text, outcome.faults), encoding="utf-8")
+    mark_cases(FOLDER, load_cases, sys.argv[1:])
     return 0
 
 

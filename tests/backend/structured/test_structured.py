@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
 
-from tests.backend.conftest import BuildBackend, RunChecks
+from tests.backend.conftest import check_names
 
 pytestmark = pytest.mark.thorough
 
-HERE = Path(__file__).parent
-CALLS = HERE / "calls.py"
-CHECKS = [
-    node.name
-    for node in ast.parse(CALLS.read_text(encoding="utf-8")).body
-    if isinstance(node, ast.FunctionDef) and node.name.startswith("check_")
-]
 
-
-@pytest.fixture(scope="module")
-def failures(build_backend: BuildBackend, run_checks: RunChecks) -> dict[str, str]:
-    """What each check found."""
-    return run_checks(build_backend(HERE), "tests.backend.structured.calls")
-
-
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", check_names(Path(__file__).parent))
 def test_kernels_on_the_device(check: str, failures: dict[str, str]) -> None:
     """The check, which calls.py describes, finds nothing."""
     assert failures[check] == ""
