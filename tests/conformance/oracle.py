@@ -1,13 +1,15 @@
 """What the reference writes for a job, remembered between runs of the suite.
 
 One job's files are one archive, named by a digest of the reference's version, the commands and the inputs. Archives
-stand in a folder that git ignores: the reference's outputs are never part of the project.
+stand in a folder that git ignores: the reference's outputs are never part of the project. Several checkouts can share
+this folder, so archives do not depend on the place of the checkout.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 import zipfile
@@ -20,6 +22,10 @@ from tests.conformance.jobs import Job, commands, environment, prepare
 from tests.conformance.process import run_program
 
 RECORD = "seconds.json"
+#: Where jobs run. Outputs may have the relative path from here to the inputs, so both sides run at the same depth.
+OUTPUT = ROOT / "build" / "conformance"
+#: Stands in archives for the folder with all inputs, whose absolute path some outputs have.
+INPUTS_FOLDER = b"{folder with all inputs}"
 
 
 class ReferenceFailed(Exception):
@@ -40,7 +46,7 @@ def load_oracle(job: Job) -> Oracle:
     if not archive.is_file():
         write_archive(archive, job)
     with zipfile.ZipFile(archive) as opened:
-        files = {name: opened.read(name) for name in opened.namelist()}
+        files = {name: opened.read(name).replace(INPUTS_FOLDER, inputs_folder(job)) for name in opened.namelist()}
     seconds = float(json.loads(files.pop(RECORD)))
     return Oracle(files, seconds)
 
@@ -53,21 +59,29 @@ def job_digest(job: Job) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
+def inputs_folder(job: Job) -> bytes:
+    """The folder with the inputs of all jobs."""
+    return os.fsencode(input_folder(job.inputs).parent)
+
+
 def write_archive(archive: Path, job: Job) -> None:
     """Run the reference on `job` and keep its files as `archive`."""
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=archive.parent))
+    for parent in (archive.parent, OUTPUT):
+        parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=OUTPUT)) / "reference"
+    draft = archive.with_name(f"{folder.parent.name}.draft")
     try:
+        folder.mkdir()
         prepare(job, folder)
         seconds = run_reference(job, folder)
-        draft = folder.with_suffix(".draft")
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as opened:
             for path in sorted(files_below(folder)):
-                opened.write(folder / path, path)
+                opened.writestr(path, (folder / path).read_bytes().replace(inputs_folder(job), INPUTS_FOLDER))
             opened.writestr(RECORD, json.dumps(seconds))
         draft.replace(archive)
     finally:
-        shutil.rmtree(folder)
+        draft.unlink(missing_ok=True)
+        shutil.rmtree(folder.parent)
 
 
 def run_reference(job: Job, folder: Path) -> float:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conformance.compare import Comparison, compare
-from tests.conformance.inputs import ROOT, reserve_folder
+from tests.conformance.inputs import reserve_folder
 from tests.conformance.jobs import Job, Side, commands, environment, prepare
-from tests.conformance.oracle import Oracle, load_oracle
+from tests.conformance.oracle import OUTPUT, Oracle, load_oracle
 from tests.conformance.process import run_program
-
-OUTPUT = ROOT / "build" / "conformance"
 
 
 @dataclass(frozen=True)

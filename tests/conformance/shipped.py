@@ -12,9 +12,10 @@ from tests.conformance.compare import Comparison, compare, files_below
 from tests.conformance.inputs import CACHE, LAZY, Files, reserve_folder, write_folder
 from tests.conformance.jobs import Command, Job, commands, environment, lazy_build, prepare
 from tests.conformance.lazy_inputs import lazy_headers
+from tests.conformance.oracle import OUTPUT
 from tests.conformance.process import run_program
 from tests.conformance.release_inputs import release_folder, wheel
-from tests.conformance.runner import OUTPUT, Result
+from tests.conformance.runner import Result
 
 # Where the wheel has headers -> where `opwright generate` writes them.
 PLACES = {

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import mutate, oracle, runner
+from tests.conformance import jobs, mutate, oracle, runner
 from tests.conformance.compare import compare, difference
 from tests.conformance.families import family
 from tests.conformance.inputs import (
     MUTATIONS,
     SHIM_TABLES,
     files_digest,
+    input_folder,
     pytorch_files,
     reference_modules,
     write_folder,
@@ -42,6 +43,7 @@ def folder(tmp_path: Path) -> Path:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of reference outputs."""
     monkeypatch.setattr(oracle, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(oracle, "OUTPUT", tmp_path / "output")
     return tmp_path / "cache"
 
 
@@ -120,6 +122,24 @@ def test_reference_runs_once(cache: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert runner.run_job(job, output=tmp_path).is_clean
     with pytest.raises(pytest.fail.Exception, match="ran again"):
         runner.run_job(fake_job("other", "other"), output=tmp_path)
+
+
+def test_checkouts_share_the_files_of_the_reference(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the reference wrote in one checkout is right in another one, also where it has paths of inputs."""
+    code = "import os, sys; open('a.h', 'w').write(f'{sys.argv[1]} {os.path.relpath(sys.argv[1])}')"
+    step = ("-c", code, "{root}/lazy/wide.h")
+    job = Job("fake", reference=(step,), opwright=(step,))
+    name = input_folder(job.inputs).name
+    for checkout in ("first", "second"):
+        inputs = tmp_path / checkout / ".cache" / name
+        inputs.mkdir(parents=True)
+        for module in (jobs, oracle):
+            monkeypatch.setattr(module, "input_folder", lambda _, folder=inputs: folder)
+        monkeypatch.setattr(oracle, "OUTPUT", tmp_path / checkout / "build")
+        assert runner.run_job(job, output=oracle.OUTPUT).is_clean
+        monkeypatch.setattr(oracle, "run_reference", lambda *_: pytest.fail("the reference ran again"))
 
 
 def test_places_are_filled_in() -> None:
