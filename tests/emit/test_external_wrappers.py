@@ -135,6 +135,18 @@ def test_hooks_before_and_after() -> None:
     ) in text
 
 
+def test_hooks_before_the_device_check() -> None:
+    """Statements stand before check and guard in wrappers of plain kernels, of structured ones and of out kernels."""
+    head = HeadOptions(hooks=(Hook(HookPosition.before_check, text='acme::check("{name}", {tensors});'),))
+    plain = wrappers({"scale": PLAIN}, head)
+    assert 'c10::SymInt by) {\n  acme::check("aten::scale", self);\n  std::optional<Device> common_device' in plain
+    structured = wrappers({"blend.out": EntryOptions(Implementation.structured)}, head)
+    assert 'other) {\n  acme::check("aten::blend", self, other);\nstd::optional<Device> common_device' in structured
+    derived = wrappers({"blend.out": PLAIN}, head._replace(derives_from_out=True))
+    assert 'blend(const at::Tensor & self, const at::Tensor & other) {\n  acme::check("aten::blend"' in derived
+    assert derived.count("acme::check") == structured.count("acme::check") == 2
+
+
 def test_hooks_around_nest() -> None:
     """The first hook of the file is the outermost one; inner statements run as the body of a function object."""
     text = hooked(

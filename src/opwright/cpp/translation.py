@@ -14,6 +14,7 @@ from typing import Final
 from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Expression, WantedBinding
 from opwright.cpp.c_types import CType
+from opwright.source.named_tuple import NamedTuple
 
 AvailableValue = Binding | Expression
 AvailableExpressions = dict[tuple[str, CType], str]
@@ -21,6 +22,18 @@ AvailableExpressions = dict[tuple[str, CType], str]
 
 class Untranslatable(Exception):
     """No conversion makes a wanted value from the values in scope. This is a bug of the caller."""
+
+
+class TypeConversion(NamedTuple):
+    """A conversion besides those of PyTorch: an expression of a wanted type from a value `{0}` of another type.
+
+    >>> TypeConversion(c_types.base("acme::Tensor"), c_types.TENSOR, "acme::from_torch({0})").form
+    'acme::from_torch({0})'
+    """
+
+    wanted: CType
+    given: CType
+    form: str
 
 
 _CONST_TENSOR: Final = c_types.const_ref(c_types.TENSOR)
@@ -129,12 +142,33 @@ def translate(
 
 
 @cache
+def translate_with(
+    conversions: tuple[TypeConversion, ...],
+    given: tuple[AvailableValue, ...],
+    wanted: tuple[Binding | WantedBinding, ...],
+) -> tuple[str, ...]:
+    """The same with further conversions, which are preferred to those of PyTorch.
+
+    >>> shape = c_types.base("acme::Shape")
+    >>> sizes = Expression("size", "size", c_types.SYMINT_ARRAY_REF)
+    >>> to_shape = TypeConversion(shape, c_types.SYMINT_ARRAY_REF, "acme::shape({0})")
+    >>> translate_with((to_shape,), (sizes,), (WantedBinding("size", shape),))
+    ('acme::shape(size)',)
+    """
+    return _translate(given, wanted, False, False, conversions)
+
+
+@cache
 def _translate(
-    given: tuple[AvailableValue, ...], wanted: tuple[Binding | WantedBinding, ...], method: bool, copies: bool
+    given: tuple[AvailableValue, ...],
+    wanted: tuple[Binding | WantedBinding, ...],
+    method: bool,
+    copies: bool,
+    conversions: tuple[TypeConversion, ...] = (),
 ) -> tuple[str, ...]:
     values = [binding.wanted if isinstance(binding, Binding) else binding for binding in wanted]
     takes_options = any((value.role, value.type) == _OPTIONS for value in values)
-    solver = _Solver(_available_expressions(given, method), takes_options, copies)
+    solver = _Solver(_available_expressions(given, method), takes_options, copies, conversions)
     return tuple([solver.expression(value.role, value.type) for value in values])
 
 
@@ -161,12 +195,15 @@ def _available_expressions(given: Sequence[AvailableValue], method: bool) -> Ava
 class _Solver:
     """Finds expressions in one scope. Its look-ups return None if there is no expression."""
 
-    __slots__ = ("_copies", "_scope", "_takes_options")
+    __slots__ = ("_conversions", "_copies", "_scope", "_takes_options")
 
-    def __init__(self, scope: AvailableExpressions, takes_options: bool, copies: bool) -> None:
+    def __init__(
+        self, scope: AvailableExpressions, takes_options: bool, copies: bool, conversions: tuple[TypeConversion, ...]
+    ) -> None:
         self._scope = scope
         self._takes_options = takes_options
         self._copies = copies
+        self._conversions = conversions
 
     def expression(self, role: str, type: CType) -> str:
         """The expression of a wanted value. Raises Untranslatable if there is none."""
@@ -195,6 +232,11 @@ class _Solver:
         return otherwise(role, type) if text is None else text
 
     def _conversion(self, role: str, type: CType) -> str | None:
+        for conversion in self._conversions:
+            if conversion.wanted is type:
+                text = self._direct(role, conversion.given)
+                if text is not None:
+                    return conversion.form.replace("{0}", text)
         key = (role, type)
         if key == _MEMORY_FORMAT:
             return self._memory_format()

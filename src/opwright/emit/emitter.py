@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
+from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -182,7 +183,8 @@ class Job(FragmentContext):
     are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
     that are not built in loaded, by the name of the dialect. `libraries` are the operator libraries of the run, each
     with a catalog of its own, `backends` its external backends, and `lazy_backends` those with lazy tensors.
-    `executorch` are the operators of ExecuTorch. `cache` has what `per_job` functions computed.
+    `executorch` are the operators of ExecuTorch. `extensions` is what plug-ins add to wrappers of external backends.
+    `cache` has what `per_job` functions computed.
     """
 
     __slots__ = (
@@ -194,6 +196,7 @@ class Job(FragmentContext):
         "cache",
         "catalog",
         "executorch",
+        "extensions",
         "lazy_backends",
         "libraries",
         "more_inputs",
@@ -220,6 +223,7 @@ class Job(FragmentContext):
         backends: Sequence[ExternalBackend] = (),
         lazy_backends: Sequence[LazyBackend] = (),
         executorch: ExecutorchOperators = NO_OPERATORS,
+        extensions: EmitExtensions = NO_EXTENSIONS,
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -234,6 +238,7 @@ class Job(FragmentContext):
         self.backends: Final = tuple(backends)
         self.lazy_backends: Final = tuple(lazy_backends)
         self.executorch: Final = executorch
+        self.extensions: Final = extensions
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )

@@ -60,6 +60,7 @@ class Guard(NamedTuple):
 class HookPosition(enum.Enum):
     """Where the code of a hook is, relative to the call of the kernel."""
 
+    before_check = "before the call, before device check and guard"
     before = "before the call, after device check and guard"
     after = "after the call, with its result"
     around = "in place of the call, which its text contains"

@@ -33,7 +33,7 @@ HOOK_FIELDS: Final = (
         "at",
         "text",
         choice(*(position.name for position in HookPosition)),
-        "Where the code is: `before` or `after` the call of the kernel, or `around` it.",
+        "Where the code is: `before_check`, `before` or `after` the call of the kernel, or `around` it.",
         is_required=True,
     ),
     Field("text", "C++", TEXT, "Statements, with values such as `{name}` in braces."),
@@ -135,11 +135,12 @@ def _read_statements(node: Node, position: HookPosition, sink: Diagnostics) -> s
 
 def _exists(value: str, position: HookPosition, scalar: Scalar, sink: Diagnostics) -> bool:
     """Whether a value exists where a hook is; otherwise the hook has a fault."""
+    where = "before" if position is HookPosition.before_check else position.name
     if value == "result" and position is not HookPosition.after:
-        help = "write `at: after`" if position is HookPosition.before else "the text has the result of `{call}`"
-        sink.error(codes.HOOK, f"`result` does not exist {position.name} the call", scalar.span, help=help)
+        help = "the text has the result of `{call}`" if position is HookPosition.around else "write `at: after`"
+        sink.error(codes.HOOK, f"`result` does not exist {where} the call", scalar.span, help=help)
     elif value == "call" and position is not HookPosition.around:
-        sink.error(codes.HOOK, f"`call` is not {position.name} the call", scalar.span, help="write `at: around`")
+        sink.error(codes.HOOK, f"`call` is not {where} the call", scalar.span, help="write `at: around`")
     else:
         return True
     return False

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION
-from opwright.emit.backend.registration_records import Registration
 from opwright.emit.backend.sections import SectionFile
+from opwright.emit.registrations import Registration
 from opwright.model.dispatch_key import CPU
 from opwright.model.external_backend import Implementation
 

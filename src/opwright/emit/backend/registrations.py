@@ -22,10 +22,10 @@ from opwright.emit.backend.fallbacks import (
 )
 from opwright.emit.backend.kernel_checks import checks
 from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers, meta_registrations
-from opwright.emit.backend.registration_records import Registration, print_registrations
 from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.library.autocast import AUTOCAST_HEADER
+from opwright.emit.registrations import Registration, print_registrations
 from opwright.model.library import PYTORCH
 
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).

@@ -17,7 +17,14 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["FALLBACK_FUNCTION", "hooked_body", "hooked_call", "operator_class", "operator_class_definition"]
+__all__ = [
+    "FALLBACK_FUNCTION",
+    "first_statements",
+    "hooked_body",
+    "hooked_call",
+    "operator_class",
+    "operator_class_definition",
+]
 
 #: The boxed function of generated sources that runs the CPU's kernel of an operator.
 FALLBACK_FUNCTION: Final = "run_on_cpu"
@@ -27,6 +34,17 @@ _NO_RESULT: Final = "::opwright::no_result"
 _PLACEHOLDER: Final = lazy_pattern(r"\{(" + "|".join(HOOK_VALUES) + r")\}")
 #: The values that functions get as expressions, all others as strings.
 _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
+
+
+def first_statements(wrapper: KernelWrapper, backend: Backend) -> str:
+    """The lines of a wrapper before the device check; empty if no hook has any."""
+    if backend.choices is NO_CHOICES:
+        return ""
+    hooks = [hook for hook in _hooks(wrapper, backend) if hook.position is HookPosition.before_check]
+    if not hooks:
+        return ""
+    values = _values(wrapper, backend)
+    return _indent("\n".join([_hook_text(hook, values) for hook in hooks])) + "\n"
 
 
 def hooked_call(wrapper: KernelWrapper, backend: Backend, call: str) -> str:

@@ -10,7 +10,7 @@ from opwright.cpp.translation import translated_call
 from opwright.emit.aten.backend import Backend, KernelWrapper
 from opwright.emit.aten.register.devices import device_lines
 from opwright.emit.aten.register.helpers import allocation_of
-from opwright.emit.aten.register.hooks import hooked_body
+from opwright.emit.aten.register.hooks import first_statements, hooked_body
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import TENSOR
@@ -54,7 +54,8 @@ def out_wrapper_definition(wrapper: KernelWrapper, backend: Backend) -> str:
     call = translated_call(callee, (*wrapper.signature.bindings, *outs), wanted)
     statements = [*_allocations(function, group, backend), f"  {call};"]
     computed = "\n".join([*statements, f"  return {_result_expression(function, group)};"])
-    body = f"{device_lines(function, wrapper.name, backend)}\n{hooked_body(wrapper, backend, computed)}"
+    lines = f"{first_statements(wrapper, backend)}{device_lines(function, wrapper.name, backend)}"
+    body = f"{lines}\n{hooked_body(wrapper, backend, computed)}"
     return f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n{body}\n}}\n}} // anonymous namespace"
 
 

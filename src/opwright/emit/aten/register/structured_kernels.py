@@ -21,7 +21,7 @@ from opwright.cpp.translation import AvailableValue, Untranslatable, translate
 from opwright.emit.aten import codes, native_aot
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_check, structured_guard
-from opwright.emit.aten.register.hooks import hooked_body
+from opwright.emit.aten.register.hooks import first_statements, hooked_body
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
 from opwright.model.library import PYTORCH
@@ -223,7 +223,7 @@ def definition(wrapper: KernelWrapper, group: NativeFunctionsGroup, backend: Bac
     return (
         f"{print_class(output)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"{check}{hooked_body(wrapper, backend, body)}\n"
+        f"{first_statements(wrapper, backend)}{check}{hooked_body(wrapper, backend, body)}\n"
         "}"
     )
 

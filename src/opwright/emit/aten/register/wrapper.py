@@ -13,7 +13,7 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_lines
-from opwright.emit.aten.register.hooks import hooked_call
+from opwright.emit.aten.register.hooks import first_statements, hooked_call
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
@@ -55,7 +55,7 @@ def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
     call = translated_call(callee, wrapper.signature.bindings, wanted)
     return (
         f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"{device_lines(function, wrapper.name, backend)}\n"
+        f"{first_statements(wrapper, backend)}{device_lines(function, wrapper.name, backend)}\n"
         f"{hooked_call(wrapper, backend, call)}\n"
         "}\n} // anonymous namespace"
     )
