@@ -38,9 +38,10 @@ def external_backend(
     options: HeadOptions = NO_HEAD_OPTIONS,
     *,
     device_guard: bool = True,
+    out_is_primary: bool = True,
     **sections: Mapping[str, EntryOptions],
 ) -> ExternalBackend:
-    """The backend Acme with a section of some operators, whose out overloads are primary, and further sections."""
+    """The backend Acme with a section of some operators, and further sections."""
     key = key_named("PrivateUse1")
     named = {"supported": operators, **sections}
     return ExternalBackend(
@@ -48,7 +49,7 @@ def external_backend(
         tuple([_section(catalog, name, named[name]) for name in named]),
         cpp_namespace="acme::native",
         display_name="Acme",
-        out_is_primary=True,
+        out_is_primary=out_is_primary,
         device_guard=device_guard,
         options=options,
     )

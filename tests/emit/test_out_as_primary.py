@@ -42,9 +42,10 @@ ENTRIES = """
 DERIVING = HeadOptions(derives_from_out=True)
 
 
-def source_text(*operators: str, options: HeadOptions = DERIVING) -> str:
+def source_text(*operators: str, options: HeadOptions = DERIVING, out_is_primary: bool = True) -> str:
     """The wrappers and registrations of a backend with these operators."""
-    files = backend_files(ENTRIES, dict.fromkeys(operators, EntryOptions()), options=options)
+    entries = dict.fromkeys(operators, EntryOptions())
+    files = backend_files(ENTRIES, entries, options=options, out_is_primary=out_is_primary)
     names = ("dispatch_anonymous_definitions", "static_init_dispatch_registrations", "dispatch_helpers")
     return "\n".join([slot(files.source, name) for name in names])
 
@@ -101,6 +102,16 @@ def test_overloads_that_no_out_kernel_can_serve() -> None:
         text = source_text(f"{name}.out")
         assert f'm.impl("{name}.out"' in text
         assert f'm.impl("{name}",' not in text
+
+
+def test_only_overloads_with_an_entry() -> None:
+    """Without derived overloads, an entry registers its own overload, whether the out overload is primary or not."""
+    options = HeadOptions(derives_from_out=True, derived_overloads=False)
+    for is_primary in (True, False):
+        for name in ("scale.out", "scale.Tensor"):
+            text = source_text(name, options=options, out_is_primary=is_primary)
+            assert f'm.impl("{name}",' in text
+            assert text.count("m.impl(") == 1
 
 
 def test_files_of_the_reference_derive_nothing() -> None:

@@ -170,8 +170,10 @@ class HeadOptions(NamedTuple):
     that make tensors. With `device_check`, wrappers check that tensors are on one device, None if wrappers with a guard
     do. `register_macro` registers kernels in place of `m.impl`. `manual` are the operators that the author registers
     without the generator. With `derives_from_out`, functional and in-place overloads without a kernel call the kernel
-    of their out overload, if the out overload is primary. With `dispatch_headers`, headers declare functions that call
-    the kernels without the dispatcher, such as `at::acme::add`.
+    of their out overload, if the out overload is primary. Without `derived_overloads`, no overload but those of
+    structured kernels follows from another one. With `override_composite`, kernels may replace composite ones, as if
+    each entry said so. With `dispatch_headers`, headers declare functions that call the
+    kernels without the dispatcher, such as `at::acme::add`.
     """
 
     includes: tuple[str, ...] = ()
@@ -187,6 +189,8 @@ class HeadOptions(NamedTuple):
     manual: frozenset[NativeFunction] = frozenset()
     hooks: tuple[Hook, ...] = ()
     derives_from_out: bool = False
+    derived_overloads: bool = True
+    override_composite: bool = False
     dispatch_headers: bool = False
 
 

@@ -108,7 +108,8 @@ def _check_composite(entry: BackendEntryBuilder) -> None:
         return
     if function.has_composite_implicit and entry.name.value in entry.section.head.names("autograd"):
         return
-    if is_differentiated_inside(function) and not options.override_composite:
+    may_override = options.override_composite or entry.section.head.options.override_composite
+    if is_differentiated_inside(function) and not may_override:
         message = f"`{function.name}` consists of other operators, and loses its derivative with a kernel of its own"
         if entry.section.load.tolerant:
             entry.warning(codes.COMPOSITE_OVERRIDE_WARNING, message, entry.name.span)

@@ -88,7 +88,8 @@ def _is_schema_of(name: Scalar, func: Scalar, sink: Diagnostics) -> bool:
 def _load_namespace(namespace: str, entries: list[Mapping], context: LoadContext) -> tuple[NativeFunction, ...]:
     own = Diagnostics()
     report = CrossReport(own, entries)
-    entry_context = EntryContext(frozenset(context.operators.tags), frozenset(), own, library=library_names(namespace))
+    tags, library = frozenset(context.operators.tags), library_names(namespace)
+    entry_context = EntryContext(tags, frozenset(), own, library=library, only_schemas=True)
     functions = link_entries(load_entries(entries, entry_context, report), report, tag_by_kind=False).functions
     context.sink.extend(own)
     return functions

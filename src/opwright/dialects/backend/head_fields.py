@@ -122,6 +122,14 @@ def _read_out_is_primary(node: Node, head: HeadBuilder) -> None:
     head.out_is_primary = _flag(node, "use_out_as_primary", head)
 
 
+def _read_derived_overloads(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(derived_overloads=_flag(node, "derived_overloads", head))
+
+
+def _read_override_composite(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(override_composite=_flag(node, "override_composite", head))
+
+
 def _read_device_guard(node: Node, head: HeadBuilder) -> None:
     head.device_guard = _flag(node, "device_guard", head)
 
@@ -285,6 +293,14 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "Whether kernels of out overloads implement their groups, in place of functional ones.",
         ),
         _read_out_is_primary,
+    ),
+    _Row(
+        Field("derived_overloads", "flag", FLAG, "Whether overloads without an entry follow from those with one."),
+        _read_derived_overloads,
+    ),
+    _Row(
+        Field("override_composite", "flag", FLAG, "Whether kernels may replace composite ones of PyTorch."),
+        _read_override_composite,
     ),
     _row(
         Field(

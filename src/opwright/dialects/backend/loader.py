@@ -78,7 +78,7 @@ def _load_backend(
     check_symint(head, context)
     check_groups(sections, head, context)
     derives_from_out = is_own_dialect(head)
-    if head.out_is_primary and derives_from_out:
+    if head.out_is_primary and derives_from_out and head.options.derived_overloads:
         check_derived_overloads(sections[0], context.sink)
     if not context.tolerant:
         check_kernels(sections, context.sink)

@@ -44,7 +44,7 @@ def check_groups(sections: Sequence[BackendSection], head: HeadBuilder, context:
     common = [section for section in sections if section.name in _COMMON]
     if context.tolerant:
         _check_mixed_groups(common, context.sink)
-    elif not head.out_is_primary:
+    elif not head.out_is_primary and head.options.derived_overloads:
         _check_derived_overloads(common, context.sink)
     for section in sections:
         check_structured_kernels(section, context.sink)

@@ -117,7 +117,8 @@ def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[Dispatc
     if kernels is None:
         if builder.structured or builder.structured_delegate is not None:
             return {}
-        _check_factory(builder, schema)
+        if not builder.context.only_schemas:
+            _check_factory(builder, schema)
         name, namespace = default_kernel_name(schema), builder.context.library.native
         return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, name, namespace, False)}
     if builder.named_keys == 1 and COMPOSITE_IMPLICIT in kernels:

@@ -24,10 +24,22 @@ class EntryContext:
 
     `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
     library of the operators: an entry that names no namespace is in its own. `readers` has the fields that entries may
-    have besides those of PyTorch's, each with its reader. `keys` has the dispatch keys that entries may name.
+    have besides those of PyTorch's, each with its reader. `keys` has the dispatch keys that entries may name. With
+    `only_schemas`, other libraries define the operators, so entries need not say more than the schema.
     """
 
-    __slots__ = ("all_tags", "ignored_keys", "keys", "keys_of", "library", "readers", "sink", "tag_sets", "tags")
+    __slots__ = (
+        "all_tags",
+        "ignored_keys",
+        "keys",
+        "keys_of",
+        "library",
+        "only_schemas",
+        "readers",
+        "sink",
+        "tag_sets",
+        "tags",
+    )
 
     def __init__(
         self,
@@ -39,6 +51,7 @@ class EntryContext:
         library: Library = PYTORCH,
         readers: Table[str, Reader] | None = None,
         keys: Table[str, DispatchKey] | None = None,
+        only_schemas: bool = False,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -47,6 +60,7 @@ class EntryContext:
         self.library: Final = library
         self.readers: Final = readers or {}
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
+        self.only_schemas: Final = only_schemas
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}

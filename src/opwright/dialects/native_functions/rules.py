@@ -56,6 +56,8 @@ def check_entry(
         builder.fault(codes.MODULE_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
     if builder.cpp_no_default_args:
         _check_no_defaults(builder, schema)
+    if builder.context.only_schemas:
+        return
     if builder.device_check is not DeviceCheck.NoCheck and schema.name.is_foreach:
         at = (
             builder.value_span("device_check")

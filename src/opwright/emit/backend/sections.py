@@ -52,11 +52,12 @@ class SectionFile:
         options = backend.options
         derived = derived_overloads(backend, section)
         allocates = bool(derived) or any(entry.kernel.structured for entry in section.entries)
+        copies_functional = options.derived_overloads and section.name in _REFERENCE_SECTIONS
         self.wrapping: Final = Backend(
             section.key,
             self._kernels(),
             # Only dense tensors, and those of their Autograd key, can be copied from one overload to another.
-            out_is_primary=backend.out_is_primary or section.name not in _REFERENCE_SECTIONS,
+            out_is_primary=backend.out_is_primary or not copies_functional,
             external=True,
             device_guard=backend.device_guard and not self.is_autocast,
             class_name=backend.class_name,
@@ -131,7 +132,9 @@ def derived_overloads(backend: ExternalBackend, section: BackendSection) -> froz
 
     Those with a kernel of their own do not, nor those that PyTorch implements with other operators.
     """
-    if not (backend.out_is_primary and backend.options.derives_from_out and section.key is backend.key):
+    options = backend.options
+    derives = options.derives_from_out and options.derived_overloads
+    if not (backend.out_is_primary and derives and section.key is backend.key):
         return frozenset()
     kernels = section.kernels
     groups = [
