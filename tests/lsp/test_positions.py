@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from opwright.lsp import operators
 from opwright.lsp.completion import completions_at
 from opwright.lsp.hover import hover_at
 from opwright.lsp.navigation import definitions_at, derivatives_at, references_at
+from opwright.lsp.project import Project
 from opwright.lsp.rename import rename_argument
+from opwright.release.inputs import from_installed
 from opwright.source.edits import apply_edits
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -45,6 +48,27 @@ def test_hover(tmp_path: Path, context: str, word: str, text: str) -> None:
     assert answer is not None
     assert text in answer.markdown
     assert answer.place.text == word
+
+
+@pytest.mark.parametrize("word", ["relu", "acme"])
+def test_hover_loads_operators_once(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The load for the dispatch table has the operator, and a word that names no operator loads nothing."""
+    project = Project(from_installed)
+    file = project.put("acme.yaml", "backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- relu\n")
+    monkeypatch.setattr(operators, "load_in_scope", lambda *_: pytest.fail("operators are loaded again"))
+    answer = hover_at(project, file, _at(file, word, word))
+    assert (answer is not None) == (word == "relu")
+    assert answer is None or "relu_sparse_csr" in answer.markdown
+
+
+def test_hover_of_an_operator_whose_neighbour_has_faults(tmp_path: Path) -> None:
+    """An operator is shown with the kernels of its entry if there is no dispatch table because of another file."""
+    tree = SmallTree(tmp_path)
+    tree.open("derivatives.yaml", "- name: scale(Tensor self) -> Tensor\n  self: grad\n")
+    file = tree.open("native_functions.yaml")
+    answer = hover_at(tree.project, file, _at(file, "- func: scale.out", "scale.out"))
+    assert answer is not None
+    assert "  CPU: scale_out\n" in answer.markdown
 
 
 def test_definitions(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DERIVATIVES
+from opwright.emit.emitter import Job
 from opwright.explain.dispatch_text import dispatch_lines
 from opwright.explain.explanation import explain
 from opwright.explain.loading import Explained, ExplainRequest, load_part
@@ -71,24 +72,26 @@ def _key_texts(word: str) -> Iterator[str]:
 
 def _operator_texts(inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:
     name = plain_name(word)
-    for function in load_operation(inputs, name):
+    explained = load_part(ExplainRequest((name,), inputs), Rules(version_of(inputs)))
+    # Operators without faults are shown though others that they depend on have some.
+    for function in load_operation(inputs, name) if explained is None else explained.catalog.functions:
         if function.name.text == name:
-            yield "\n\n".join(_paragraphs(function, inputs))
+            yield "\n\n".join(_paragraphs(function, inputs, explained))
     for entry in entries_of(file):
         if entry.name in (name, word) and entry.schema:
             yield f"{_FENCE}\n{entry.schema}\n{_FENCE}"
 
 
-def _dispatch_lines(inputs: Inputs, function: NativeFunction) -> list[str]:
-    """The dispatch table as `opwright explain` prints it; none if operators that it depends on have faults."""
-    explained = load_part(ExplainRequest((function.name.text,), inputs), Rules(version_of(inputs)))
-    if explained is None:
-        return []
-    explanation = explain(explained.catalog[function.name.text], Explained(explained, ()), ("dispatch",))
-    return list(dispatch_lines(explanation.dispatch or (), Painter()))
+def _dispatch_lines(function: NativeFunction, explained: Job | None) -> list[str]:
+    """The dispatch table as `opwright explain` prints it; the kernels of the entry alone if there is none."""
+    lines: list[str] = []
+    if explained is not None:
+        explanation = explain(function, Explained(explained, ()), ("dispatch",))
+        lines += dispatch_lines(explanation.dispatch or (), Painter())
+    return lines or [f"  {key.name}: {kernel.name}" for key, kernel in function.kernels.items()]
 
 
-def _paragraphs(function: NativeFunction, inputs: Inputs) -> Iterator[str]:
+def _paragraphs(function: NativeFunction, inputs: Inputs, explained: Job | None) -> Iterator[str]:
     """The schema, the C++ signatures, the kernels and the rest of what an entry says."""
     yield f"{_FENCE}\naten::{function.schema}\n{_FENCE}"
     functions = public_api.function_signatures(function).all() if function.function else []
@@ -97,7 +100,7 @@ def _paragraphs(function: NativeFunction, inputs: Inputs) -> Iterator[str]:
     lines += [signature.declaration(f"at::Tensor::{signature.name}") for signature in methods]
     cpp = "\n".join(lines or [dispatcher.signature(function).declaration()])
     yield f"{_FENCE}cpp\n{cpp}\n{_FENCE}"
-    lines = _dispatch_lines(inputs, function) or [f"  {key.name}: {own.name}" for key, own in function.kernels.items()]
+    lines = _dispatch_lines(function, explained)
     if lines:
         yield "\n".join([_FENCE, *lines, _FENCE])
     members = [] if function.group is None else function.group.functions()

@@ -18,7 +18,7 @@ from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.items import chosen_items
+from opwright.source.items import chosen_items, split_items
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -94,15 +94,17 @@ def load_operation(inputs: Inputs, name: str) -> list[NativeFunction]:
     """The overloads of an operator's operation, linked with their groups; none if it has no entry or does not load."""
     try:
         native = NATIVE_FUNCTIONS.files(inputs)[0]
-        catalog = _load(native, inputs, plain_name(name).partition(".")[0])
+        return list(_load(native, inputs, plain_name(name).partition(".")[0]))
     except (Fault, FaultsFound):
         return []
-    return list(catalog.functions)
 
 
 @lru_cache(maxsize=64)
-def _load(native: SourceFile, inputs: Inputs, base: str) -> Catalog:
-    return load_in_scope(native, inputs, [base], Diagnostics())
+def _load(native: SourceFile, inputs: Inputs, base: str) -> tuple[NativeFunction, ...]:
+    items = split_items(native.text)
+    if items and not LoadScope([base]).choose(items):
+        return ()
+    return tuple(load_in_scope(native, inputs, [base], Diagnostics()).functions)
 
 
 def load_in_scope(native: SourceFile, inputs: Inputs, names: Iterable[str], sink: Diagnostics) -> Catalog:
