@@ -44,6 +44,9 @@ from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
+from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
+from opwright.dialects.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
+from opwright.dialects.upgraders.fields import UPGRADER_FIELDS
 from opwright.model.declared_outputs import OutputOperation
 from opwright.model.external_backend import HOOK_VALUES, Implementation
 from opwright.source.codes import RANGES, all_codes
@@ -309,6 +312,11 @@ def _backend_table(name: str) -> str:
     return _fields_table(_BACKEND_FIELDS[name])
 
 
+def _upgraders_table(name: str) -> str:
+    """A table of the dialect of bytecode."""
+    return _fields_table(_UPGRADERS_FIELDS[name])
+
+
 def _fields_table(fields: Iterable[Field]) -> str:
     rows = [f"`{field.name}` | {field.values} | {field.help}" for field in fields]
     return _table("field | value | meaning", rows)
@@ -354,6 +362,11 @@ _BACKEND_FIELDS: Final = {
     "hook": HOOK_FIELDS,
     "where": WHERE_FIELDS,
 }
+_UPGRADERS_FIELDS: Final = {
+    "file": BYTECODE_FIELDS,
+    "upgrader": UPGRADER_FIELDS,
+    "operator": UPGRADED_OPERATOR_FIELDS,
+}
 _BACKEND_WORDS: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
     "names": ("part | stands for", {f"{{{name}}}": help for name, help in PLACEHOLDERS.items()}),
     "kinds": ("kind | the operator has", {kind.name: kind.value for kind in Implementation}),
@@ -366,6 +379,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "api.md": api_page,
     "library-files.md": partial(page_with_tables, "library-files.md", _library_table),
     "backend-files.md": partial(page_with_tables, "backend-files.md", _backend_table),
+    "upgraders.md": partial(page_with_tables, "upgraders.md", _upgraders_table),
     **{f"schemas/{name}.json": partial(schema_text, name) for name in (*described_dialects(), *DOCUMENTS)},
 }
 

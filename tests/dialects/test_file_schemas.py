@@ -44,6 +44,17 @@ EXECUTORCH = """
   - {arg_meta: {self: [T0, D0], other: [T0, D0], out: [T0, D0]}, kernel_name: mine::add_out}
   - {arg_meta: null, kernel_name: mine::add_any_out}
 """
+UPGRADERS = """
+upgraders:
+  turn_0_3:
+    instructions: [[LOADC, 0, 0], [JF, -1, 0], [RET, 0, 0]]
+    constants: [trunc, true, null, -7]
+    types: ['List[int]']
+    operators: [['aten::turn', by, 2]]
+    register_size: 2
+operators:
+  aten::turn.by: {upgraders: [turn_0_3], ranges: [[0, 3]]}
+"""
 MALFORMED = {
     "an entry without a schema": ("native_functions", "- variants: method"),
     "an unknown field": ("native_functions", "- {func: f() -> (), dispach: {CPU: f}}"),
@@ -67,6 +78,14 @@ MALFORMED = {
     "kernels that are texts": ("executorch", "- {op: add.out, kernels: [mine::add_out]}"),
     "an unknown dtype": ("executorch", EXECUTORCH.replace("Float", "float32")),
     "a kernel without a name": ("executorch", EXECUTORCH.replace("kernel_name", "kernel")),
+    "an unknown op code": ("upgraders", UPGRADERS.replace("LOADC", "LOAD_C")),
+    "an instruction of two": ("upgraders", UPGRADERS.replace("[RET, 0, 0]", "[RET, 0]")),
+    "a range of three": ("upgraders", UPGRADERS.replace("[0, 3]]", "[0, 3, 4]]")),
+    "a second operand that is too large": ("upgraders", UPGRADERS.replace("[RET, 0, 0]", "[RET, 0, 65536]")),
+    "a negative number of registers": ("upgraders", UPGRADERS.replace("register_size: 2", "register_size: -1")),
+    "a number with a point as a constant": ("upgraders", UPGRADERS.replace("-7", "0.5")),
+    "an upgrader without types": ("upgraders", UPGRADERS.replace("types", "type")),
+    "a file without operators": ("upgraders", "upgraders: {}"),
 }
 
 
@@ -104,7 +123,10 @@ def test_files_of_releases_fit(name: str, release: str) -> None:
     assert validator(name).is_valid(content)
 
 
-@pytest.mark.parametrize(("name", "text"), [("selection", SELECTION), ("lazy", LAZY), ("executorch", EXECUTORCH)])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("selection", SELECTION), ("lazy", LAZY), ("executorch", EXECUTORCH), ("upgraders", UPGRADERS)],
+)
 def test_right_files_fit(name: str, text: str) -> None:
     """The schemas accept the fields that the loaders read."""
     assert validator(name).is_valid(yaml.safe_load(text))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from opwright.cli.schema import schema_text
 from opwright.dialects.upgraders import codes
 from opwright.dialects.upgraders.loader import load_upgraders
 from opwright.emit.mobile_upgraders.source import FILE_NAME, upgrader_source
@@ -61,6 +62,13 @@ def test_files_have_the_same_bytes(case: Case, references: References) -> None:
     text, faults = load_case(case)
     assert faults == []
     assert references[case.name] == (None, text)
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+def test_accepted_files_fit_the_schema(case: Case) -> None:
+    """What is right fits the JSON Schema that `opwright schema upgraders` prints."""
+    package = pytest.importorskip("jsonschema")
+    assert package.Draft202012Validator(json.loads(schema_text("upgraders"))).is_valid(yaml.safe_load(case.text))
 
 
 @pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.name)

@@ -6,7 +6,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, TypeVar
 
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.field import Field
 from opwright.dialects.upgraders import codes
+from opwright.dialects.upgraders.fields import (
+    COUNTS,
+    FILE_FIELDS,
+    FIRST_OPERANDS,
+    OPERATOR_FIELDS,
+    SECOND_OPERANDS,
+    UPGRADER_FIELDS,
+)
 from opwright.dialects.upgraders.left_out import LEFT_OUT_UPGRADERS, is_left_out
 from opwright.dialects.upgraders.op_codes import OP_CODES
 from opwright.dialects.upgraders.operands import check_operands
@@ -19,10 +28,6 @@ from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
 __all__ = ["load", "load_upgraders"]
-
-_FIELDS: Final = ("upgraders", "operators")
-_UPGRADER_FIELDS: Final = ("instructions", "constants", "types", "operators", "register_size")
-_OPERATOR_FIELDS: Final = ("upgraders", "ranges")
 
 #: Characters that a C++ literal cannot have as they are.
 _UNQUOTABLE: Final = {'"': "a quote", "\\": "a backslash", "\n": "a line break", "\r": "a line break"}
@@ -40,7 +45,7 @@ def load_upgraders(file: SourceFile, sink: Diagnostics) -> UpgraderTables:
     root = expect_mapping(read_tree(file), "a bytecode file", sink)
     if root is None:
         return UpgraderTables((), {})
-    fields = _fields(root, _FIELDS, "a bytecode file", None, sink)
+    fields = _fields(root, FILE_FIELDS, "a bytecode file", None, sink)
     upgraders: list[Upgrader] = []
     names: list[str] = []
     for name, node in _entries(fields.get("upgraders"), "`upgraders`", sink):
@@ -68,10 +73,11 @@ def _entries(node: Node | None, what: str, sink: Diagnostics) -> Iterator[tuple[
 
 
 def _fields(
-    mapping: Mapping, field_names: tuple[str, ...], what: str, name: Scalar | None, sink: Diagnostics
+    mapping: Mapping, known_fields: tuple[Field, ...], what: str, name: Scalar | None, sink: Diagnostics
 ) -> dict[str, Node]:
     """The fields of a mapping by name; unknown and missing ones are reported, the latter at the name."""
     check_unique_keys(mapping, sink)
+    field_names = [field.name for field in known_fields]
     fields: dict[str, Node] = {}
     for key, value in mapping.entries:
         if key.value in field_names:
@@ -91,13 +97,13 @@ def _upgrader(name: Scalar, node: Node, sink: Diagnostics) -> Upgrader | None:
     mapping = expect_mapping(node, f"upgrader `{name.value}`", sink)
     if mapping is None:
         return None
-    fields = _fields(mapping, _UPGRADER_FIELDS, f"upgrader `{name.value}`", name, sink)
+    fields = _fields(mapping, UPGRADER_FIELDS, f"upgrader `{name.value}`", name, sink)
     instructions = _items(fields.get("instructions"), "`instructions`", _instruction, sink)
     constants = _items(fields.get("constants"), "`constants`", _constant, sink)
     types = _items(fields.get("types"), "`types`", _text, sink)
     operators = _items(fields.get("operators"), "`operators`", _called_operator, sink)
     size = fields.get("register_size")
-    registers = None if size is None else _number(size, "`register_size`", sink, limit=1 << 31)
+    registers = None if size is None else _number(size, "`register_size`", COUNTS, sink)
     if instructions is None or constants is None or types is None or operators is None or registers is None:
         return None
     rows = tuple([item for item, _ in instructions])
@@ -147,17 +153,17 @@ def _instruction(node: Node, sink: Diagnostics) -> tuple[Instruction] | None:
         help = did_you_mean(code.value, OP_CODES)
         sink.error(codes.UNKNOWN_OP_CODE, f"there is no op code `{code.value}`", code.span, help=help)
         code = None
-    # A jump may go back.
-    first = _number(row[1], "an operand", sink, limit=1 << 31, least=-(1 << 31))
-    second = _number(row[2], "an operand", sink, limit=1 << 16)
+    first = _number(row[1], "an operand", FIRST_OPERANDS, sink)
+    second = _number(row[2], "an operand", SECOND_OPERANDS, sink)
     return None if code is None or first is None or second is None else (Instruction(code.value, first, second),)
 
 
-def _number(node: Node, what: str, sink: Diagnostics, *, limit: int, least: int = 0) -> int | None:
-    """The value of an integer from `least` on and below a limit."""
+def _number(node: Node, what: str, numbers: range, sink: Diagnostics) -> int | None:
+    """The value of an integer that is one of some numbers."""
     number = expect_integer(node, what, sink)
-    if number is not None and not least <= number < limit:
-        sink.error(codes.OUT_OF_RANGE, f"{what} is {number}, not a number from {least} to {limit - 1}", node.span)
+    if number is not None and number not in numbers:
+        message = f"{what} is {number}, not a number from {numbers[0]} to {numbers[-1]}"
+        sink.error(codes.OUT_OF_RANGE, message, node.span)
         return None
     return number
 
@@ -194,7 +200,7 @@ def _called_operator(node: Node, sink: Diagnostics) -> tuple[CalledOperator] | N
         return None
     name = expect_string(row[0], "the name of an operator", sink)
     overload = expect_string(row[1], "an overload", sink)
-    count = _number(row[2], "a number of arguments", sink, limit=1 << 31)
+    count = _number(row[2], "a number of arguments", COUNTS, sink)
     if name is None or overload is None or count is None:
         return None
     is_sound = [_check_text(text, sink) for text in (name, overload)]
@@ -208,7 +214,7 @@ def _operator(
     mapping = expect_mapping(node, f"operator `{name.value}`", sink)
     if mapping is None:
         return None
-    fields = _fields(mapping, _OPERATOR_FIELDS, f"operator `{name.value}`", name, sink)
+    fields = _fields(mapping, OPERATOR_FIELDS, f"operator `{name.value}`", name, sink)
     upgraders = _items(fields.get("upgraders"), "`upgraders`", _text, sink)
     ranges = _items(fields.get("ranges"), "`ranges`", _range, sink)
     if upgraders is None or ranges is None:
@@ -246,7 +252,7 @@ def _range(node: Node, sink: Diagnostics) -> tuple[tuple[int, int]] | None:
     row = _row(node, 2, "a range", sink)
     if row is None:
         return None
-    first, last = [_number(item, "a version", sink, limit=1 << 31) for item in row]
+    first, last = [_number(item, "a version", COUNTS, sink) for item in row]
     if first is None or last is None:
         return None
     if first > last:

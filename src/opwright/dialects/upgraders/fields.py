@@ -1,0 +1,80 @@
+"""The fields of bytecode files, and the numbers that they can have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.dialects.field import TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
+from opwright.dialects.upgraders.op_codes import OP_CODES
+
+__all__ = ["COUNTS", "FILE_FIELDS", "FIRST_OPERANDS", "OPERATOR_FIELDS", "SECOND_OPERANDS", "UPGRADER_FIELDS"]
+
+#: The first operand of an instruction; a jump may go back.
+FIRST_OPERANDS: Final = range(-(1 << 31), 1 << 31)
+SECOND_OPERANDS: Final = range(1 << 16)
+#: Versions, and numbers of registers and of arguments.
+COUNTS: Final = range(1 << 31)
+
+
+def _number(numbers: range) -> JsonSchema:
+    """The schema of an integer."""
+    return {"type": "integer", "minimum": numbers[0], "maximum": numbers[-1]}
+
+
+def _row(*items: JsonSchema) -> JsonSchema:
+    """The schema of a list with items of its own kinds."""
+    return {"type": "array", "prefixItems": list(items), "minItems": len(items), "maxItems": len(items)}
+
+
+def _required_field(name: str, values: str, schema: JsonSchema, help: str) -> Field:
+    return Field(name, values, schema, help, is_required=True)
+
+
+#: The fields of an upgrader.
+UPGRADER_FIELDS: Final = (
+    _required_field(
+        "instructions",
+        "list of `[op code, number, number]`",
+        list_of_schema(_row(choice(*OP_CODES), _number(FIRST_OPERANDS), _number(SECOND_OPERANDS))),
+        "The code. An operand is an index of `operators`, `constants` or `types`, a register from 1 on, or a jump, as "
+        "the op code says.",
+    ),
+    _required_field(
+        "constants",
+        "list",
+        list_of_schema({"type": ["string", "boolean", "integer", "null"]}),
+        "The values that `LOADC` loads: texts, booleans, integers, null.",
+    ),
+    _required_field("types", "list of texts", list_of_schema(TEXT), "The types that `ISINSTANCE` and others test."),
+    _required_field(
+        "operators",
+        "list of `[name, overload, number]`",
+        list_of_schema(_row(TEXT, TEXT, _number(COUNTS))),
+        "The operators that `OP` calls, with the number of arguments.",
+    ),
+    _required_field("register_size", "integer", _number(COUNTS), "The number of registers."),
+)
+#: The fields of an operator.
+OPERATOR_FIELDS: Final = (
+    _required_field("upgraders", "list of names", list_of_schema(TEXT), "The upgraders of the operator."),
+    _required_field(
+        "ranges",
+        "list of `[first, last]`",
+        list_of_schema(_row(_number(COUNTS), _number(COUNTS))),
+        "The versions of models for which each upgrader runs.",
+    ),
+)
+FILE_FIELDS: Final = (
+    _required_field(
+        "upgraders",
+        "mapping",
+        {"type": "object", "additionalProperties": mapping_schema(UPGRADER_FIELDS)},
+        "Upgraders by name.",
+    ),
+    _required_field(
+        "operators",
+        "mapping",
+        {"type": "object", "additionalProperties": mapping_schema(OPERATOR_FIELDS)},
+        "Operators by name, with namespace and overload.",
+    ),
+)
