@@ -29,6 +29,7 @@ ORDER = (
     "selective",
     "build",
     "run",
+    "actions",
     "explain",
     "extension",
     "lsp",

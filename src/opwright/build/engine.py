@@ -90,6 +90,17 @@ class Engine:
         sink.raise_if_errors()
         return plan
 
+    def render_files(self, tasks: Iterable[Task]) -> Iterator[tuple[PlannedFile, FileSpec, str | None]]:
+        """Each file with its spec and the name of its template, once it is rendered; nothing is written.
+
+        Raises FaultsFound with all faults of planning and rendering.
+        """
+        sink = Diagnostics()
+        for planned, files, spec in self._plan_files(tasks, Plan(self._folders), sink):
+            self._render(files, spec, planned.target, None, sink)
+            yield planned, spec, files.emitter.template
+        sink.raise_if_errors()
+
     def differing(self, tasks: Iterable[Task]) -> list[str]:
         """The paths of the files that are not on disk with the bytes that they should have.
 

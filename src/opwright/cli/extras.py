@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = [
+    "check_declared",
     "check_extras",
     "check_outputs",
     "check_overwrites",
@@ -132,6 +133,24 @@ def facts_of(arguments: argparse.Namespace) -> dict[str, str]:
 def _inputs(stamps: InputStamps | None) -> list[str]:
     """The input files that are on this machine."""
     return [path for path, stamp in stamps.files.items() if stamp is not None] if stamps is not None else []
+
+
+def check_declared(digest: str, out: str, plan: Plan) -> None:
+    """Raises Fault (E0618) if the outputs below a folder are not those that a build system declares by their digest."""
+    from opwright.actions.codes import OTHER_OUTPUTS
+    from opwright.actions.description import outputs_digest
+    from opwright.source.diagnostic import Fault
+
+    top = os.path.realpath(out)
+    paths = [os.path.relpath(planned.target, top) for planned in plan.outputs]
+    actual = outputs_digest(paths)
+    if actual != digest:
+        noun = "file" if len(paths) == 1 else "files"
+        raise Fault.at(
+            OTHER_OUTPUTS,
+            f"the run makes other files than the build declares: {len(paths):,} {noun} with the digest {actual}",
+            help="describe the generation again with `--describe`",
+        )
 
 
 def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, stamps: InputStamps | None) -> None:

@@ -9,6 +9,7 @@ Files below --out have the layout of PyTorch's own build. Opwright does not touc
 from __future__ import annotations
 
 import argparse
+import os
 import time
 
 from opwright.cli.arguments import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from opwright.model.executorch import ExecutorchOptions
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
-    from opwright.run.request import Request
+    from opwright.run.request import OutputShard, OutputsInFolder, Request
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -72,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="I/N",
         type=_shard,
         help="make only part I of N (from 0 to N - 1); together the parts are the whole",
+    )
+    output.add_argument(
+        "--in-folder",
+        metavar="DIR",
+        help="make only the files directly in this folder below --out (`.` for --out itself)",
     )
     output.add_argument("--jobs", metavar="N", type=_count, help="use at most N processes (default: all cores)")
     output.add_argument(
@@ -150,12 +156,42 @@ def _add_other_ways(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--watch", action="store_true", help="keep running, and generate again whenever an input changes"
     )
+    _add_action_arguments(group)
     group = parser.add_argument_group("for build systems")
+    group.add_argument(
+        "--hermetic",
+        action="store_true",
+        help="depend on the inputs alone, for builds on other machines: no state in --out, cache, environment or "
+        "network",
+    )
+    group.add_argument(
+        "--declared",
+        metavar="DIGEST",
+        help="write nothing, and fail, if the outputs are not those of the description that has this digest",
+    )
     group.add_argument("--depfile", metavar="FILE", help="write a dependency file for Make or Ninja")
     group.add_argument(
         "--stamp", metavar="FILE", help="touch this file after the run; the dependency file then names only this file"
     )
     group.add_argument("--provenance", metavar="FILE", help="write the origin of each line, for `opwright where`")
+
+
+def _add_action_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the arguments of descriptions for build systems."""
+    group.add_argument(
+        "--describe",
+        choices=("bazel", "buck", "json", "meson", "ninja"),
+        help="print commands that a build system runs, hermetic ones, with the exact inputs and outputs of each",
+    )
+    group.add_argument(
+        "--actions", metavar="N", type=_count, help="describe N commands that share the work (default: 1)"
+    )
+    group.add_argument(
+        "--describe-to",
+        metavar="PATH",
+        type=not_empty,
+        help="write the description to this file, for `meson` to `meson.build` files in this folder",
+    )
 
 
 def _shard(text: str) -> str:
@@ -203,13 +239,16 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 def _run(arguments: argparse.Namespace) -> Run:
     families = _families(arguments)
-    return run_of("generate", arguments, arguments.out, _folders(arguments), families, shard=arguments.shard)
+    part = {} if arguments.in_folder is None else {"in folder": arguments.in_folder}
+    return run_of("generate", arguments, arguments.out, _folders(arguments), families, shard=arguments.shard, **part)
 
 
 def is_up_to_date(arguments: argparse.Namespace) -> bool:
     """Whether an earlier run did all that this one would do; if so, print its summary."""
     started = time.perf_counter()
     if arguments.dry_run or arguments.list_outputs or arguments.watch or arguments.check:
+        return False
+    if arguments.hermetic or arguments.describe:
         return False
     manifest = current_manifest(_run(arguments), arguments.color)
     if manifest is None:
@@ -241,7 +280,7 @@ def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
 
 
 def _session(arguments: argparse.Namespace) -> Session:
-    return Session(_run(arguments), jobs=arguments.jobs)
+    return Session(_run(arguments), jobs=arguments.jobs, keeps_state=not arguments.hermetic)
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
@@ -259,6 +298,10 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
     _check_files(arguments)
+    if arguments.hermetic:
+        from opwright.cli.describing import check_hermetic
+
+        check_hermetic(arguments)
     inputs = _inputs(arguments, sink)
     generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, _files_besides(arguments))
     generation.check_shims()
@@ -266,10 +309,9 @@ def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) ->
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
-    from opwright.run.request import ExecutorchFiles, OutputShard, Request
+    from opwright.run.request import ExecutorchFiles, Request
     from opwright.source.text import SourceFile
 
-    shard = None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
     return Request(
         inputs=inputs,
         folders=_folders(arguments),
@@ -279,7 +321,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         devices=chosen_devices(arguments),
         release=arguments.release,
         strict=arguments.strict,
-        shard=shard,
+        shard=_part(arguments),
         libraries=tuple(map(SourceFile.read, arguments.library)),
         operator_files=tuple(map(SourceFile.read, arguments.operators)),
         backends=tuple(map(SourceFile.read, arguments.backend)),
@@ -290,6 +332,16 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         ),
         templates=arguments.templates,
     )
+
+
+def _part(arguments: argparse.Namespace) -> OutputShard | OutputsInFolder | None:
+    """The part of the outputs that the run makes; None for all."""
+    from opwright.run.request import OutputShard, OutputsInFolder
+
+    if arguments.in_folder is not None:
+        folder = os.path.normpath(os.path.abspath(os.path.join(arguments.out, arguments.in_folder)))
+        return OutputsInFolder(folder, _folders(arguments))
+    return None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
 
 
 def _executorch_options(arguments: argparse.Namespace) -> ExecutorchOptions:
@@ -308,12 +360,26 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
     if arguments.watch:
         return _watch(arguments)
+    if arguments.describe:
+        _describe(arguments, sink)
+        return console.SUCCESS
     if not (arguments.dry_run or arguments.list_outputs or arguments.check):
         generate(arguments, sink)
         return console.SUCCESS
     session = _session(arguments)
     generation = _load(session, arguments, sink)
     return console.SUCCESS if extras.list_or_check(arguments, session, generation, sink) else console.FAULTS
+
+
+def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
+    """Print the actions of a build system that generate the files."""
+    from opwright.cli.describing import describe
+
+    _check_files(arguments)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    request = _request(arguments, _inputs(arguments, sink), sink)
+    describe(arguments, parser, request, _files_besides(arguments), sink)
 
 
 def _watch(arguments: argparse.Namespace) -> int:
@@ -332,6 +398,10 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     started = time.perf_counter()
     session = _session(arguments)
     generation = _load(session, arguments, sink)
+    if arguments.declared is not None:
+        from opwright.cli.extras import check_declared
+
+        check_declared(arguments.declared, arguments.out, generation.plan())
     outcome = write_outputs(arguments, session, generation)
     _print_summary(arguments, run_facts(generation, outcome), outcome.summary.written, started)
     if arguments.stats:

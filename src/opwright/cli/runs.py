@@ -20,7 +20,24 @@ if TYPE_CHECKING:
 __all__ = ["current_manifest", "drop_in_run_of", "files_besides", "run_of", "run_unless_current"]
 
 #: Arguments that do not change the outputs.
-_WITHOUT_EFFECT = frozenset(("check", "color", "dry_run", "jobs", "list_outputs", "prune", "stats", "watch", "yes"))
+_WITHOUT_EFFECT = frozenset(
+    [
+        "actions",
+        "check",
+        "color",
+        "declared",
+        "describe",
+        "describe_to",
+        "dry_run",
+        "hermetic",
+        "jobs",
+        "list_outputs",
+        "prune",
+        "stats",
+        "watch",
+        "yes",
+    ]
+)
 
 
 def run_of(

@@ -3,6 +3,7 @@
   opwright schema library > library.json
   opwright schema dump              that of what `opwright dump` writes
   opwright schema diff              that of what `opwright diff --format json` writes
+  opwright schema actions           that of what `opwright generate --describe json` writes
 
 An editor with a YAML language server uses it to complete and to check fields, for instance with this line at the
 beginning of a library file:
@@ -22,8 +23,8 @@ from opwright.cli import console
 from opwright.dialects.table import DIALECTS
 from opwright.source.diagnostic import Diagnostics
 
-#: The command that writes a document -> the package of its schema.
-DOCUMENTS: Final = {"dump": "opwright.dump", "diff": "opwright.diff"}
+#: A document, mostly by the command that writes it -> the package of its schema.
+DOCUMENTS: Final = {"dump": "opwright.dump", "diff": "opwright.diff", "actions": "opwright.actions"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -28,7 +28,9 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
+    from opwright.build.file_spec import FileSpec
     from opwright.build.plain_files import Status
+    from opwright.build.plan import PlannedFile
     from opwright.build.previous_build import EmitterState, PreviousBuild
     from opwright.build.provenance import FileOrigin
     from opwright.build.staging import Journal
@@ -153,20 +155,19 @@ class Generation:
         job = _load_partial_job(load, self.sink, known_entries or {}) or load(self.sink, _whole(known_entries or {}))
         self.sink.raise_if_errors()
         self.job: Final = with_libraries(job, request, self.sink)
-        inputs = request.inputs
-
-        def read_template(name: str) -> SourceFile:
-            own = own_template(name)
-            if own is not None:
-                return SourceFile.read(own if request.templates is None else f"{request.templates}/{basename(own)}")
-            plain, slots = made_template(name, self.job)
-            source = inputs.read_text(template_path(plain))
-            return source if slots is None else SourceFile(source.path, Template(source).render(slots))
-
-        self._templates: Final = Templates(read_template, self._comment)
+        self._templates: Final = Templates(self.read_template, self._comment)
         shard = request.shard
         is_chosen = None if shard is None else shard.has
         self._engine: Final = Engine(request.folders, is_chosen, request.format_file)
+
+    def read_template(self, name: str) -> SourceFile:
+        """The template of a name, read from the inputs or from Opwright's own. Raises Fault if it cannot be read."""
+        request, own = self.request, own_template(name)
+        if own is not None:
+            return SourceFile.read(own if request.templates is None else f"{request.templates}/{basename(own)}")
+        plain, slots = made_template(name, self.job)
+        source = request.inputs.read_text(template_path(plain))
+        return source if slots is None else SourceFile(source.path, Template(source).render(slots))
 
     def _comment(self, template: str) -> str:
         """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
@@ -250,6 +251,13 @@ class Generation:
         states = {name: state for part, _, _ in notes for name, state in part.items()}
         fragments = {name: counts for _, part, _ in notes for name, counts in part.items()}
         return Outcome(summary, statuses, states, fragments)
+
+    def render_files(self) -> Iterator[tuple[PlannedFile, FileSpec, str | None]]:
+        """Each output with its spec and the name of its template, once it is rendered; nothing is written.
+
+        When all are rendered, the run has read everything that it reads.
+        """
+        return self._engine.render_files(self._tasks())
 
     def differing(self) -> list[str]:
         """The paths of the outputs that are missing on disk or differ; writes nothing."""

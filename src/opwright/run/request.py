@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
 from opwright.build.file_spec import FileSpec
@@ -14,7 +15,7 @@ from opwright.release.inputs import Inputs
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["ExecutorchFiles", "OutputShard", "Request"]
+__all__ = ["ExecutorchFiles", "OutputShard", "OutputsInFolder", "Request"]
 
 
 class OutputShard(NamedTuple):
@@ -25,7 +26,23 @@ class OutputShard(NamedTuple):
 
     def has(self, spec: FileSpec) -> bool:
         """Whether a file is in this part."""
-        return shard_number(f"{spec.folder}/{spec.path}", self.parts) == self.number
+        return self.number_of(spec, self.parts) == self.number
+
+    @staticmethod
+    def number_of(spec: FileSpec, parts: int) -> int:
+        """The number of the part that a file is in."""
+        return shard_number(f"{spec.folder}/{spec.path}", parts)
+
+
+class OutputsInFolder(NamedTuple):
+    """The outputs directly in one folder. `folders` are the output folders of the run by name, as in the request."""
+
+    path: str
+    folders: Mapping[str, str]
+
+    def has(self, spec: FileSpec) -> bool:
+        """Whether a file is in the folder."""
+        return os.path.abspath(os.path.dirname(f"{self.folders[spec.folder]}/{spec.path}")) == self.path
 
 
 class ExecutorchFiles(NamedTuple):
@@ -73,7 +90,7 @@ class Request(NamedTuple):
     strict: bool = False
     devices: frozenset[str] = frozenset()
     release: str | None = None
-    shard: OutputShard | None = None
+    shard: OutputShard | OutputsInFolder | None = None
     libraries: tuple[SourceFile, ...] = ()
     operator_files: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None

@@ -114,14 +114,17 @@ def without_color(text: str) -> str:
 class Session:
     """One run into its output folders. `jobs` is the largest number of processes that it uses, None for all cores.
 
+    Unless it `keeps_state`, it reads only its inputs, and writes only its outputs.
+
     Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = ("_known", "jobs", "run", "seconds", "stamps")
+    __slots__ = ("_known", "jobs", "keeps_state", "run", "seconds", "stamps")
 
-    def __init__(self, run: Run, *, jobs: int | None = None) -> None:
+    def __init__(self, run: Run, *, jobs: int | None = None, keeps_state: bool = True) -> None:
         self.run: Final = run
         self.jobs: Final = jobs
+        self.keeps_state: Final = keeps_state
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
         self._known: Mapping[str, KnownEntries] = {}
@@ -173,13 +176,15 @@ class Session:
         from opwright.run.known_entries import load_known
         from opwright.source.prefetch import prefetching
 
-        self.take_stamps(inputs, besides)
+        if self.keeps_state:
+            self.take_stamps(inputs, besides)
         families = self.run.families
         several = usable_processes(self.jobs) > 1
         prefetched: list[Wanted] = []
         if takes_all_operators(families):
             chosen = None if scope is None else scope()
-            self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families), chosen)
+            if self.keeps_state:
+                self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families), chosen)
             if not _are_few(self._known.values()):
                 prefetched = _prefetched_files(inputs, families, self._known.values())
         with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
@@ -239,6 +244,8 @@ class Session:
         from opwright.build.staging import remove_old_staging
 
         run = self.run
+        if not self.keeps_state:
+            return generation.write_after(None, report, usable_processes(self.jobs))
         with self.turn() as journal:
             manifest = load_manifest(run)
             used = {path.rpartition("/")[0] for path in (manifest.outputs if manifest is not None else ())}

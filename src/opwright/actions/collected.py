@@ -1,0 +1,111 @@
+"""What the actions of a generation read and write, found out by rendering all of its files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from opwright.release.recorded import RecordedInputs
+from opwright.release.view import NATIVE_FUNCTIONS, Inputs
+from opwright.run.generation import Generation
+from opwright.source.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from opwright.build.file_spec import FileSpec
+    from opwright.build.plan import PlannedFile
+    from opwright.run.request import Request
+    from opwright.source.diagnostic import Diagnostics
+    from opwright.source.text import SourceFile
+
+__all__ = ["PartFiles", "collect_parts", "path_below", "torch_root"]
+
+#: The inputs by which Opwright recognises a folder of inputs, whether a run reads them or not.
+_MARKS: Final = (NATIVE_FUNCTIONS, "autograd/derivatives.yaml")
+
+
+class PartFiles(NamedTuple):
+    """What one part of a generation reads and writes.
+
+    `inputs` are the paths of PyTorch's inputs, `files` those of other files, and `outputs` those of outputs, all
+    absolute.
+    """
+
+    inputs: frozenset[str]
+    files: frozenset[str]
+    outputs: tuple[str, ...]
+
+
+def collect_parts(
+    request: Request, files: Iterable[str], part_of: Callable[[PlannedFile, FileSpec], str], sink: Diagnostics
+) -> tuple[Generation, dict[str, PartFiles]]:
+    """The generation of a request, and what each of its parts reads and writes.
+
+    `files` are the files that the request names; the function finds those that these name, and PyTorch's inputs.
+    `part_of` gives the name of the part that an output is in. Raises FaultsFound with all faults of the inputs.
+    """
+    recorded = RecordedInputs(request.inputs)
+    named = {os.path.abspath(path) for path in files}
+
+    def read_file(path: str) -> SourceFile:
+        named.add(os.path.abspath(path))
+        return request.read_file(path)
+
+    generation = Generation(request._replace(inputs=recorded, read_file=read_file), sink)
+    generation.check_shims()
+    loaded = frozenset(recorded.reads)
+    outputs: dict[str, list[str]] = {}
+    templates: dict[str, set[str]] = {}
+    for planned, spec, template in generation.render_files():
+        part = part_of(planned, spec)
+        outputs.setdefault(part, []).append(planned.target)
+        templates.setdefault(part, set()).update([] if template is None else [template])
+    read = _inputs_of_templates(generation, recorded, frozenset().union(*templates.values()))
+    # Some families check their templates before they make any file.
+    shared = loaded | recorded.reads.difference(*read.values()) | set(_MARKS)
+    others = frozenset(path for path in named if os.path.isfile(path))
+    return generation, {
+        part: PartFiles(
+            _existing(recorded, shared.union(*[read[name] for name in templates[part]])), others, tuple(outputs[part])
+        )
+        for part in sorted(outputs)
+    }
+
+
+def _inputs_of_templates(
+    generation: Generation, recorded: RecordedInputs, templates: Iterable[str]
+) -> dict[str, set[str]]:
+    """The names of the inputs that each template is read from."""
+    all_reads = recorded.reads
+    read: dict[str, set[str]] = {}
+    for name in sorted(templates):
+        recorded.reads = read[name] = set()
+        generation.read_template(name)
+    recorded.reads = all_reads
+    return read
+
+
+def _existing(inputs: RecordedInputs, names: Iterable[str]) -> frozenset[str]:
+    paths = [os.path.abspath(inputs.display_path(name)) for name in names]
+    return frozenset(path for path in paths if os.path.isfile(path))
+
+
+def torch_root(inputs: Inputs) -> str:
+    """The absolute path of the folder that PyTorch's inputs are relative to: the top of its tree or its packages."""
+    aten = os.path.dirname(os.path.dirname(os.path.abspath(inputs.display_path(NATIVE_FUNCTIONS))))
+    root = os.path.dirname(os.path.dirname(os.path.abspath(inputs.display_path("torch/version.py"))))
+    return os.path.dirname(aten) if root == aten else root
+
+
+def path_below(folder: str, path: str) -> str | None:
+    """The path of a file seen from a folder above it, with slashes; None if the file is not below the folder.
+
+    >>> path_below("/build", "/build/gen/ops.h"), path_below("/build", "/builds/ops.h")
+    ('gen/ops.h', None)
+    """
+    try:
+        relative = os.path.relpath(path, folder).replace(os.sep, "/")
+    except ValueError:
+        # On Windows: another drive.
+        return None
+    return None if relative == ".." or relative.startswith("../") else relative

@@ -1,0 +1,56 @@
+"""Descriptions as a file that another Ninja file includes."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from opwright.actions.description import WordPlace
+
+if TYPE_CHECKING:
+    from opwright.actions.description import Description, Word
+
+__all__ = ["ninja_text"]
+
+
+def ninja_text(description: Description) -> str:
+    """Rules and edges of Ninja. The file that includes them sets `opwright`, `opwright_out` and `opwright_torch`.
+
+    A file that a run leaves alone does not make anything else run.
+    """
+    lines = [
+        f"# {description.comment}",
+        "# Set before you include this file: `opwright` is the command, `opwright_out` the output folder, and",
+        "# `opwright_torch` the folder with PyTorch's inputs.",
+        "rule opwright_generate",
+        "  command = $opwright generate --out $opwright_out $arguments",
+        "  description = Generating from operators, part $part",
+        "  restat = 1",
+    ]
+    for action in description.actions:
+        inputs = [*map(_path, action.files), *[f"$opwright_torch/{_path(path)}" for path in action.torch_files]]
+        lines += [
+            _edge_lines(["build", *[f"$opwright_out/{_path(path)}" for path in action.outputs]])
+            + ": opwright_generate $",
+            "    " + _edge_lines(inputs),
+            f"  arguments = {' '.join(map(_argument, action.words))}",
+            f"  part = {action.name}",
+        ]
+    outputs = [f"$opwright_out/{_path(path)}" for action in description.actions for path in action.outputs]
+    return "\n".join([*lines, _edge_lines(["build opwright_outputs: phony", *outputs]), ""])
+
+
+def _edge_lines(words: list[str]) -> str:
+    """Words in lines of their own, which Ninja reads as one line."""
+    return " $\n    ".join(words)
+
+
+def _path(path: str) -> str:
+    """A path in a build edge."""
+    return path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+
+
+def _argument(word: Word) -> str:
+    """An argument of a command, which a shell reads."""
+    text = quote(word.text).replace("$", "$$")
+    return f"$opwright_torch/{text}" if word.place is WordPlace.TORCH else text

@@ -1,0 +1,241 @@
+"""The actions by which a build system would run `opwright generate` with the same arguments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import opwright
+from opwright.actions.codes import NOT_DESCRIBABLE, NOT_HERMETIC
+from opwright.actions.collected import PartFiles, collect_parts, path_below, torch_root
+from opwright.actions.description import Action, Description, Word, WordPlace, outputs_digest
+from opwright.release.view import NATIVE_FUNCTIONS
+from opwright.run.request import OutputShard
+from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from opwright.build.file_spec import FileSpec
+    from opwright.build.plan import PlannedFile
+    from opwright.release.inputs import Inputs
+    from opwright.run.request import Request
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["check_hermetic", "describe"]
+
+#: Arguments whose values are paths.
+_PATHS: Final = {
+    "library": WordPlace.FILE,
+    "backend": WordPlace.FILE,
+    "operators": WordPlace.FILE,
+    "executorch": WordPlace.FILE,
+    "executorch_custom": WordPlace.FILE,
+    "op_selection_yaml_path": WordPlace.FILE,
+    "native_aot_ops_dir": WordPlace.FOLDER,
+    "templates": WordPlace.FOLDER,
+}
+
+#: Arguments that actions do not have, or that are added to all of them.
+_NOT_REPEATED: Final = frozenset(
+    [
+        "actions",
+        "check",
+        "color",
+        "declared",
+        "depfile",
+        "describe",
+        "describe_to",
+        "dry_run",
+        "help",
+        "hermetic",
+        "in_folder",
+        "jobs",
+        "list_outputs",
+        "out",
+        "provenance",
+        "prune",
+        "release",
+        "shard",
+        "source_path",
+        "stamp",
+        "stats",
+        "torch",
+        "watch",
+        "yes",
+    ]
+)
+
+
+def check_hermetic(arguments: argparse.Namespace) -> None:
+    """Check that a run can be hermetic.
+
+    Raises Fault (E0616) unless its inputs are in a folder or in a wheel that is named, and if it writes files about it.
+    """
+    for name in ("depfile", "provenance", "stamp", "watch"):
+        if getattr(arguments, name):
+            raise Fault.at(
+                NOT_HERMETIC,
+                f"a hermetic run cannot have `--{name}`",
+                help=f"leave out `--{name}`: `--describe` prints the inputs and the outputs of a hermetic run",
+            )
+    spec = arguments.torch
+    if arguments.source_path is not None or (spec is not None and spec.endswith(".whl")):
+        return
+    what = "the installed PyTorch" if spec in (None, "auto") else f"PyTorch {spec} from the package index"
+    raise Fault.at(
+        NOT_HERMETIC, f"a hermetic run cannot read {what}", help="name a folder with `--source-path`, or a wheel"
+    )
+
+
+def describe(
+    arguments: argparse.Namespace,
+    parser: argparse.ArgumentParser,
+    request: Request,
+    files: Iterable[str],
+    sink: Diagnostics,
+) -> None:
+    """Print the actions of a generation, or write them to the path that the arguments name.
+
+    `parser` has the arguments, and `files` are the files that they name. Raises FaultsFound with all faults of the
+    inputs, and Fault for inputs that a build system cannot have (E0616, E0617).
+    """
+    description = _description(arguments, parser, request, files, sink)
+    target = arguments.describe_to
+    if arguments.describe == "meson":
+        from opwright.actions.meson import meson_files
+
+        folder = target or os.curdir
+        texts = meson_files(description, os.path.relpath(os.curdir, folder).replace(os.sep, "/"))
+        named = {os.path.join(folder, *path.split("/")): text for path, text in texts.items()}
+    else:
+        named = {target or "": _text(arguments.describe, description)}
+    if target is None:
+        sys.stdout.write("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
+    else:
+        from opwright.build.writer import Writer
+
+        with Writer() as writer:
+            for path, text in named.items():
+                writer.write(os.path.abspath(path), text.encode())
+
+
+def _text(form: str, description: Description) -> str:
+    """The text of a description in a form that has one file."""
+    from opwright.actions.json_document import json_text
+    from opwright.actions.ninja import ninja_text
+    from opwright.actions.starlark import bazel_text, buck_text
+
+    return {"bazel": bazel_text, "buck": buck_text, "json": json_text, "ninja": ninja_text}[form](description)
+
+
+def _description(
+    arguments: argparse.Namespace,
+    parser: argparse.ArgumentParser,
+    request: Request,
+    files: Iterable[str],
+    sink: Diagnostics,
+) -> Description:
+    if request.shard is not None:
+        raise Fault.at(
+            NOT_DESCRIBABLE,
+            "`--describe` describes all parts of a generation, not one",
+            help="leave out `--shard` and `--in-folder`; `--actions N` describes N parts",
+        )
+    inputs = request.inputs
+    wheel = arguments.torch if arguments.torch is not None and arguments.torch.endswith(".whl") else None
+    if inputs.paths() is None:
+        check_hermetic(arguments)
+    root = None if wheel is not None else torch_root(inputs)
+    count, out = arguments.actions or 1, os.path.realpath(arguments.out)
+
+    def part_of(planned: PlannedFile, spec: FileSpec) -> str:
+        if arguments.describe == "meson":
+            return path_below(out, os.path.dirname(planned.target)) or os.curdir
+        return str(OutputShard.number_of(spec, count))
+
+    more = [] if wheel is None else [wheel]
+    generation, parts = collect_parts(request, [*files, *more], part_of, sink)
+    words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]
+    words += [Word("--release"), Word(arguments.release or str(generation.version)), Word("--hermetic")]
+    actions = [
+        _action(name, part, [*words, *_part_words(arguments, name, count)], root, out) for name, part in parts.items()
+    ]
+    return Description(opwright.__version__, tuple(_typed_words()), root, tuple(actions))
+
+
+def _typed_words() -> list[str]:
+    """The words of the command as the user typed them."""
+    return sys.argv[2:]
+
+
+def _part_words(arguments: argparse.Namespace, name: str, count: int) -> list[Word]:
+    """The words by which a run makes only one part."""
+    if arguments.describe == "meson":
+        return [Word("--in-folder"), Word(name)]
+    return [Word("--shard"), Word(f"{name}/{count}")] if count > 1 else []
+
+
+def _action(name: str, part: PartFiles, words: Iterable[Word], root: str | None, out: str) -> Action:
+    files: set[str] = set()
+    torch_files: set[str] = set()
+    for path in part.files:
+        word = _path_word(path, WordPlace.FILE, root)
+        (torch_files if word.place is WordPlace.TORCH else files).add(word.text)
+    for path in part.inputs:
+        # The inputs in a wheel have no paths.
+        below = None if root is None else path_below(root, path)
+        if below is None:
+            raise _not_describable(path)
+        torch_files.add(below)
+    outputs = tuple(sorted(str(path_below(out, path)) for path in part.outputs))
+    digest = [Word("--declared"), Word(outputs_digest(outputs))]
+    return Action(name, (*words, *digest), tuple(sorted(files)), tuple(sorted(torch_files)), outputs)
+
+
+def _common_words(arguments: argparse.Namespace, parser: argparse.ArgumentParser, root: str | None) -> Iterator[Word]:
+    """The arguments that differ from their defaults and that all actions have."""
+    for action in parser._actions:
+        value = getattr(arguments, action.dest, action.default)
+        if action.dest in _NOT_REPEATED or value == action.default:
+            continue
+        flag = action.option_strings[0]
+        place = _PATHS.get(action.dest)
+        values = [] if isinstance(value, bool) else [value] if isinstance(value, str) else list(value)
+        words = [Word(str(text)) if place is None else _path_word(str(text), place, root) for text in values]
+        if action.nargs == 0 or action.nargs == "*":
+            yield from [Word(flag), *words]
+        else:
+            yield from [part for word in words for part in (Word(flag), word)]
+
+
+def _torch_words(inputs: Inputs, wheel: str | None, root: str | None) -> list[Word]:
+    """The words that name PyTorch's inputs."""
+    if wheel is not None:
+        return [Word("--torch"), _path_word(wheel, WordPlace.FILE, None)]
+    aten = os.path.dirname(os.path.dirname(os.path.abspath(inputs.display_path(NATIVE_FUNCTIONS))))
+    return [Word("--source-path"), Word(str(path_below(str(root), aten)), WordPlace.TORCH)]
+
+
+def _path_word(path: str, place: WordPlace, root: str | None) -> Word:
+    """A path relative to the working folder, or to PyTorch's inputs. An empty path is none."""
+    if not path:
+        return Word(path)
+    absolute = os.path.abspath(path)
+    local = path_below(os.getcwd(), absolute)
+    if local is not None:
+        return Word(local, place)
+    from_torch = None if root is None else path_below(root, absolute)
+    if from_torch is None:
+        raise _not_describable(path)
+    return Word(from_torch, WordPlace.TORCH)
+
+
+def _not_describable(path: str) -> Fault:
+    return Fault.at(
+        NOT_DESCRIBABLE,
+        f"`{path}` is neither below the working folder nor among PyTorch's inputs",
+        help="run the command in the folder of the build that has the file, or copy the file there",
+    )

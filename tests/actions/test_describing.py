@@ -1,0 +1,105 @@
+"""Descriptions of generations: their form, and what cannot be described."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.actions.json_schema import json_schema
+from tests.actions.sandbox import described
+
+LIBRARY = Path(__file__).resolve().parents[2] / "examples" / "library"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A folder with the files of a library."""
+    folder = tmp_path / "source"
+    shutil.copytree(LIBRARY, folder)
+    return folder
+
+
+def faulty(source: Path, *words: object) -> str:
+    """What a run of the program says, which must fail."""
+    command = [sys.executable, "-m", "opwright", "generate", "--library", "acme.yaml", *map(str, words)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_the_document_fits_its_schema(source: Path) -> None:
+    """The JSON form has the fields of its schema and no others, and its actions share the outputs."""
+    jsonschema = pytest.importorskip("jsonschema")
+    document = described(source, "--library", "acme.yaml", "--actions", 2, "--strict")
+    jsonschema.validate(document, json_schema())
+    first, second = document["actions"]
+    assert not set(first["outputs"]) & set(second["outputs"])
+    assert first["files"] == second["files"] == ["acme.yaml", "derivatives.yaml"]
+    assert "--strict" in first["arguments"]
+    assert first["arguments"][-4:-2] == ["--shard", "0/2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--torch", "auto"), "cannot read the installed PyTorch"),
+        (("--torch", "2.13.0"), "cannot read PyTorch 2.13.0 from the package index"),
+        (("--source-path", ".", "--depfile", "inputs.d"), "cannot have `--depfile`"),
+    ],
+)
+def test_runs_that_cannot_be_hermetic(source: Path, words: tuple[str, ...], message: str) -> None:
+    """A hermetic run refuses inputs that it cannot declare, and files about the run."""
+    stderr = faulty(source, "--out", "gen", "--hermetic", *words)
+    assert "E0616" in stderr
+    assert message in stderr
+    assert not (source / "gen").exists()
+
+
+def test_files_elsewhere(source: Path, tmp_path: Path) -> None:
+    """A file outside of the working folder has no path for a build system."""
+    (tmp_path / "other.yaml").write_text((source / "acme.yaml").read_text().replace("acme", "other"))
+    shutil.copy(source / "derivatives.yaml", tmp_path)
+    stderr = faulty(source, "--library", "../other.yaml", "--out", "gen", "--describe", "json")
+    assert "E0617" in stderr
+    assert "neither below the working folder nor among PyTorch's inputs" in stderr
+
+
+def test_parts_are_not_described(source: Path) -> None:
+    """The description of a part alone would lose the others."""
+    assert "E0617" in faulty(source, "--out", "gen", "--describe", "json", "--shard", "0/2")
+
+
+def test_a_new_output_needs_a_new_description(source: Path, reference_inputs: Path) -> None:
+    """An action whose outputs are others than those described writes nothing."""
+    action = described(source, "--library", "acme.yaml")["actions"][0]
+    declared = action["arguments"][action["arguments"].index("--declared") + 1]
+    words = ("--source-path", reference_inputs, "--hermetic", "--declared", declared, "--out", "gen")
+    command = [sys.executable, "-m", "opwright", "generate", "--library", "acme.yaml", *map(str, words)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    assert not (source / "gen" / ".opwright").exists()
+    shutil.rmtree(source / "gen")
+    stderr = faulty(source, *words, "--in-folder", "include/acme")
+    assert "E0618" in stderr
+    assert "2 files" in stderr
+    assert not (source / "gen").exists()
+
+
+def test_in_folder(source: Path, reference_inputs: Path) -> None:
+    """`--in-folder` makes the files that are directly in one folder."""
+    words = ["generate", "--library", "acme.yaml", "--source-path", reference_inputs, "--out", "gen"]
+    for folder, count in (("include/acme", 2), ("src/acme", 1), (".", 0)):
+        command = [sys.executable, "-m", "opwright", *map(str, words), "--in-folder", folder, "--dry-run"]
+        done = subprocess.run(command, cwd=source, check=True, capture_output=True, text=True)
+        assert len(done.stdout.splitlines()) == count
+
+
+def test_the_schema_is_printed(source: Path) -> None:
+    """`opwright schema actions` prints the schema."""
+    command = [sys.executable, "-m", "opwright", "schema", "actions"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=source)
+    assert json.loads(done.stdout) == json_schema()
