@@ -154,7 +154,7 @@ def serve(index: FakeIndex) -> ThreadingHTTPServer:
             if index.failures:
                 index.failures -= 1
                 self.send_error(503)
-            elif self.path == "/simple/torch/":
+            elif self.path in ("/simple/torch/", "/simple/acme-ops/"):
                 media_type, text = index.project_page()
                 self._send(200, text, {"Content-Type": media_type})
             elif self.path.startswith("/files/") and self.path[len("/files/") :] in index.wheels:

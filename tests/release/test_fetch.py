@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.release.cache import cached_versions
-from opwright.release.fetch import offered_versions
+from opwright.release.fetch import offered_versions, open_wheel
 from opwright.release.inputs import Inputs, from_version
 from opwright.release.pip_settings import load_index_settings
 from opwright.release.store import SHIM_TABLES
@@ -258,6 +258,23 @@ def test_an_unknown_version_lists_near_ones(index: FakeIndex) -> None:
     diagnostic = fault_of("2.10.5")
     assert diagnostic.code == "E0506"
     assert diagnostic.help == "versions near it: 2.9.1, 2.10.0, 2.11.0, 2.12.0, 2.13.0"
+
+
+def test_other_projects_are_read_too(index: FakeIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheel of another project comes from its own page or folder, where wheels of PyTorch do not count."""
+    content = wheel_bytes("2.13.0", {"acme/operators.yaml": "supported: []\n"})
+    index.wheels["acme_ops-2.13.0-py3-none-any.whl"] = content
+    index.add("2.13.0")
+    members = open_wheel("Acme-Ops", "2.13.0").read(["acme/operators.yaml"])
+    assert members == {"acme/operators.yaml": b"supported: []\n"}
+    assert {path for path, _ in index.requests} == {"/simple/acme-ops/", "/files/acme_ops-2.13.0-py3-none-any.whl"}
+    check_is_whole(from_version("2.13.0"))
+    (tmp_path / "acme_ops-2.14.0-py3-none-any.whl").write_bytes(content)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    assert open_wheel("acme-ops", "2.14.0").names("acme/") == ("acme/operators.yaml",)
+    assert fault_of("2.14.0").code == "E0506"
+    with pytest.raises(Fault, match=r"no package index has `acme-ops` 2\.15"):
+        open_wheel("acme-ops", "2.15")
 
 
 def test_an_index_without_the_project_has_no_version(index: FakeIndex, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from opwright.release.wheel import Wheel
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["cached_versions", "fetch_inputs", "offered_versions"]
+__all__ = ["cached_versions", "fetch_inputs", "offered_versions", "open_wheel"]
 
 
 def fetch_inputs(version: str, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
@@ -126,18 +126,24 @@ def _whole(link: WheelLink, transport: Transport) -> ByteSource:
     return StreamBytes(stream, size)
 
 
+def open_wheel(project: str, version: str, ask_whole: AskWhole | None = None) -> Wheel:
+    """The wheel of a version of a project, found where pip would look, and read in parts if it is on a server."""
+    from opwright.release.index import find_wheel, local_path
+    from opwright.release.transport import Transport
+    from opwright.release.wheel import Wheel
+
+    settings = load_index_settings()
+    transport = Transport(settings)
+    link = find_wheel(version, settings, transport, project)
+    on_disk = local_path(link.url)
+    return _open_link(link, transport, ask_whole) if on_disk is None else Wheel.open(on_disk)
+
+
 def _reopener(version: str, ask_whole: AskWhole | None) -> Callable[[], Wheel]:
     """A function that finds and opens the wheel again, for members that are not cached."""
+    from opwright.release.index import PYTORCH
 
-    def reopen() -> Wheel:
-        from opwright.release.index import find_wheel
-        from opwright.release.transport import Transport
-
-        settings = load_index_settings()
-        transport = Transport(settings)
-        return _open_link(find_wheel(version, settings, transport), transport, ask_whole)
-
-    return reopen
+    return lambda: open_wheel(PYTORCH, version, ask_whole)
 
 
 class CachedStore:

@@ -1,4 +1,4 @@
-"""Links to PyTorch's wheels at package indexes, and the choice of the wheel for a version."""
+"""Links to wheels at package indexes, PyTorch's above all, and the choice of the wheel for a version."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from opwright.release.pip_settings import IndexSettings
     from opwright.release.transport import Page, Transport
 
-__all__ = ["WheelLink", "find_wheel", "local_path", "wheel_links"]
+__all__ = ["PYTORCH", "WheelLink", "find_wheel", "local_path", "wheel_links"]
 
-_PROJECT = "torch"
+#: PyTorch's name at package indexes.
+PYTORCH = "torch"
 _JSON = "application/vnd.pypi.simple.v1+json"
 _ACCEPTED = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -32,7 +33,7 @@ _PLATFORMS_BY_SIZE = ("macosx", "aarch64", "linux")
 
 
 class WheelLink(NamedTuple):
-    """A wheel of PyTorch that an index offers. `yanked` is None, or the reason (maybe empty) why it was withdrawn."""
+    """A wheel that an index offers. `yanked` is None, or the reason (maybe empty) why it was withdrawn."""
 
     file_name: str
     url: str
@@ -42,8 +43,8 @@ class WheelLink(NamedTuple):
     yanked: str | None = None
 
 
-def find_wheel(version: str, settings: IndexSettings, transport: Transport) -> WheelLink:
-    """The wheel of a version that is cheapest to read, for any platform.
+def find_wheel(version: str, settings: IndexSettings, transport: Transport, project: str = PYTORCH) -> WheelLink:
+    """The wheel of a version of a project that is cheapest to read, for any platform.
 
     Folders on this machine are searched first; servers are asked only if none has the version. Raises Fault if no index
     answers (E0508), none has the version (E0506), or it is yanked (E0507).
@@ -51,34 +52,35 @@ def find_wheel(version: str, settings: IndexSettings, transport: Transport) -> W
     from packaging.version import Version
 
     wanted = Version(version)
-    local, remote = _link_sources(settings)
+    local, remote = _link_sources(settings, project)
     links: list[WheelLink] = []
     for path in local:
-        links += _local_links(path)
+        links += _of_project(_local_links(path), project)
     best = _cheapest(_of_version(links, wanted))
     if best is not None:
         return best
     failures: list[TransportError] = []
     for url in remote:
         try:
-            links += _page_links(transport.page(url, _ACCEPTED))
+            links += _of_project(_page_links(transport.page(url, _ACCEPTED)), project)
         except NotFoundError:
             continue
         except TransportError as error:
             failures.append(error)
     best = _cheapest(_of_version(links, wanted)) or _cheapest(_of_version(links, wanted, builds=True))
     if best is None:
-        raise _no_wheel(version, wanted, links, failures, bool(settings.indexes))
+        name = "PyTorch" if project == PYTORCH else f"`{project}`"
+        raise _no_wheel(name, wanted, links, failures, bool(settings.indexes))
     return best
 
 
 def wheel_links(settings: IndexSettings, transport: Transport) -> tuple[WheelLink, ...]:
     """All wheels of PyTorch that pip would find. Raises Fault if no index answers (E0508)."""
-    local, remote = _link_sources(settings)
-    links = [link for path in local for link in _local_links(path)]
+    local, remote = _link_sources(settings, PYTORCH)
+    links = [link for path in local for link in _of_project(_local_links(path), PYTORCH)]
     for url in remote:
         try:
-            links += _page_links(transport.page(url, _ACCEPTED))
+            links += _of_project(_page_links(transport.page(url, _ACCEPTED)), PYTORCH)
         except NotFoundError:
             continue
         except TransportError as error:
@@ -86,10 +88,10 @@ def wheel_links(settings: IndexSettings, transport: Transport) -> tuple[WheelLin
     return tuple(links)
 
 
-def _link_sources(settings: IndexSettings) -> tuple[list[str], list[str]]:
-    """The paths on this machine, and the addresses on servers, where pip would look for links to PyTorch's wheels."""
+def _link_sources(settings: IndexSettings, project: str) -> tuple[list[str], list[str]]:
+    """The paths on this machine, and the addresses on servers, where pip would look for links to a project's wheels."""
     local, remote = [], []
-    for address in (*settings.find_links, *(f"{url}/{_PROJECT}/" for url in settings.indexes)):
+    for address in (*settings.find_links, *(f"{url}/{_page_name(project)}/" for url in settings.indexes)):
         path = local_path(address)
         if path is None:
             remote.append(address)
@@ -203,11 +205,26 @@ def _page_links_of_html(url: str, text: str) -> list[WheelLink]:
 def _link(
     file_name: str, url: str, *, sha256: str | None = None, size: int | None = None, yanked: str | None = None
 ) -> WheelLink | None:
-    """The link if the file is a wheel of PyTorch, else None."""
+    """The link if the file is a wheel, else None."""
     parts = file_name.removesuffix(".whl").split("-")
-    if not file_name.endswith(".whl") or len(parts) not in (5, 6) or parts[0].lower() != _PROJECT:
+    if not file_name.endswith(".whl") or len(parts) not in (5, 6):
         return None
     return WheelLink(file_name, url, parts[1], sha256, size, yanked)
+
+
+def _page_name(project: str) -> str:
+    """The name of a project as pages of indexes have it (PEP 503).
+
+    >>> _page_name("Acme_Ops")
+    'acme-ops'
+    """
+    return project.lower().replace("_", "-").replace(".", "-")
+
+
+def _of_project(links: Iterable[WheelLink], project: str) -> list[WheelLink]:
+    """The links of a project."""
+    name = _page_name(project)
+    return [link for link in links if _page_name(link.file_name.partition("-")[0]) == name]
 
 
 def _of_version(links: Iterable[WheelLink], wanted: Version, *, builds: bool = False) -> list[WheelLink]:
@@ -246,16 +263,16 @@ def _cost(link: WheelLink) -> tuple[bool, bool, int, int, str]:
 
 
 def _no_wheel(
-    version: str, wanted: Version, links: list[WheelLink], failures: list[TransportError], has_index: bool
+    name: str, wanted: Version, links: list[WheelLink], failures: list[TransportError], has_index: bool
 ) -> Fault:
-    """The fault for a version that no index offers, or offers only as yanked."""
+    """The fault for a project's version that no index offers, or offers only as yanked."""
     notes = [f"no answer: {failure}" for failure in failures]
     withdrawn = _of_version(links, wanted, builds=True)
     if withdrawn:
         reason = next((link.yanked for link in withdrawn if link.yanked), None)
         return Fault.at(
             YANKED_VERSION,
-            f"PyTorch {version} was withdrawn" + (f": {reason}" if reason else ""),
+            f"{name} {wanted} was withdrawn" + (f": {reason}" if reason else ""),
             notes=notes,
             help=_near(wanted, links),
         )
@@ -264,10 +281,10 @@ def _no_wheel(
             INDEX_SILENT, f"the package index does not answer: {failures[0]}", notes=notes[1:], help=THREE_WAYS
         )
     if not links:
-        notes.append("there is no wheel of PyTorch at all where pip would look")
+        notes.append(f"there is no wheel of {name} at all where pip would look")
     if not has_index:
         notes.append("pip's settings turn package indexes off")
-    message = f"no package index has PyTorch {version}"
+    message = f"no package index has {name} {wanted}"
     return Fault.at(UNKNOWN_VERSION, message, notes=notes, help=_near(wanted, links) or THREE_WAYS)
 
 
