@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedRelease", "cached_versions", "load_cached", "write_cached"]
 
-_FORMAT = 2
+_FORMAT = 3
 _MANIFEST = "manifest.json"
 
 
