@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.diff.formats.output_markdown import render
 from opwright.diff.outputs import FileLines, OutputSide, compare_outputs
 
 LIBRARY = """\
@@ -54,6 +55,75 @@ def test_lines_belong_to_their_operators() -> None:
     assert [each.operator for each in compare_outputs(moved_old, moved).differences] == ["second"]
 
 
+MARKDOWN = """\
+### Generated files: old → new
+
+Files: 1 differ, 0 are gone, 0 are new.
+
+| class of files | operators | lines |
+| --- | ---: | ---: |
+| `some_source` | 2 | -2 +2 |
+
+<details>
+<summary>Operators with differences: 2</summary>
+
+- <code>second</code>: `some_source`
+- (text that no operator owns): `some_source`
+
+</details>
+"""
+MARKDOWN_IN_FULL = """
+<details>
+<summary><code>second</code></summary>
+
+`some_source`
+
+````diff
+@@ -1 +1 @@
+-mul
++mul ```
+````
+
+</details>
+
+<details>
+<summary>(text that no operator owns)</summary>
+
+`some_source`
+
+```diff
+@@ -1 +1 @@
+-// old
++// new
+```
+
+</details>
+"""
+
+
+def test_markdown() -> None:
+    """Markdown has a table of classes of files and folded lists, and no line of a file ends a block of code."""
+    ranges = (2, 2, "first"), (3, 3, "second")
+    old = side("old", {"a.cpp": "// old\nadd\nmul"}, *ranges)
+    new = side("new", {"a.cpp": "// new\nadd\nmul ```"}, *ranges)
+    comparison = compare_outputs(old, new)
+    assert render(comparison, in_full=False) == MARKDOWN
+    assert render(comparison, in_full=True) == MARKDOWN.partition("\n<details>")[0] + MARKDOWN_IN_FULL
+    same = compare_outputs(old, old)
+    assert render(same, in_full=True) == "### Generated files: old → old\n\nNo file differs.\n"
+
+
+def test_markdown_of_many_operators() -> None:
+    """A list is short enough for a comment, and says how many operators it leaves out."""
+    texts = ["\n".join([f"{text}{number}" for number in range(1, 100)]) for text in ("old", "new")]
+    ranges = [(number, number, f"operator_{number}") for number in range(1, 100)]
+    old, new = [side("side", {"a.cpp": text}, *ranges) for text in texts]
+    text = render(compare_outputs(old, new), in_full=False)
+    assert "<summary>Operators with differences: 99</summary>" in text
+    assert text.count("- <code>") == 40
+    assert "\n- and 59 more\n" in text
+
+
 def test_files_without_provenance_are_compared_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files of any generator can be compared; those of one folder and suffix are a class."""
     for name, text in (("old", "a\nb\n"), ("new", "a\nc\n")):
@@ -70,6 +140,8 @@ def test_files_without_provenance_are_compared_as_a_whole(tmp_path: Path, capsys
         ["ops/new.h"],
     )
     assert [row["class"] for row in document["differences"]] == ["ops/*.h"]
+    assert main(["diff", "--output", *words, "--format", "markdown"]) == 1
+    assert "Files: 1 differ, 1 are gone, 1 are new.\n\n| class of files " in capsys.readouterr().out
     assert main(["diff", "--output", words[0], words[0]]) == 0
     assert capsys.readouterr().out == f"{words[0]} -> {words[0]}: no file differs\n"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.diff.backend import BackendTask
-    from opwright.diff.outputs import OutputSide
+    from opwright.diff.outputs import OutputComparison, OutputSide
     from opwright.diff.records import Comparison, OperatorChange
     from opwright.run.diff import LoadedSide
     from opwright.source.diagnostic import Diagnostics
@@ -153,12 +153,10 @@ def _write(arguments: argparse.Namespace, text: str) -> None:
 def _compare_outputs(arguments: argparse.Namespace) -> int:
     """Compare generated files, and give the exit status."""
     from opwright.cli import console
-    from opwright.diff.formats.output_report import render_json, render_text
     from opwright.diff.outputs import compare_outputs
 
-    if len(arguments.python) > 2 or arguments.format == "markdown":
-        what = "`--python` is given once or twice" if arguments.format != "markdown" else "`--output` has no Markdown"
-        sys.stderr.write(f"opwright diff: error: {what}\n")
+    if len(arguments.python) > 2:
+        sys.stderr.write("opwright diff: error: `--python` is given once or twice\n")
         return console.USAGE
     interpreters = arguments.python * (1 if len(arguments.python) == 2 else 2) or [sys.executable] * 2
     specs = (arguments.old, arguments.new)
@@ -171,11 +169,21 @@ def _compare_outputs(arguments: argparse.Namespace) -> int:
             if any(fnmatchcase(difference.operator, name) for name in arguments.names)
         ]
         comparison = comparison._replace(differences=tuple(chosen))
-    in_full = arguments.all or bool(arguments.names)
-    _write(
-        arguments, render_json(comparison) if arguments.format == "json" else render_text(comparison, in_full=in_full)
-    )
+    _write(arguments, _render_outputs(arguments, comparison))
     return console.SUCCESS if comparison.is_empty or "none" in arguments.fail_on else console.FAULTS
+
+
+def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison) -> str:
+    from opwright.diff.formats import output_markdown, output_report
+
+    in_full = arguments.all or bool(arguments.names)
+    match arguments.format:
+        case "json":
+            return output_report.render_json(comparison)
+        case "markdown":
+            return output_markdown.render(comparison, in_full=in_full)
+        case _:
+            return output_report.render_text(comparison, in_full=in_full)
 
 
 def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:

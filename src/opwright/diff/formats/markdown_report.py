@@ -8,7 +8,7 @@ from opwright.diff.backend import BackendTask, TaskKind
 from opwright.diff.formats.text_report import audience_names, shown_reasons
 from opwright.diff.records import Audience, ChangeKind, Comparison, OperatorChange
 
-__all__ = ["render"]
+__all__ = ["folded_lines", "render"]
 
 
 def render(
@@ -26,14 +26,14 @@ def render(
         lines += ["| operator | what | breaks |", "| --- | --- | --- |", *map(_row, breaking), ""]
     changed = [change for change in changes if change.schema_changed]
     if changed:
-        lines += [*_details(f"{len(changed)} changed schemas", _schema_lines(changed)), ""]
+        lines += [*folded_lines(f"{len(changed)} changed schemas", _schema_lines(changed)), ""]
     added = [f"- `{change.name}`" for change in changes if change.kind is ChangeKind.added]
     if added:
-        lines += [*_details(f"{len(added)} added operators", iter(added)), ""]
+        lines += [*folded_lines(f"{len(added)} added operators", iter(added)), ""]
     if every:
         others = [change for change in changes if not change.breaks and change.kind is ChangeKind.changed]
         rows = [f"- `{change.name}`: {'; '.join(shown_reasons(change, every=True))}" for change in others]
-        lines += [*_details(f"{len(rows)} other differences", iter(rows)), ""]
+        lines += [*folded_lines(f"{len(rows)} other differences", iter(rows)), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -50,7 +50,8 @@ def _schema_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
     yield "```"
 
 
-def _details(title: str, lines: Iterator[str]) -> Iterator[str]:
+def folded_lines(title: str, lines: Iterator[str]) -> Iterator[str]:
+    """Lines that are shown once a reader opens their title."""
     yield from ("<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>")
 
 

@@ -3,57 +3,73 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from opwright.diff.outputs import EVERYBODY, OutputComparison, OutputDifference
 from opwright.dump.data import JsonValue
 from opwright.dump.document import render_dump
 
-__all__ = ["render_json", "render_text"]
+__all__ = ["SHARED_TEXT", "file_counts", "line_counts", "render_json", "render_text", "shown_operators"]
 
 #: The version of the form of the JSON.
 FORMAT: Final = 1
 
 WIDTH: Final = 80
 _MOST: Final = 40
-_SHARED: Final = "(text that no operator owns)"
+#: What stands for the operator of text that no operator owns.
+SHARED_TEXT: Final = "(text that no operator owns)"
 
 
 def render_text(comparison: OutputComparison, *, in_full: bool) -> str:
     """How many files differ, the classes of files, and the operators; with `in_full`, the lines that differ."""
-    lines = [f"{comparison.old} -> {comparison.new}: {_counts(comparison)}"]
+    lines = [f"{comparison.old} -> {comparison.new}: {file_counts(comparison)}"]
     if comparison.is_empty:
         return f"{lines[0]}\n"
     lines += ["", "Operators with differences, by class of file", *_class_lines(comparison), ""]
-    operators = comparison.by_operator()
-    lines.append(f"Differences by operator: {len(operators)}")
-    shown = list(operators.items())
-    for operator, differences in shown if in_full else shown[:_MOST]:
+    shown, more = shown_operators(comparison, in_full=in_full)
+    lines.append(f"Differences by operator: {len(shown) + more}")
+    for operator, differences in shown.items():
         lines += _operator_lines(operator, differences, in_full=in_full)
-    if len(shown) > _MOST and not in_full:
-        lines.append(f"  and {len(shown) - _MOST} more; `--all` shows each line, and names choose operators")
+    if more:
+        lines.append(f"  and {more} more; `--all` shows each line, and names choose operators")
     return "\n".join(lines) + "\n"
 
 
-def _counts(comparison: OutputComparison) -> str:
+def file_counts(comparison: OutputComparison) -> str:
+    """How many files differ."""
     if comparison.is_empty:
         return "no file differs"
     counted = ((comparison.changed, "differ"), (comparison.removed, "are gone"), (comparison.added, "are new"))
     return "files: " + ", ".join([f"{len(paths)} {what}" for paths, what in counted])
 
 
+def shown_operators(
+    comparison: OutputComparison, *, in_full: bool
+) -> tuple[Mapping[str, Sequence[OutputDifference]], int]:
+    """The differences by operator: those of the first operators, or of all `in_full`, and how many more there are."""
+    operators = comparison.by_operator()
+    shown = operators if in_full else dict(islice(operators.items(), _MOST))
+    return shown, len(operators) - len(shown)
+
+
+def line_counts(comparison: OutputComparison) -> Iterator[tuple[str, int, int, int]]:
+    """The classes of files, each with the numbers of operators, of lines that are gone, and of new ones."""
+    for name, differences in comparison.by_class().items():
+        counts = [difference.counts() for difference in differences]
+        yield name, len(differences), sum(gone for gone, _ in counts), sum(new for _, new in counts)
+
+
 def _class_lines(comparison: OutputComparison) -> Iterator[str]:
-    classes = comparison.by_class()
-    width = max(map(len, classes), default=0)
-    for name, differences in classes.items():
-        counted = [difference.counts() for difference in differences]
-        gone, new = sum(count[0] for count in counted), sum(count[1] for count in counted)
-        yield f"  {name:<{width}} {len(differences):>5}  lines -{gone} +{new}"
+    rows = list(line_counts(comparison))
+    width = max([len(name) for name, *_ in rows], default=0)
+    for name, operators, gone, new in rows:
+        yield f"  {name:<{width}} {operators:>5}  lines -{gone} +{new}"
 
 
 def _operator_lines(operator: str, differences: Sequence[OutputDifference], *, in_full: bool) -> Iterator[str]:
-    name = _SHARED if operator == EVERYBODY else operator
+    name = SHARED_TEXT if operator == EVERYBODY else operator
     if not in_full:
         classes = ", ".join([difference.file_class for difference in differences])
         inner = " " * 6
