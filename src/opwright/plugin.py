@@ -12,7 +12,23 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.check.lint import BackendLint, Lint, OperatorLint
-    from opwright.dialects.dialect import Dialect, LoadContext
+    from opwright.dialects.backend.reader import read_beside
+    from opwright.dialects.cpp_expressions import CppFault, CppName, find_cpp_fault, free_names, split_cpp
+    from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
+    from opwright.dialects.extra_keys import (
+        ANY_VALUE,
+        CPP_CODE,
+        CPP_EXPRESSION,
+        CPP_IDENTIFIER,
+        CPP_NAME,
+        Choice,
+        Either,
+        ExtraKey,
+        Fields,
+        KeyType,
+        ListOf,
+        Table,
+    )
     from opwright.emit.emitter import (
         DeclaredRead,
         Emitter,
@@ -24,33 +40,82 @@ if TYPE_CHECKING:
         per_job,
     )
     from opwright.emit.registry import Check, Family
+    from opwright.model.extra_values import ExtraValue, ExtraValues
     from opwright.plugins.plugin import Plugin
     from opwright.source.codes import Code
+    from opwright.source.node_builders import NodeValue, node_at, part_of, with_entries, without_entries
+    from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
 __all__ = [
+    "ANY_VALUE",
+    "CPP_CODE",
+    "CPP_EXPRESSION",
+    "CPP_IDENTIFIER",
+    "CPP_NAME",
     "BackendLint",
+    "BackendReader",
     "Check",
+    "Choice",
     "Code",
+    "CppFault",
+    "CppName",
     "DeclaredRead",
     "Dialect",
+    "Either",
     "Emitter",
+    "ExtraKey",
+    "ExtraValue",
+    "ExtraValues",
     "Family",
+    "Fields",
     "FilePerUnit",
     "FragmentContext",
     "Job",
+    "KeyType",
     "Lint",
+    "ListOf",
     "LoadContext",
+    "Mapping",
+    "Node",
+    "NodeValue",
     "OneFile",
     "OperatorLint",
     "Plugin",
+    "Scalar",
+    "Sequence",
     "Sharded",
+    "Table",
+    "find_cpp_fault",
+    "free_names",
+    "node_at",
+    "part_of",
     "per_job",
+    "read_beside",
+    "split_cpp",
+    "with_entries",
+    "without_entries",
 ]
 
 #: The modules of this package with the public names that each has.
 _MODULES: Final = {
     "check.lint": ("BackendLint", "Lint", "OperatorLint"),
-    "dialects.dialect": ("Dialect", "LoadContext"),
+    "dialects.backend.reader": ("read_beside",),
+    "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
+    "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
+    "dialects.extra_keys": (
+        "ANY_VALUE",
+        "CPP_CODE",
+        "CPP_EXPRESSION",
+        "CPP_IDENTIFIER",
+        "CPP_NAME",
+        "Choice",
+        "Either",
+        "ExtraKey",
+        "Fields",
+        "KeyType",
+        "ListOf",
+        "Table",
+    ),
     "emit.emitter": (
         "DeclaredRead",
         "Emitter",
@@ -62,8 +127,11 @@ _MODULES: Final = {
         "per_job",
     ),
     "emit.registry": ("Check", "Family"),
+    "model.extra_values": ("ExtraValue", "ExtraValues"),
     "plugins.plugin": ("Plugin",),
     "source.codes": ("Code",),
+    "source.node_builders": ("NodeValue", "node_at", "part_of", "with_entries", "without_entries"),
+    "source.nodes": ("Mapping", "Node", "Scalar", "Sequence"),
 }
 
 _LAZY_EXPORTS: Final = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}

@@ -15,6 +15,8 @@ from opwright.source.text import SourceFile
 # The table of dialects imports this module before prefetch begins.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.extra_keys import ExtraKey
     from opwright.dialects.known_entries import KnownEntries
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
@@ -22,13 +24,49 @@ if TYPE_CHECKING:
     from opwright.release.inputs import Inputs
     from opwright.release.rules import Rules
     from opwright.source.diagnostic import Diagnostics
+    from opwright.source.nodes import Mapping as MappingNode
+    from opwright.source.nodes import Node
 
-__all__ = ["Dialect", "LoadContext"]
+__all__ = ["BackendReader", "Dialect", "LoadContext"]
 
 Model = TypeVar("Model")
 
 #: The first field of a YAML file, in a list of mappings or in a mapping.
 _FIRST_FIELD: Final = lazy_pattern(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
+
+
+class BackendReader:
+    """Reads a vendor's own file as a backend file.
+
+    `recognizes` tells from the root node whether a file is of the vendor's kind. `rewrite` makes the root of a backend
+    file from it, a mapping with `backend`, `cpp_namespace` and sections. Nodes that it takes over, and nodes that it
+    builds with `node_at` and `part_of`, have places in the vendor's file, so diagnostics point there. It reports
+    mistakes of the file to `context.sink`, and reads further files with `read_beside`. `context` has the rules of the
+    release, and the operators if they are loaded.
+    """
+
+    __slots__ = ("name", "plugin", "recognizes", "rewrite")
+
+    def __init__(
+        self,
+        name: str,
+        recognizes: Callable[[Node], bool],
+        rewrite: Callable[[Node, LoadContext], MappingNode],
+        *,
+        plugin: str = "",
+    ) -> None:
+        self.name: Final = name
+        self.recognizes: Final = recognizes
+        self.rewrite: Final = rewrite
+        self.plugin: Final = plugin
+        """The name of the plug-in; the run fills it in."""
+
+    def of_plugin(self, name: str) -> BackendReader:
+        """The same reader with the name of its plug-in."""
+        return BackendReader(self.name, self.recognizes, self.rewrite, plugin=name)
+
+    def __repr__(self) -> str:
+        return f"<reader {self.name}>"
 
 
 class LoadContext(NamedTuple):
@@ -39,7 +77,8 @@ class LoadContext(NamedTuple):
     the run leaves out. `strict` makes errors of mistakes that the reference accepts; `tolerant` makes warnings of those
     that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the files of
     the dialect name by their paths. `known_entries` has the entries that an earlier run kept, by the name of the
-    dialect. With `only_reports`, nothing is generated, and a mistake that the report shows is no error.
+    dialect. With `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys`
+    are the keys that plug-ins declare, by the place where they stand, and `backend_readers` read vendors' own files.
     """
 
     sink: Diagnostics
@@ -53,12 +92,23 @@ class LoadContext(NamedTuple):
     only_reports: bool = False
     read_file: Callable[[str], SourceFile] = SourceFile.read
     known_entries: Mapping[str, KnownEntries] = MappingProxyType({})
+    extra_keys: Mapping[str, tuple[ExtraKey, ...]] = MappingProxyType({})
+    backend_readers: tuple[BackendReader, ...] = ()
 
     @property
     def operators(self) -> Catalog:
         """The catalog, for dialects that are loaded after it."""
         assert self.catalog is not None, "this dialect is loaded after the operators"
         return self.catalog
+
+    def extra_keys_at(self, where: str) -> ExtraKeys | None:
+        """What reads the keys that plug-ins declare for a place; None if there are none, or in a tolerant run."""
+        keys = self.extra_keys.get(where)
+        if not keys or self.tolerant:
+            return None
+        from opwright.dialects.extra_key_reader import ExtraKeys  # Few runs have plug-ins.
+
+        return ExtraKeys(keys)
 
 
 class Dialect(Generic[Model]):

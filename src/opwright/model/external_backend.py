@@ -6,6 +6,7 @@ import enum
 from typing import Final
 
 from opwright.model.dispatch_key import ANY_DEVICE_GUARD, Allocation, DispatchKey
+from opwright.model.extra_values import NO_VALUES, ExtraValues
 from opwright.model.frozen import Frozen
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -112,6 +113,7 @@ class EntryOptions(NamedTuple):
     With `define_meta` the backend's structured kernel has a shape function of its own, which with `register_meta` also
     replaces PyTorch's for the Meta key. `register_if` is a C++ condition for the registration. With `cpu_on_error`, the
     wrapper runs the CPU's kernel if that of the backend throws. `policy` is the policy of an operator under autocast.
+    `values` are those of the keys that plug-ins declare.
     """
 
     implementation: Implementation = Implementation.kernel
@@ -125,6 +127,7 @@ class EntryOptions(NamedTuple):
     cpu_on_error: bool = False
     override_composite: bool = False
     policy: str = ""
+    values: ExtraValues = NO_VALUES
 
 
 #: The options of an entry that is only a name.
@@ -172,8 +175,9 @@ class HeadOptions(NamedTuple):
     without the generator. With `derives_from_out`, functional and in-place overloads without a kernel call the kernel
     of their out overload, if the out overload is primary. Without `derived_overloads`, no overload but those of
     structured kernels follows from another one. With `override_composite`, kernels may replace composite ones, as if
-    each entry said so. With `dispatch_headers`, headers declare functions that call the
-    kernels without the dispatcher, such as `at::acme::add`.
+    each entry said so. With `dispatch_headers`, headers declare functions that call the kernels without the dispatcher,
+    such as `at::acme::add`. `values` are those of plug-ins' keys for heads, and `entry_values` what an entry has that
+    gives none of plug-ins' keys for entries.
     """
 
     includes: tuple[str, ...] = ()
@@ -192,6 +196,8 @@ class HeadOptions(NamedTuple):
     derived_overloads: bool = True
     override_composite: bool = False
     dispatch_headers: bool = False
+    values: ExtraValues = NO_VALUES
+    entry_values: ExtraValues = NO_VALUES
 
 
 #: The options of a file that PyTorch's own generator reads.

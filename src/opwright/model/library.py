@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from opwright.model.extra_values import NO_VALUES, ExtraValues
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -73,10 +74,11 @@ class Autocast(NamedTuple):
 
 
 class LibraryFields(NamedTuple):
-    """The fields that only the entries of an operator library have.
+    """The fields that PyTorch's entries lack: those of an operator library, and those that plug-ins declare.
 
     `batch_rule` is the C++ function, with its namespace, that vmap calls. `outputs` are the declared outputs, see
     `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make.
+    `values` are those of the keys that plug-ins declare.
     """
 
     doc: str = ""
@@ -84,6 +86,7 @@ class LibraryFields(NamedTuple):
     batch_rule: str = ""
     outputs: DeclaredOutputs = ()
     samples: tuple[str, ...] = ()
+    values: ExtraValues = NO_VALUES
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -13,6 +13,7 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     DispatchKey,
 )
+from opwright.model.extra_values import ExtraValues
 from opwright.model.frozen import Frozen
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
@@ -275,6 +276,11 @@ class UnlinkedFunction:
         if own or self.group is None or self.kind is SchemaKind.mutable:
             return own
         return self.group.functional.library_fields.outputs or self.group.out.library_fields.outputs
+
+    @property
+    def values(self) -> ExtraValues:
+        """The values of the keys that plug-ins declare for entries; a synthesized overload has none."""
+        return self.library_fields.values
 
     @property
     def view_kind(self) -> ViewKind:

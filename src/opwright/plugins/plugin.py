@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from opwright.check.lint import BackendLint, OperatorLint
-    from opwright.dialects.dialect import Dialect
+    from opwright.dialects.dialect import BackendReader, Dialect
+    from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.registry import Family
     from opwright.source.codes import Code
 
@@ -28,7 +29,8 @@ class Plugin:
     its own diagnostics: an upper-case prefix and four digits, such as `ACME0001`. `lints` are checks that `opwright
     check` makes. `templates` is a folder beside the module with the templates of its emitters, which name them as
     `NAME:FILE`. `headers` is a folder beside the module with support headers, which a run copies into the folder
-    `include` of the outputs.
+    `include` of the outputs. `extra_keys` are keys of entries and heads, and `backend_readers` read vendors' own files
+    as backend files.
 
     >>> plugin = Plugin("acme", api=1)
     >>> plugin
@@ -37,8 +39,10 @@ class Plugin:
 
     __slots__ = (
         "api",
+        "backend_readers",
         "codes",
         "dialects",
+        "extra_keys",
         "families",
         "file",
         "headers",
@@ -59,6 +63,8 @@ class Plugin:
         dialects: Sequence[Dialect[object]] = (),
         codes: Sequence[Code] = (),
         lints: Sequence[OperatorLint | BackendLint] = (),
+        extra_keys: Sequence[ExtraKey] = (),
+        backend_readers: Sequence[BackendReader] = (),
         templates: str = "",
         headers: str = "",
     ) -> None:
@@ -69,6 +75,8 @@ class Plugin:
         self.dialects: Final = dialects
         self.codes: Final = codes
         self.lints: Final = lints
+        self.extra_keys: Final = extra_keys
+        self.backend_readers: Final = backend_readers
         self.templates: Final = templates
         self.headers: Final = headers
         caller = sys._getframe(1).f_globals

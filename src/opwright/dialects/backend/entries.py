@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, SectionContext
@@ -14,14 +14,18 @@ from opwright.dialects.backend.entry_kernels import kernel_of
 from opwright.dialects.backend.head import OWN_HELP
 from opwright.dialects.backend.releases import RELEASE_FIELDS, check_overlaps
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.extra_places import BACKEND_ENTRY
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.release.version_range import ReleaseSpan
-from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
+
+if TYPE_CHECKING:
+    from opwright.dialects.extra_key_reader import ExtraKeys
 
 __all__ = ["EntryNode", "load_entries", "split_entry"]
 
@@ -88,7 +92,7 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
         message = "PyTorch's generator takes names of operators alone"
         context.sink.error(codes.OWN_DIALECT, message, item.span, help=OWN_HELP)
     elif len(item.entries) > 1:
-        _report_several_keys(item, context.sink)
+        _report_several_keys(item, context)
     elif not isinstance(options, Mapping):
         message = f"the options of `{name.value}` are {options.description}, not a mapping"
         help = f"write `- {name.value}`" if isinstance(options, Scalar) and options.kind == "null" else ""
@@ -99,13 +103,11 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
     return None
 
 
-def _report_several_keys(item: Mapping, sink: Diagnostics) -> None:
+def _report_several_keys(item: Mapping, context: LoadContext) -> None:
+    sink = context.sink
     name, value = item.entries[0]
-    if (
-        isinstance(value, Scalar)
-        and value.kind == "null"
-        and item.entries[1][0].value in {*READERS, *_RENAMED, *_LASTING_NAMES}
-    ):
+    options = {*READERS, *_RENAMED, *_LASTING_NAMES, *[key.name for key in context.extra_keys.get(BACKEND_ENTRY, ())]}
+    if isinstance(value, Scalar) and value.kind == "null" and item.entries[1][0].value in options:
         message = f"`{item.entries[1][0].value}` is beside `{name.value}`, not one of its options"
         help = "indent the options under the name of the operator"
         sink.error(codes.FLAT_ENTRY, message, item.entries[1][0].span, help=help)
@@ -120,12 +122,15 @@ def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None
     if function is None:
         return None
     entry = BackendEntryBuilder(node.name, function, section)
+    extra_keys = section.extra_keys or ()
     for key, value in () if node.options is None else node.options.entries:
         entry.keys[key.value] = key
         if key.value in READERS:
             _read_option(key.value, value, entry)
-        elif key.value not in _LASTING_NAMES:
+        elif key.value not in _LASTING_NAMES and key.value not in extra_keys:
             _report_option(key, entry)
+    if section.extra_keys is not None:
+        _read_extra_keys(node, section.extra_keys, entry)
     check_entry(entry)
     if entry.failed:
         return None
@@ -139,9 +144,20 @@ def _read_option(name: str, node: Node, entry: BackendEntryBuilder) -> None:
         READERS[name](value, entry)
 
 
+def _read_extra_keys(node: EntryNode, extra_keys: ExtraKeys, entry: BackendEntryBuilder) -> None:
+    options = () if node.options is None else node.options.entries
+    values = extra_keys.read(options, node.name.span, entry.section.head.releases)
+    if values is None:
+        entry.failed = True
+    else:
+        entry.options = entry.options._replace(values=values)
+
+
 def _report_option(key: Scalar, entry: BackendEntryBuilder) -> None:
     new_name = _RENAMED.get(key.value)
-    help = did_you_mean(key.value, [*READERS, *_LASTING_NAMES]) if new_name is None else f"write `{new_name}`"
+    extra_keys = entry.section.extra_keys
+    options = [*READERS, *_LASTING_NAMES, *(() if extra_keys is None else extra_keys.names)]
+    help = did_you_mean(key.value, options) if new_name is None else f"write `{new_name}`"
     entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
@@ -18,11 +18,17 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 from opwright.source.span import Span
 
+if TYPE_CHECKING:
+    from opwright.dialects.extra_key_reader import ExtraKeys
+
 __all__ = ["BackendEntryBuilder", "OptionReader", "SectionContext"]
 
 
 class SectionContext(NamedTuple):
-    """What all entries of a section share. `manual` are the operators that the author registers."""
+    """What all entries of a section share.
+
+    `manual` are the operators that the author registers, and `extra_keys` those that plug-ins declare for entries.
+    """
 
     kind: SectionKind
     key: DispatchKey
@@ -30,6 +36,7 @@ class SectionContext(NamedTuple):
     load: LoadContext
     operators: OperatorIndex
     manual: frozenset[NativeFunction] = frozenset()
+    extra_keys: ExtraKeys | None = None
 
 
 class BackendEntryBuilder:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
 from opwright.dialects.backend.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar
+
+if TYPE_CHECKING:
+    from opwright.dialects.extra_key_reader import ExtraKeys
 
 __all__ = ["OWN_HELP", "is_own_dialect", "read_head"]
 
@@ -19,6 +25,10 @@ OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
 
 def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     """The head of a file. Raises Fault if the file is not a mapping."""
+    if context.backend_readers:
+        from opwright.dialects.backend.reader import read_vendor_file
+
+        root = read_vendor_file(root, context)
     if context.tolerant and isinstance(root, Mapping):
         root = read_as_generator(root, context.sink)
     if not isinstance(root, Mapping):
@@ -32,22 +42,36 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     for name in READERS:
         if name in values and name in names:
             READERS[name](values[name], head)
+    extra_keys = context.extra_keys_at(BACKEND_HEAD)
+    extra_names = () if extra_keys is None else extra_keys.names
     for key, _ in root.entries:
-        if key.value in names:
+        if key.value in names or key.value in extra_names:
             continue
         if key.value in OWN_FIELDS:
             sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)
         else:
-            help = did_you_mean(key.value, names)
+            help = did_you_mean(key.value, [*names, *extra_names])
             sink.error(codes.UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
     _check_required(root, head)
+    _read_extra_keys(head, extra_keys, context)
     return head
+
+
+def _read_extra_keys(head: HeadBuilder, extra_keys: ExtraKeys | None, context: LoadContext) -> None:
+    """Read the keys that plug-ins declare for heads, and the defaults of those that they declare for entries."""
+    if extra_keys is not None:
+        values = extra_keys.read(head.root.entries, head.key_span("backend"), head.releases)
+        head.options = head.options._replace(values=values or extra_keys.defaults)
+    entry_keys = context.extra_keys_at(BACKEND_ENTRY)
+    if entry_keys is not None:
+        head.options = head.options._replace(entry_values=entry_keys.defaults)
 
 
 def is_own_dialect(head: HeadBuilder) -> bool:
     """Whether the file has anything that PyTorch's generator does not know: a key, or options of an entry."""
     has_options = any(isinstance(item, Mapping) for items in head.sections.values() for item in items)
-    return has_options or any(key.value in OWN_FIELDS for key, _ in head.root.entries)
+    has_keys = bool(head.options.values.names_in_file) or any(key.value in OWN_FIELDS for key, _ in head.root.entries)
+    return has_options or has_keys
 
 
 def _check_required(root: Mapping, head: HeadBuilder) -> None:

@@ -53,7 +53,8 @@ def _inherited_entry(function: NativeFunction, rule: InheritedKernels, section: 
         callee, implementation = f"{kernel.namespace}::structured_{kernel.name}", Implementation.stub
     else:
         return None
-    options = EntryOptions(implementation=implementation, callee=callee)
+    values = section.head.options.entry_values
+    options = EntryOptions(implementation, callee, values=values)
     own_kernel = Kernel(section.key, kernel.name, kernel.namespace, kernel.structured)
     return BackendEntry(function, own_kernel, rule.span, options)
 

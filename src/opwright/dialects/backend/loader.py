@@ -19,6 +19,7 @@ from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, sec
 from opwright.dialects.backend.structured_checks import check_derived_overloads
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.extra_places import BACKEND_ENTRY
 from opwright.dialects.library.head import OPERATORS
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
@@ -67,11 +68,12 @@ def _load_backend(
         return None
     key = _backend_key(head, context)
     manual = frozenset([function for name in head.manual if (function := operators.find(name)) is not None])
+    extra_keys = context.extra_keys_at(BACKEND_ENTRY)
     sections = []
     for kind in SECTIONS.values():
         items = _items(kind, head)
         if kind is DENSE or items or any(rule.section == kind.name for rule in head.inherited):
-            section = SectionContext(kind, _section_key(kind, key, head), head, context, operators, manual)
+            section = SectionContext(kind, _section_key(kind, key, head), head, context, operators, manual, extra_keys)
             entries = load_entries(items, section)
             more = inherited_entries(section, entries)
             sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.key_span(kind.name)))

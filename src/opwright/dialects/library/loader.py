@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from collections.abc import Sequence as Files
 from collections.abc import Sequence as Row
 
+from opwright.dialects.backend.releases import Releases
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.extra_places import LIBRARY_ENTRY
 from opwright.dialects.library import codes
 from opwright.dialects.library.checks import check_entries, check_operators_are_new
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
@@ -29,6 +31,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import UnlinkedFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.rules import Rules
+from opwright.release.version_range import VersionRange
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node
@@ -120,7 +123,16 @@ def _load_namespace(
     own = Diagnostics()
     entries = [item for part in parts for item in part.items]
     report = CrossReport(own, [item for item in entries if isinstance(item, Mapping)])
-    entry_context = EntryContext(frozenset(tags), frozenset(), own, library=library, readers=READERS, keys=LIBRARY_KEYS)
+    entry_context = EntryContext(
+        frozenset(tags),
+        frozenset(),
+        own,
+        library=library,
+        readers=READERS,
+        keys=LIBRARY_KEYS,
+        extra_keys=context.extra_keys_at(LIBRARY_ENTRY),
+        releases=Releases(context.rules.version, VersionRange(), own),
+    )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     linked = link_entries(functions, report, tag_by_kind=False)
     check_entries(linked.functions, report)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.native_functions import codes, kernel_codes
 from opwright.dialects.native_functions.dispatch import build_kernels, read_dispatch
-from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader, name_span
 from opwright.dialects.native_functions.precomputed import read_precomputed
 from opwright.dialects.native_functions.rules import check_entry
 from opwright.dialects.native_functions.ufunc import add_ufunc_kernels, read_ufunc
@@ -21,6 +21,9 @@ from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 
+if TYPE_CHECKING:
+    from opwright.dialects.extra_key_reader import ExtraKeys
+
 _TRUE: Final = frozenset(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"))
 _FALSE: Final = frozenset(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"))
 
@@ -33,21 +36,38 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
         reader = _READERS.get(key.value)
         if reader is None:
             reader = context.readers.get(key.value)
-            if reader is None:
-                help = did_you_mean(key.value, [*_READERS, *context.readers])
-                builder.fault(codes.UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
-            else:
+            if reader is not None:
                 later.append((reader, value))
+            elif context.extra_keys is None or key.value not in context.extra_keys:
+                _report_field(key, context, builder)
         elif reader in _LATE_READERS:
             later.append((reader, value))
         else:
             reader(value, builder)
     for reader, value in later:
         reader(value, builder)
+    if context.extra_keys is not None:
+        _read_extra_keys(builder, context.extra_keys)
     if node.duplicate_keys():
         builder.failed = True
         check_unique_keys(node, context.sink)
     return _build_function(builder)
+
+
+def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> None:
+    names = [*_READERS, *context.readers, *(() if context.extra_keys is None else context.extra_keys.names)]
+    help = did_you_mean(key.value, names)
+    builder.fault(codes.UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
+
+
+def _read_extra_keys(builder: EntryBuilder, extra_keys: ExtraKeys) -> None:
+    """Read the values of the keys that plug-ins declare."""
+    assert builder.context.releases is not None, "extra keys have values for releases"
+    values = extra_keys.read(builder.node.entries, name_span(builder.node), builder.context.releases)
+    if values is None:
+        builder.failed = True
+    else:
+        builder.library_fields = builder.library_fields._replace(values=values)
 
 
 def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:

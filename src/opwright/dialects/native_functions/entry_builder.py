@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
@@ -18,6 +18,10 @@ from opwright.source.expect import WRONG_SHAPE
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
+if TYPE_CHECKING:
+    from opwright.dialects.backend.releases import Releases
+    from opwright.dialects.extra_key_reader import ExtraKeys
+
 
 class EntryContext:
     """What all entries of a file share: the tags, the ignored dispatch keys, and the sink for faults.
@@ -25,17 +29,20 @@ class EntryContext:
     `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
     library of the operators: an entry that names no namespace is in its own. `readers` has the fields that entries may
     have besides those of PyTorch's, each with its reader. `keys` has the dispatch keys that entries may name. With
-    `only_schemas`, other libraries define the operators, so entries need not say more than the schema.
+    `only_schemas`, other libraries define the operators, so entries need not say more than the schema. `extra_keys` are
+    those that plug-ins declare, with the values that they have in the release of `releases`.
     """
 
     __slots__ = (
         "all_tags",
+        "extra_keys",
         "ignored_keys",
         "keys",
         "keys_of",
         "library",
         "only_schemas",
         "readers",
+        "releases",
         "sink",
         "tag_sets",
         "tags",
@@ -52,6 +59,8 @@ class EntryContext:
         readers: Table[str, Reader] | None = None,
         keys: Table[str, DispatchKey] | None = None,
         only_schemas: bool = False,
+        extra_keys: ExtraKeys | None = None,
+        releases: Releases | None = None,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -59,6 +68,8 @@ class EntryContext:
         self.sink: Final = sink
         self.library: Final = library
         self.readers: Final = readers or {}
+        self.extra_keys: Final = extra_keys
+        self.releases: Final = releases
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
         # Caches by the text in the file: few different texts occur, each many times.

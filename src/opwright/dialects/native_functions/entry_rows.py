@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.model.dispatch_key import KEYS, DispatchKey
+from opwright.model.library import NO_LIBRARY_FIELDS
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, UnlinkedFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_operator_name, read_unchecked_schema
@@ -72,6 +73,7 @@ def _row(function: UnlinkedFunction, start: int, text: str) -> str:
         or function.category_override is not None
         or function.cpp_no_default_args
         or function.const_ref_mutables
+        or function.library_fields is not NO_LIBRARY_FIELDS
         or function.namespace != function.library.namespace
         or text.partition("\n")[0] != f"{_FUNC}{function.schema}"
         or not all(map(str.isidentifier, function.tags))

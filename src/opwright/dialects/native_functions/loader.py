@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Files
+from typing import TYPE_CHECKING
 
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.extra_places import NATIVE_FUNCTION
 from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
@@ -23,18 +25,34 @@ from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
 from opwright.model.native_function import UnlinkedFunction
 from opwright.release.rules import Rules
+from opwright.release.version_range import VersionRange
 from opwright.schema.signature import signature_key
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Sequence
 from opwright.source.prefetch import read_changed, stream_tree
 from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from opwright.dialects.extra_key_reader import ExtraKeys
+
+
+class _Shared(NamedTuple):
+    """What a run says of all entries: `extra_keys` are those that plug-ins declare."""
+
+    sink: Diagnostics
+    rules: Rules | None
+    ignored_keys: frozenset[DispatchKey]
+    extra_keys: ExtraKeys | None = None
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
     """The catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
     tags = TAGS.files(context.inputs)[0]
-    native = context.known_entries.get(NATIVE_FUNCTIONS.name, files[0])
-    return load_catalog(native, tags, context.sink, context.rules, ignored_keys=context.ignored_keys)
+    extra_keys = context.extra_keys_at(NATIVE_FUNCTION)
+    # Rows that an earlier run kept do not have the values of extra keys.
+    native = files[0] if extra_keys else context.known_entries.get(NATIVE_FUNCTIONS.name, files[0])
+    return _load_operators(native, tags, _Shared(context.sink, context.rules, context.ignored_keys, extra_keys))
 
 
 def load_catalog(
@@ -50,23 +68,38 @@ def load_catalog(
     `ignored_keys` are the dispatch keys that the run leaves out. All faults of both files go to `sink`. The catalog
     lacks entries with faults, so call `sink.raise_if_errors()` before using it.
     """
-    own = Diagnostics()
+    return _load_operators(native, tags, _Shared(sink, rules, ignored_keys))
+
+
+def _load_operators(native: SourceFile | KnownEntries, tags: SourceFile, shared: _Shared) -> Catalog:
+    own, rules = Diagnostics(), shared.rules
     known_tags = load_tags(tags, own)
     is_partial = isinstance(native, KnownEntries) and native.is_partial
     report = CrossReport(own)
-    context = EntryContext(frozenset(known_tags), ignored_keys, Diagnostics(), all_tags=not own.has_errors)
+    context = _entry_context(frozenset(known_tags), shared, all_tags=not own.has_errors)
     loaded = _load_file(native, context, report, own)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
     linked = link_entries(loaded or [], report, tag_by_kind=tag_by_kind)
-    sink.extend(own)
+    shared.sink.extend(own)
     return Catalog(
         *linked,
-        tuple(key for key in dispatch_keys() if key not in ignored_keys),
+        tuple(key for key in dispatch_keys() if key not in shared.ignored_keys),
         known_tags,
         None if loaded is None else report.absent,
         is_sound=not own.has_errors,
         is_partial=is_partial,
     )
+
+
+def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> EntryContext:
+    """What the entries of the file share."""
+    sink, keys, releases = Diagnostics(), shared.extra_keys, None
+    if keys is not None:
+        from opwright.dialects.backend.releases import Releases
+
+        assert shared.rules is not None, "extra keys have values for releases"
+        releases = Releases(shared.rules.version, VersionRange(), sink)
+    return EntryContext(tags, shared.ignored_keys, sink, all_tags=all_tags, extra_keys=keys, releases=releases)
 
 
 def link_entries(entries: list[UnlinkedFunction], report: CrossReport, *, tag_by_kind: bool) -> Linked:

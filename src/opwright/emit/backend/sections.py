@@ -28,6 +28,7 @@ from opwright.model.external_backend import (
     Guard,
     Implementation,
 )
+from opwright.model.extra_values import NO_VALUES
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
@@ -163,7 +164,11 @@ def section_files(job: Job) -> Sequence[SectionFile]:
 def _section_files(job: Job) -> Iterator[SectionFile]:
     for backend in job.backends:
         supported = backend.section("supported")
-        is_extended = backend.options != NO_HEAD_OPTIONS or any(
+        # Keys of plug-ins that the file does not have say nothing about it.
+        options = backend.options._replace(entry_values=NO_VALUES)
+        if not options.values.names_in_file:
+            options = options._replace(values=NO_VALUES)
+        is_extended = options != NO_HEAD_OPTIONS or any(
             section.name not in _REFERENCE_SECTIONS for section in backend.sections
         )
         if is_extended or (supported is not None and supported.entries):

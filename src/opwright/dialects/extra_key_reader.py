@@ -1,0 +1,83 @@
+"""Reads the extra keys of an entry or a head: what plug-ins declare there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from opwright.dialects import extra_key_codes as codes
+from opwright.dialects.backend.releases import Releases
+from opwright.dialects.extra_keys import ExtraKey, KeyPlace
+from opwright.dialects.field import Field
+from opwright.model.extra_values import ExtraValue, ExtraValues
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.span import Span
+
+__all__ = ["ExtraKeys"]
+
+
+class ExtraKeys:
+    """The extra keys of one place: their names, their defaults, and the values of an entry or a head."""
+
+    __slots__ = ("_keys", "defaults")
+
+    def __init__(self, keys: Iterable[ExtraKey]) -> None:
+        self._keys: Final = {key.name: key for key in keys}
+        self.defaults: Final = ExtraValues({name: key.default for name, key in self._keys.items()})
+        """What an entry has that gives none of them."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._keys
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the keys."""
+        return tuple(self._keys)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The keys as fields of documentation and JSON Schemas."""
+        return tuple([key.field for key in self._keys.values()])
+
+    def read(self, entries: Iterable[tuple[Scalar, Node]], at: Span, releases: Releases) -> ExtraValues | None:
+        """The values of an entry or a head with these keys, among others; None, with diagnostics, if one has a fault.
+
+        `at` is where the entry is. `releases` has the release whose values count, and the sink.
+        """
+        own = Diagnostics()
+        own_releases = releases._replace(sink=own)
+        given: dict[str, tuple[Scalar, Node]] = {}
+        for key, value in entries:
+            node = self._of_release(key.value, value, own_releases) if key.value in self._keys else None
+            if node is not None:
+                given[key.value] = key, node
+        values: dict[str, ExtraValue] = {}
+        for name, extra in self._keys.items():
+            place = KeyPlace(name, extra, own)
+            if name in given:
+                values[name] = extra.key_type.read(given[name][1], place)
+            else:
+                values[name] = extra.default
+                if extra.is_required and not own.has_errors:
+                    place.fault(codes.MISSING_KEY, f"the key `{name}` is missing", at)
+        releases.sink.extend(own)
+        return None if own.has_errors else ExtraValues(values, given)
+
+    def _of_release(self, name: str, node: Node, releases: Releases) -> Node | None:
+        """The value of a key in the release of the run."""
+        if isinstance(node, Sequence):
+            if self._keys[name].key_type.fits(node):
+                has_releases = any(_has_releases(item) for item in node.items)
+            else:
+                has_releases = any(isinstance(item, Mapping) for item in node.items)
+            return releases.value(node, name) if has_releases else node
+        return node
+
+
+def _has_releases(node: Node) -> bool:
+    """Whether an item of a list is the value for some releases, and not an item of the value."""
+    if not isinstance(node, Mapping):
+        return False
+    names = {key.value for key, _ in node.entries}
+    return "value" in names and names <= {"value", "since", "until"} and len(names) > 1
