@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from opwright.emit.registry import Check, Family
     from opwright.model.extra_values import ExtraValue, ExtraValues
+    from opwright.model.native_function import NativeFunction
     from opwright.plugins.plugin import Plugin
     from opwright.source.codes import Code
     from opwright.source.node_builders import NodeValue, node_at, part_of, with_entries, without_entries
@@ -76,6 +77,7 @@ __all__ = [
     "ListOf",
     "LoadContext",
     "Mapping",
+    "NativeFunction",
     "Node",
     "NodeValue",
     "OneFile",
@@ -128,6 +130,7 @@ _MODULES: Final = {
     ),
     "emit.registry": ("Check", "Family"),
     "model.extra_values": ("ExtraValue", "ExtraValues"),
+    "model.native_function": ("NativeFunction",),
     "plugins.plugin": ("Plugin",),
     "source.codes": ("Code",),
     "source.node_builders": ("NodeValue", "node_at", "part_of", "with_entries", "without_entries"),

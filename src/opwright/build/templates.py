@@ -8,7 +8,15 @@ from opwright.build.template import Template
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["BACKEND_LAUNCHER", "LAUNCHER", "STUBS_LAUNCHER", "LoadedTemplate", "Templates", "generated_comment"]
+__all__ = [
+    "BACKEND_LAUNCHER",
+    "LAUNCHER",
+    "PLUGIN_LAUNCHER",
+    "STUBS_LAUNCHER",
+    "LoadedTemplate",
+    "Templates",
+    "generated_comment",
+]
 
 LAUNCHER = "torchgen/gen.py"
 """The program that `generated_comment` names: the reference's own, so that the outputs are the same bytes."""
@@ -18,6 +26,9 @@ BACKEND_LAUNCHER = "torchgen/gen_backend_stubs.py"
 
 STUBS_LAUNCHER = "tools/pyi/gen_pyi.py"
 """The same for the stub files of torch."""
+
+PLUGIN_LAUNCHER = "opwright"
+"""The same for the files of plug-ins with templates of their own."""
 
 
 def generated_comment(template: str, launcher: str = LAUNCHER) -> str:

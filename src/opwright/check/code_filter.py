@@ -14,7 +14,7 @@ __all__ = ["ALL", "CodeFilter", "is_prefix"]
 #: What selects every code, also those of lints that run only if they are selected.
 ALL: Final = "ALL"
 
-_PREFIX: Final = re.compile(r"[EW][0-9]{0,4}")
+_PREFIX: Final = re.compile(r"(?:[EW]|[A-Z]{2,})[0-9]{0,4}")
 
 
 def is_prefix(text: str, codes: Iterable[str]) -> bool:

@@ -138,7 +138,7 @@ def import_all_codes() -> None:
     """
     from opwright.dialects.table import DIALECTS
 
-    for name in dict.fromkeys(("opwright", *(dialect.package for dialect in DIALECTS))):
+    for name in dict.fromkeys(("opwright", *(dialect.package for dialect in DIALECTS if dialect.package))):
         package = import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             if not module.name.endswith("__main__") and module.name not in _WITHOUT_CODES:

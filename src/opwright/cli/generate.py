@@ -12,6 +12,7 @@ import argparse
 import os
 import time
 
+from opwright.build.kept_families import keep_families, kept_families
 from opwright.cli.arguments import (
     add_backend_arguments,
     add_input_arguments,
@@ -22,24 +23,33 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
-from opwright.cli.runs import current_manifest, files_besides, run_of
+from opwright.cli.parser import LateChoices
+from opwright.cli.plugin_use import add_plugin_argument, plugin_files, settle_plugins, uses_plugins
+from opwright.cli.runs import current_manifest, files_besides, request_facts, run_of
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
+from opwright.plugins.active import active_plugins, forced_families
 from opwright.run.session import Session, run_facts
 from opwright.source.numbers import read_number
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import Final
 
     from opwright.build.input_stamps import InputStamps
     from opwright.build.runs import Run
+    from opwright.emit.registry import Family
     from opwright.model.executorch import ExecutorchOptions
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.run.request import OutputShard, OutputsInFolder, Request
     from opwright.source.diagnostic import Diagnostics
+
+
+#: The help shows what plug-ins add.
+LISTS_PLUGINS: Final = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only",
         metavar="FAMILY",
         action="append",
-        choices=tuple(FAMILIES),
+        choices=LateChoices(lambda: FAMILIES),
         help="write only this family of files (may be repeated): "
-        + "; ".join(f"`{name}`, {family.help}" for name, family in FAMILIES.items()),
+        + "; ".join(f"`{name}`, {_family_help(family)}" for name, family in FAMILIES.items()),
     )
     output.add_argument(
         "--no-per-operator-headers",
@@ -94,6 +104,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection_arguments(parser)
 
 
+def _family_help(family: Family) -> str:
+    return f"{family.help} (of the plug-in {family.plugin})" if family.plugin else family.help
+
+
 def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments that name files of libraries and backends."""
     parser.add_argument(
@@ -116,6 +130,15 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="operators that a backend file may name, in a file like native_functions.yaml (may be repeated)",
+    )
+    add_plugin_argument(parser)
+    parser.add_argument(
+        "--input",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="a file of a kind that a plug-in reads, recognised by its name or first field (may be repeated)",
     )
 
 
@@ -209,10 +232,11 @@ def _count(text: str) -> int:
 
 
 def _files_besides(arguments: argparse.Namespace) -> list[str]:
-    files = [*arguments.library, *arguments.backend, *arguments.operators, *_executorch_files(arguments)]
+    files = [*arguments.library, *arguments.backend, *arguments.operators, *arguments.input]
+    files += _executorch_files(arguments)
     if arguments.templates is not None:
         files += template_paths(arguments.templates)
-    return [*files_besides(arguments, _folders(arguments)), *files]
+    return [*files_besides(arguments, _folders(arguments)), *files, *plugin_files(arguments)]
 
 
 def _executorch_files(arguments: argparse.Namespace) -> list[str]:
@@ -221,7 +245,8 @@ def _executorch_files(arguments: argparse.Namespace) -> list[str]:
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
-    return chosen_families(arguments.only or _families_of_files(arguments))
+    families = chosen_families(arguments.only or _families_of_files(arguments))
+    return tuple(dict.fromkeys([*families, *forced_families()]))
 
 
 def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
@@ -238,9 +263,35 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _run(arguments: argparse.Namespace) -> Run:
-    families = _families(arguments)
+    return _run_of(arguments, _folders(arguments), _families(arguments))
+
+
+def _run_of(arguments: argparse.Namespace, folders: Mapping[str, str], families: Iterable[str]) -> Run:
     part = {} if arguments.in_folder is None else {"in folder": arguments.in_folder}
-    return run_of("generate", arguments, arguments.out, _folders(arguments), families, shard=arguments.shard, **part)
+    return run_of("generate", arguments, arguments.out, folders, families, shard=arguments.shard, **part)
+
+
+def _last_run(arguments: argparse.Namespace) -> Run | None:
+    """The run as the last one was that was asked for the same; None if that cannot be told without its plug-ins.
+
+    Plug-ins are not active yet. A library or backend file may name some.
+    """
+    may_use = uses_plugins(arguments)
+    if not may_use and not arguments.library and not arguments.backend:
+        return _run(arguments)
+    families = kept_families(arguments.out, request_facts("generate", arguments))
+    if families is None:
+        return None if may_use else _run(arguments)
+    folders = {name: place for own in families.values() for name, place in own.items()}
+    return _run_of(arguments, folders, families)
+
+
+def _keep_families(arguments: argparse.Namespace) -> None:
+    """Keep what `_last_run` cannot tell without plug-ins."""
+    if active_plugins() or arguments.library or arguments.backend:
+        families = {name: build_folders(arguments.out, [name]) for name in _families(arguments)}
+        asked = request_facts("generate", arguments)
+        keep_families(arguments.out, asked, families if active_plugins() else None)
 
 
 def is_up_to_date(arguments: argparse.Namespace) -> bool:
@@ -250,7 +301,9 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
         return False
     if arguments.hermetic or arguments.describe:
         return False
-    manifest = current_manifest(_run(arguments), arguments.color)
+    settle_plugins(arguments)
+    last = _last_run(arguments)
+    manifest = None if last is None else current_manifest(last, arguments.color)
     if manifest is None:
         return False
     if arguments.stamp is not None:
@@ -331,6 +384,8 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
             arguments.executorch_custom is not None,
         ),
         templates=arguments.templates,
+        plugins=active_plugins(),
+        input_files=tuple(map(SourceFile.read, arguments.input)),
     )
 
 
@@ -403,6 +458,7 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
 
         check_declared(arguments.declared, arguments.out, generation.plan())
     outcome = write_outputs(arguments, session, generation)
+    _keep_families(arguments)
     _print_summary(arguments, run_facts(generation, outcome), outcome.summary.written, started)
     if arguments.stats:
         from opwright.cli.stats import print_stats

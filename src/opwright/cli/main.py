@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Final, NoReturn
 
+    from opwright.source.diagnostic import Diagnostics
+
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
 #: and `run(arguments, sink)`, imported only when it runs. If it has `is_up_to_date(arguments)`, the program calls that
 #: first, to find out whether there is nothing to do.
@@ -75,6 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.parse(words)
         raise AssertionError("the parser accepts no command that is not in the table")
     module = import_module(f"opwright.cli.{command}")
+    if getattr(module, "LISTS_PLUGINS", False) and not {"-h", "--help"}.isdisjoint(words):
+        from opwright.cli.plugin_use import activate_for_help
+
+        activate_for_help(words)
     own = Parser(f"opwright {command}", module.__doc__)
     module.add_arguments(own)
     add_color_argument(own)
@@ -84,7 +90,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from opwright.cli import console
 
-    return console.run(lambda sink: int(module.run(arguments, sink)), arguments.color)
+    def run(sink: Diagnostics) -> int:
+        if "plugin" in arguments:
+            from opwright.cli.plugin_use import use_plugins
+
+            use_plugins(arguments, own)
+        return int(module.run(arguments, sink))
+
+    return console.run(run, arguments.color)
 
 
 def program() -> NoReturn:

@@ -10,13 +10,31 @@ from opwright.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import NoReturn
 
-__all__ = ["Parser", "terminal_columns"]
+__all__ = ["LateChoices", "Parser", "terminal_columns"]
 
 _COLUMNS = 80
 _INVALID_CHOICE = lazy_pattern(r"argument (.+): invalid choice: (['\"])(.*?)\2")
+
+
+class LateChoices:
+    """Choices to which plug-ins add: any word is accepted until `Parser.check_choices`, when the plug-ins are active.
+
+    >>> choices = LateChoices(lambda: ("headers", "sources"))
+    >>> "lists" in choices, list(choices)
+    (True, ['headers', 'sources'])
+    """
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -44,6 +62,29 @@ class Parser(argparse.ArgumentParser):
         """
         self._words = sys.argv[1:] if words is None else list(words)
         return self.parse_args(self._words)
+
+    def _late_values(self, arguments: argparse.Namespace) -> Iterator[tuple[argparse.Action, str]]:
+        """The values of arguments to whose choices plug-ins add."""
+        for action in self._actions:
+            if isinstance(action.choices, LateChoices):
+                value = getattr(arguments, action.dest)
+                for name in value if isinstance(value, list) else [value] if value is not None else []:
+                    yield action, name
+
+    def late_names(self, arguments: argparse.Namespace) -> set[str]:
+        """The values of arguments to whose choices plug-ins add."""
+        return {name for _, name in self._late_values(arguments)}
+
+    def wrong_choices(self, arguments: argparse.Namespace) -> list[tuple[argparse.Action, str]]:
+        """Those of them that are no choices."""
+        values = self._late_values(arguments)
+        return [(action, name) for action, name in values if name not in list(action.choices or ())]
+
+    def check_choices(self, arguments: argparse.Namespace) -> None:
+        """End the process if one of them is no choice."""
+        for action, name in self.wrong_choices(arguments):
+            listed = ", ".join(map(repr, action.choices or ()))
+            self.error(f"argument {_shown_name(action)}: invalid choice: {name!r} (choose from {listed})")
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the arguments, what may be meant, and how to get help; end the process."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.build.manifest import Manifest
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["current_manifest", "drop_in_run_of", "files_besides", "run_of", "run_unless_current"]
+__all__ = ["current_manifest", "drop_in_run_of", "files_besides", "request_facts", "run_of", "run_unless_current"]
 
 #: Arguments that do not change the outputs.
 _WITHOUT_EFFECT = frozenset(
@@ -49,7 +49,7 @@ def run_of(
     **kind: object,
 ) -> Run:
     """The identity of a command's run: its families, its output folders, and all its arguments."""
-    return Run(home, folders, families, kind, _request_facts(program, arguments), prunes=arguments.prune)
+    return Run(home, folders, families, kind, request_facts(program, arguments), prunes=arguments.prune)
 
 
 def drop_in_run_of(
@@ -64,10 +64,10 @@ def drop_in_run_of(
 
     Its state is in the user's cache.
     """
-    return Run(home, folders, families, kind, _request_facts(program, arguments), apart=True, prunes=arguments.prune)
+    return Run(home, folders, families, kind, request_facts(program, arguments), apart=True, prunes=arguments.prune)
 
 
-def _request_facts(program: str, arguments: argparse.Namespace) -> dict[str, object]:
+def request_facts(program: str, arguments: argparse.Namespace) -> dict[str, object]:
     """All that a program was asked for."""
     return {
         "program": program,

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Final
 
 from opwright.cli import console
@@ -43,8 +42,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def described_dialects() -> tuple[str, ...]:
-    """The dialects that have a module `json_schema`, by name."""
-    return tuple([dialect.name for dialect in DIALECTS if find_spec(f"{dialect.package}.json_schema") is not None])
+    """The dialects whose files have a JSON Schema, by name."""
+    return tuple([dialect.name for dialect in DIALECTS if dialect.has_schema])
 
 
 def schema_text(name: str) -> str:
@@ -53,6 +52,8 @@ def schema_text(name: str) -> str:
     >>> schema_text("library").splitlines()[1]
     '  "$schema": "https://json-schema.org/draft/2020-12/schema",'
     """
-    packages = {**{dialect.name: dialect.package for dialect in DIALECTS}, **DOCUMENTS}
-    package = packages[name]
-    return json.dumps(import_module(f"{package}.json_schema").json_schema(), indent=2) + "\n"
+    if name in DOCUMENTS:
+        schema = import_module(f"{DOCUMENTS[name]}.json_schema").json_schema()
+    else:
+        schema = next(dialect for dialect in DIALECTS if dialect.name == name).schema()
+    return json.dumps(schema, indent=2) + "\n"

@@ -117,11 +117,12 @@ class Dialect(Generic[Model]):
     `inputs` are patterns of the names that its files have among the inputs of a release; it has none where users name
     the file in an option. `fields` are fields that only files of this dialect start with: they recognise a file of
     another name. `members` are files of PyTorch's package or source tree besides its inputs, which the loader reads
-    itself, whether or not they exist. `package` holds the dialect's modules: its `loader` has a function
-    `load(files, context)` that gives a `loads_into`, and importing the package's modules registers its diagnostic
-    codes. A dialect that `is_always_loaded` is part of every run whose inputs have a file of it; others are loaded for
-    a family or an option. Where it `is_required`, a run that loads it refuses inputs without its file. `loads_into` is
-    a type, or where to import it from, as `module:name`: a row of the table does not import its model.
+    itself, whether or not they exist. `package` holds the dialect's modules: its `loader` has a function `load(files,
+    context)` that gives a `loads_into`, and importing the package's modules registers its diagnostic codes. Instead of
+    a package, a dialect may have the function itself, as `loader`, and one that gives the JSON Schema of its files, as
+    `json_schema`. A dialect that `is_always_loaded` is part of every run whose inputs have a file of it; others are
+    loaded for a family or an option. Where it `is_required`, a run that loads it refuses inputs without its file.
+    `loads_into` is a type, or where to import it from, as `module:name`: a row of the table does not import its model.
 
     >>> from opwright.source.text import SourceFile
     >>> tags = Dialect("tags", inputs=("native/tags.yaml",), fields=("tag",), loads_into=dict)
@@ -129,7 +130,18 @@ class Dialect(Generic[Model]):
     (True, True)
     """
 
-    __slots__ = ("fields", "inputs", "is_always_loaded", "is_required", "loads_into", "members", "name", "package")
+    __slots__ = (
+        "fields",
+        "inputs",
+        "is_always_loaded",
+        "is_required",
+        "json_schema",
+        "loader",
+        "loads_into",
+        "members",
+        "name",
+        "package",
+    )
 
     def __init__(
         self,
@@ -140,6 +152,8 @@ class Dialect(Generic[Model]):
         fields: tuple[str, ...] = (),
         members: tuple[str, ...] = (),
         package: str = "",
+        loader: Callable[[Sequence[SourceFile], LoadContext], Model] | None = None,
+        json_schema: Callable[[], Mapping[str, object]] | None = None,
         is_always_loaded: bool = False,
         is_required: bool = False,
     ) -> None:
@@ -148,7 +162,10 @@ class Dialect(Generic[Model]):
         self.inputs: Final = inputs
         self.fields: Final = fields
         self.members: Final = members
-        self.package: Final = package or f"opwright.dialects.{name}"
+        #: Empty if the dialect has functions instead.
+        self.package: Final = package or ("" if loader is not None else f"opwright.dialects.{name}")
+        self.loader: Final = loader
+        self.json_schema: Final = json_schema
         self.is_always_loaded: Final = is_always_loaded
         self.is_required: Final = is_required
 
@@ -183,7 +200,31 @@ class Dialect(Generic[Model]):
 
     def load(self, files: Sequence[SourceFile], context: LoadContext) -> Model:
         """What the files say; faults go to the sink of the context, and entries at fault are then missing."""
+        if self.loader is not None:
+            return self.loader(files, context)
         return cast(Model, import_module(f"{self.package}.loader").load(files, context))
+
+    def import_loader(self) -> None:
+        """Import the modules that loading uses."""
+        if self.loader is None:
+            import_module(f"{self.package}.loader")
+
+    def schema(self) -> Mapping[str, object] | None:
+        """The JSON Schema of the files of this dialect; None if it has none."""
+        if self.json_schema is not None:
+            return self.json_schema()
+        if not self.has_schema:
+            return None
+        return cast("Mapping[str, object]", import_module(f"{self.package}.json_schema").json_schema())
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether the files of this dialect have a JSON Schema."""
+        if self.json_schema is not None or not self.package:
+            return self.json_schema is not None
+        from importlib.util import find_spec  # Only programs that print schemas need it.
+
+        return find_spec(f"{self.package}.json_schema") is not None
 
     def load_inputs(self, context: LoadContext) -> Model | None:
         """The same for the dialect's files among the inputs of the release; None where it has none."""

@@ -145,7 +145,7 @@ def dialect_of(file: SourceFile) -> Dialect[Any] | None:
     return next((dialect for dialect in DIALECTS if dialect.recognizes(file)), None)
 
 
-def dialect_help(own: Dialect[Any], file: SourceFile) -> str:
+def dialect_help(own: Dialect[Any] | None, file: SourceFile) -> str:
     """The help for a file without the shape of its dialect: another dialect that recognises it, if any.
 
     >>> from opwright.source.text import SourceFile

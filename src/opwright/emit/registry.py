@@ -16,11 +16,11 @@ from importlib import import_module
 # Programs read the table before they know whether there is anything to do: no import for types.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
     from typing import Final, TypeAlias
 
-    from opwright.emit.emitter import AnyEmitter, Job, Slots
+    from opwright.emit.emitter import AnyEmitter, EmitterSource, Job, Slots
     from opwright.source.diagnostic import Diagnostics
 
     CheckFunction: TypeAlias = Callable[[Job, Diagnostics], None]
@@ -59,20 +59,22 @@ OWN_STUBS: Final = "torch/*.pyi"
 class Check:
     """A check of a whole job, which reports what keeps the emitters of a family from making their files.
 
-    `function` is a function of a module, as `module:name`, which takes the job and a sink. With `when_tolerant` false,
-    runs that let pass what PyTorch's own generator lets pass leave it out. A `late` check needs the late dialects of
-    its family, and is made when these are loaded.
+    `function` is a function that takes the job and a sink, or the name of one as `module:name`. With `when_tolerant`
+    false, runs that let pass what PyTorch's own generator lets pass leave it out. A `late` check needs the late
+    dialects of its family, and is made when these are loaded.
     """
 
     __slots__ = ("function", "late", "when_tolerant")
 
-    def __init__(self, function: str, *, when_tolerant: bool = True, late: bool = False) -> None:
+    def __init__(self, function: str | CheckFunction, *, when_tolerant: bool = True, late: bool = False) -> None:
         self.function: Final = function
         self.when_tolerant: Final = when_tolerant
         self.late: Final = late
 
     def load(self) -> CheckFunction:
         """The function itself."""
+        if not isinstance(self.function, str):
+            return self.function
         module, _, name = self.function.partition(":")
         check: CheckFunction = getattr(_module(module), name)
         return check
@@ -81,16 +83,18 @@ class Check:
 class Family:
     """A family of files: what a user can ask for by name.
 
-    `emitters` are the modules that make the files, and `imports` those that loading and checking for them need; a name
-    that begins with a dot is below `opwright.emit`. `dialects` are those that it loads besides the dialects of every
-    run; few of its emitters need the `late_dialects`, so a process which makes other files need not load them. `inputs`
-    are those that it reads besides files of dialects and its templates. `folders` are the output folders it writes to,
-    with the place of each below the folder of a build. `companions` are made too when a user asks for this family. A
-    run without a choice makes those that are `by_default`. Where one `selects_as_aten`, a selection may name operators
-    as if all were in the namespace `aten`. One that `serves_libraries` makes files for operator libraries; its runs do
-    not load PyTorch's operators unless another family `serves_backends`. One that `names_operators` makes files for the
-    operators that files of the user name, and for no others. `programs` has the programs besides `opwright
-    generate` that make it, each with what its flag calls the family; None where the program always makes it.
+    `emitters` are the modules that make the files, or functions from a job to emitters, and `imports` those that
+    loading and checking for them need; a name that begins with a dot is below `opwright.emit`. `dialects` are those
+    that it loads besides the dialects of every run; few of its emitters need the `late_dialects`, so a process which
+    makes other files need not load them. `inputs` are those that it reads besides files of dialects and its templates.
+    `folders` are the output folders it writes to, with the place of each below the folder of a build. `companions` are
+    made too when a user asks for this family. A run without a choice makes those that are `by_default`. Where one
+    `selects_as_aten`, a selection may name operators as if all were in the namespace `aten`. One that
+    `serves_libraries` makes files for operator libraries; its runs do not load PyTorch's operators unless another
+    family `serves_backends`. One that `names_operators` makes files for the operators that files of the user name, and
+    for no others. `programs` has the programs besides `opwright generate` that make it, each with what its flag calls
+    the family; None where the program always makes it. `plugin` is the plug-in that adds the family; empty for
+    Opwright's own.
     """
 
     __slots__ = (
@@ -106,6 +110,7 @@ class Family:
         "late_dialects",
         "name",
         "names_operators",
+        "plugin",
         "programs",
         "selects_as_aten",
         "serves_backends",
@@ -117,7 +122,7 @@ class Family:
         name: str,
         help: str,
         *,
-        emitters: tuple[str, ...],
+        emitters: Sequence[str | EmitterSource],
         folders: Mapping[str, str],
         imports: tuple[str, ...] = (),
         inputs: tuple[str, ...] = (),
@@ -131,6 +136,7 @@ class Family:
         serves_backends: bool = False,
         names_operators: bool = False,
         programs: Mapping[str, str | None] | None = None,
+        plugin: str = "",
     ) -> None:
         self.name: Final = name
         self.help: Final = help
@@ -148,6 +154,7 @@ class Family:
         self.serves_backends: Final = serves_backends
         self.names_operators: Final = names_operators
         self.programs: Final[Mapping[str, str | None]] = programs or {}
+        self.plugin: Final = plugin
 
 
 _CHECK_KERNELS: Final = Check(".aten.kernel_checks:check_kernels")
@@ -545,7 +552,8 @@ def import_modules(families: Iterable[str]) -> None:
         if has_backends and FAMILIES[name].serves_libraries:
             continue
         for module in (*FAMILIES[name].imports, *FAMILIES[name].emitters):
-            _module(module)
+            if isinstance(module, str):
+                _module(module)
 
 
 def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[AnyEmitter]:
@@ -564,7 +572,8 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     for family in families:
         if FAMILIES[family].serves_libraries and not job.libraries:
             continue
-        for module in FAMILIES[family].emitters:
-            for emitter in _module(module).emitters(job):
+        for source in FAMILIES[family].emitters:
+            make_emitters: EmitterSource = _module(source).emitters if isinstance(source, str) else source
+            for emitter in make_emitters(job):
                 if emitter.family == family:
                     yield emitter

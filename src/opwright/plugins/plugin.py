@@ -46,8 +46,8 @@ class Plugin:
         "families",
         "file",
         "headers",
+        "is_named",
         "lints",
-        "module",
         "name",
         "templates",
         "version",
@@ -79,10 +79,26 @@ class Plugin:
         self.backend_readers: Final = backend_readers
         self.templates: Final = templates
         self.headers: Final = headers
-        caller = sys._getframe(1).f_globals
-        self.file: Final[str] = str(caller.get("__file__") or "")
+        self.is_named = True
+        """Whether a run names the plug-in; one that is only installed adds families, dialects and codes alone."""
+        self.file = str(sys._getframe(1).f_globals.get("__file__") or "")
         """The file of the module that made the plug-in; empty if there is none, as in an interactive session."""
-        self.module: Final[str] = str(caller.get("__name__") or "")
+
+    def without_changes(self) -> Plugin:
+        """The plug-in with only what it adds to a run that does not name it: families, dialects and codes."""
+        unnamed = Plugin(
+            self.name,
+            api=self.api,
+            version=self.version,
+            families=self.families,
+            dialects=self.dialects,
+            codes=self.codes,
+            templates=self.templates,
+            headers=self.headers,
+        )
+        unnamed.is_named = False
+        unnamed.file = self.file
+        return unnamed
 
     def __repr__(self) -> str:
         return f"<plug-in {self.name}>"

@@ -21,6 +21,7 @@ from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction
+from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
@@ -230,13 +231,14 @@ class _Check:
 
     def _lint(self, operators: Operators, *, is_sound: bool = True) -> None:
         """Run the lints of operators that are selected, those that compare entries only if no entry has a fault."""
-        for row in OPERATOR_LINTS if operators.functions else ():
+        rows = [*OPERATOR_LINTS, *ACTIVE.operator_lints]
+        for row in rows if operators.functions else ():
             if self._runs(row.lint, of_pytorch=operators.are_pytorch) and (is_sound or not row.lint.compares_entries):
                 row.check(operators, self._sink)
 
     def _lint_backend(self, backend: ExternalBackend, job: Job) -> None:
         """Run the lints of backends that are selected, on files that say all that the backend registers."""
-        rows = [row for row in BACKEND_LINTS if self._runs(row.lint, of_pytorch=False)]
+        rows = [row for row in [*BACKEND_LINTS, *ACTIVE.backend_lints] if self._runs(row.lint, of_pytorch=False)]
         if not rows or not backend.options.derives_from_out:
             return
         from opwright.coverage.report import entry_records

@@ -13,11 +13,12 @@ from opwright.build.engine import Engine, Report, Summary, Task
 from opwright.build.plan import Plan
 from opwright.build.staging import remove_old_staging
 from opwright.build.template import Template
-from opwright.build.templates import LAUNCHER, STUBS_LAUNCHER, Templates, generated_comment
+from opwright.build.templates import LAUNCHER, PLUGIN_LAUNCHER, STUBS_LAUNCHER, Templates, generated_comment
 from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.model.catalog import PartialCatalog
+from opwright.plugins.use import ensure_active
 from opwright.release.rules import Rules
 from opwright.release.store import STUB_TEMPLATES
 from opwright.release.version import Version, version_of
@@ -66,7 +67,7 @@ def import_modules(families: Iterable[str]) -> None:
     names = dialects_of(families, late=False)
     for dialect in DIALECTS:
         if dialect.name in names:
-            import_module(f"{dialect.package}.loader")
+            dialect.import_loader()
     import_family_modules(families)
 
 
@@ -148,6 +149,7 @@ class Generation:
         later: bool = False,
         known_entries: Mapping[str, KnownEntries] | None = None,
     ) -> None:
+        ensure_active(request.plugins)
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
@@ -162,6 +164,10 @@ class Generation:
 
     def read_template(self, name: str) -> SourceFile:
         """The template of a name, read from the inputs or from Opwright's own. Raises Fault if it cannot be read."""
+        if ":" in name:
+            from opwright.plugins.activation import plugin_template
+
+            return plugin_template(name)
         request, own = self.request, own_template(name)
         if own is not None:
             return SourceFile.read(own if request.templates is None else f"{request.templates}/{basename(own)}")
@@ -173,6 +179,8 @@ class Generation:
         """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
         if template in STUB_TEMPLATES:
             return generated_comment(template, STUBS_LAUNCHER)
+        if ":" in template:
+            return generated_comment(template, PLUGIN_LAUNCHER)
         folder, _, name = template.rpartition("/")
         if not folder:
             return generated_comment(name, LAUNCHER)

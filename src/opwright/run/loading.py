@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opwright.build.templates import BACKEND_LAUNCHER, LAUNCHER
 from opwright.build.unit_template import UnitTemplate
 from opwright.convention import public_api
-from opwright.dialects.dialect import LoadContext
+from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.selection.loader import check_selection, check_static_backends
 from opwright.dialects.table import (
     BACKEND,
     DEPRECATED,
     DERIVATIVES,
+    DIALECTS,
     EXECUTORCH,
     LAZY,
     LIBRARY,
@@ -23,6 +24,7 @@ from opwright.dialects.table import (
     NATIVE_FUNCTIONS,
     SHIM_TABLES,
     TAGS,
+    dialect_help,
     more_dialects,
 )
 from opwright.emit.checks import check_emittable
@@ -43,6 +45,7 @@ from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.operator_library import OperatorLibrary
+from opwright.plugins.codes import UNKNOWN_INPUT
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
@@ -166,11 +169,35 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
         registration_text=_load_registration_text(request, sink),
         own_stubs=_load_own_stubs(request, sink),
-        more_inputs={dialect.name: dialect.load_inputs(context) for dialect in more_dialects(dialects)},
+        more_inputs=_load_more(request, context),
         libraries=_load_libraries(request, rules, sink) + own_libraries if backends else (),
         backends=backends,
         lazy_backends=lazy_backends,
     )
+
+
+def _load_more(request: Request, context: LoadContext) -> dict[str, object]:
+    """What the dialects that are not built in load, by their names, from the inputs and from the request's files."""
+    names = dialects_of(request.families) | {dialect.name for dialect in _recognizing(request)}
+    loaded: dict[str, object] = {}
+    for dialect in more_dialects(names):
+        files = [*dialect.files(context.inputs), *filter(dialect.recognizes, request.input_files)]
+        loaded[dialect.name] = dialect.load(files, context) if files or dialect.members else None
+    return loaded
+
+
+def _recognizing(request: Request) -> list[Dialect[Any]]:
+    """The dialects of the request's files. Raises Fault for a file that is of no dialect that is not built in."""
+    dialects = more_dialects([dialect.name for dialect in DIALECTS])
+    recognizing = []
+    for file in request.input_files:
+        dialect = next((own for own in dialects if own.recognizes(file)), None)
+        if dialect is None:
+            names = ", ".join([f"`{own.name}`" for own in dialects if not own.members])
+            help = dialect_help(None, file) or (f"there are: {names}" if names else "name the plug-in that reads it")
+            raise Fault.at(UNKNOWN_INPUT, f"no plug-in of this run reads `{file.path}`", help=help)
+        recognizing.append(dialect)
+    return recognizing
 
 
 def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...]:
@@ -210,7 +237,9 @@ def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
         catalogs[0].tags if catalogs else {},
         is_sound=all(part.is_sound for part in catalogs),
     )
-    return Job(catalog, rules, request.options, request.selection, libraries=libraries)
+    context = LoadContext(sink, rules, request.inputs, catalog, catalog.functions, read_file=request.read_file)
+    more_inputs = _load_more(request, context) if request.input_files else {}
+    return Job(catalog, rules, request.options, request.selection, more_inputs=more_inputs, libraries=libraries)
 
 
 def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[OperatorLibrary, ...]:
@@ -247,6 +276,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
         shim_tables=job.shim_tables,
         registration_text=job.registration_text,
         own_stubs=job.own_stubs,
+        more_inputs=job.more_inputs,
         backends=job.backends,
         lazy_backends=job.lazy_backends,
     )

@@ -73,7 +73,7 @@ class Request(NamedTuple):
     the files of external backends, and `executorch` those of ExecuTorch. `templates` is a folder with templates in
     place of Opwright's own. `read_file` reads the files that others name. `format_file` gives the formatted bytes of
     the file at a path, and may raise Fault; None leaves files as they are. `plugins` are the plug-ins that the run
-    uses.
+    uses, and `input_files` files of the dialects that they add.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("headers",))
@@ -100,8 +100,9 @@ class Request(NamedTuple):
     read_file: Callable[[str], SourceFile] = SourceFile.read
     format_file: Callable[[str, bytes], bytes] | None = None
     plugins: tuple[Plugin, ...] = ()
+    input_files: tuple[SourceFile, ...] = ()
 
     @property
     def files(self) -> tuple[SourceFile, ...]:
         """All files besides PyTorch's inputs that have operators or name them."""
-        return self.libraries + self.operator_files + self.backends + self.executorch.all
+        return self.libraries + self.operator_files + self.backends + self.executorch.all + self.input_files

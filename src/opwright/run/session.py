@@ -15,6 +15,7 @@ from opwright.build.input_stamps import InputStamps
 from opwright.build.manifest import Manifest, load_manifest, load_manifests, root_of, tool_identity, write_manifest
 from opwright.build.runs import Run
 from opwright.build.staging import remove_left_staging
+from opwright.plugins.use import ensure_active
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,10 +68,21 @@ def generate(
     if manifest is not None:
         return _unchanged_outcome(manifest, started)
     sink = sink if sink is not None else Diagnostics()
-    besides = [*headers_to_compare(request), *[file.path for file in request.files]]
+    ensure_active(request.plugins)
+    besides = [*headers_to_compare(request), *[file.path for file in request.files], *_plugin_sources(request)]
     generation = session.load(request.inputs, lambda: request, sink, besides)
     generation.check_shims()
     return session.write(generation)
+
+
+def _plugin_sources(request: Request) -> list[str]:
+    """The files of the plug-ins of a request, and the folders in which a new file would be one of them."""
+    if not request.plugins:
+        return []
+    from opwright.plugins.sources import sources_of
+
+    sources = [sources_of(plugin) for plugin in request.plugins]
+    return [path for own in sources for path in (*own.files, *own.folders)]
 
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
@@ -96,8 +108,18 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
         "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
         "libraries": [[file.path, sha256(file.text.encode()).hexdigest()] for file in request.files],
         "namespaces": request.namespaces,
+        "plugins": _plugin_facts(request),
     }
     return Run(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
+
+
+def _plugin_facts(request: Request) -> list[list[str]]:
+    """What identifies the plug-ins of a request: their names, and fingerprints of their sources."""
+    if not request.plugins:
+        return []
+    from opwright.plugins.sources import sources_fingerprint
+
+    return [[plugin.name, sources_fingerprint(plugin)] for plugin in request.plugins]
 
 
 def without_color(text: str) -> str:
@@ -145,7 +167,7 @@ class Session:
         return manifest if manifest is not None and manifest.is_current(self.run) else None
 
     def take_stamps(self, inputs: Inputs, besides: Iterable[str] = ()) -> None:
-        """Take the stamps of the inputs and of other files that the run reads. Call it before the run reads them."""
+        """Take the stamps of the inputs, and of other files and folders that the run reads, before it reads them."""
         from opwright.dialects.table import member_names
         from opwright.emit.registry import OWN_STUBS, dialects_of, family_inputs
 
@@ -156,7 +178,10 @@ class Session:
             members += own_stub_paths(inputs)
         paths = inputs.paths(members)
         if paths is not None:
-            self.stamps = InputStamps.take([*paths.files, *map(os.path.abspath, besides)], paths.folders)
+            more = list(map(os.path.abspath, besides))
+            folders = list(filter(os.path.isdir, more))
+            files = [path for path in more if path not in folders]
+            self.stamps = InputStamps.take([*paths.files, *files], [*paths.folders, *folders])
 
     def load(
         self,

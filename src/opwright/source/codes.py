@@ -12,7 +12,17 @@ import re
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["RANGES", "Code", "all_codes", "find_code", "register", "register_warning"]
+__all__ = [
+    "RANGES",
+    "Code",
+    "add_plugin_code",
+    "all_codes",
+    "find_code",
+    "is_plugin_code",
+    "register",
+    "register_warning",
+    "remove_plugin_code",
+]
 
 _RANGES = """\
 00 files, usage and output
@@ -45,6 +55,8 @@ _RANGES = """\
 RANGES = {line[:2]: line[3:] for line in _RANGES.splitlines()}
 
 _CODE_FORM = re.compile(r"[EW][0-9]{4}")
+#: Codes of plug-ins have a prefix of their own.
+_PLUGIN_CODE_FORM = re.compile(r"[A-Z]{2,}[0-9]{4}")
 _TABLE: dict[str, Code] = {}
 
 
@@ -91,6 +103,25 @@ def register(row: Code) -> str:
         raise ValueError(f"diagnostic code {row.code} is registered twice: {_TABLE[row.code].title!r}, {row.title!r}")
     _TABLE[row.code] = row
     return row.code
+
+
+def is_plugin_code(code: str) -> bool:
+    """Whether a text has the form of the codes of plug-ins: two or more upper-case letters, and four digits.
+
+    >>> is_plugin_code("ACME0001"), is_plugin_code("E0312")
+    (True, False)
+    """
+    return _PLUGIN_CODE_FORM.fullmatch(code) is not None
+
+
+def add_plugin_code(row: Code) -> None:
+    """Adds the code of a plug-in, which has the form of such codes, to the table."""
+    _TABLE[row.code] = row
+
+
+def remove_plugin_code(code: str) -> None:
+    """Removes the code of a plug-in that is no longer active."""
+    _TABLE.pop(code, None)
 
 
 def register_warning(error: str) -> str:

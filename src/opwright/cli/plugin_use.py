@@ -1,0 +1,161 @@
+"""The plug-ins of a command: which it names, and which are installed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from opwright.cli.streams import say
+from opwright.emit.registry import FAMILIES
+from opwright.plugins.active import ACTIVE
+from opwright.plugins.settings import find_project_file, name_span, project_plugins
+from opwright.plugins.use import ensure_active
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.cli.parser import Parser
+    from opwright.plugins.plugin import Plugin
+
+__all__ = [
+    "activate_for_help",
+    "activate_installed",
+    "add_plugin_argument",
+    "plugin_files",
+    "settle_plugins",
+    "use_plugins",
+    "uses_plugins",
+]
+
+
+def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--plugin`."""
+    from opwright.cli.arguments import not_empty
+
+    parser.add_argument(
+        "--plugin",
+        metavar="NAME",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated; "
+        "also `plugins` in the table [tool.opwright] of pyproject.toml)",
+    )
+
+
+def settle_plugins(arguments: argparse.Namespace) -> None:
+    """Add the plug-ins that the project names to those of a command's arguments. Raises Fault if they are no names.
+
+    Further calls do nothing.
+    """
+    if "plugin" not in arguments or "plugin_path" in arguments:
+        return
+    path = None if vars(arguments).get("isolated") else vars(arguments).get("config") or find_project_file(os.getcwd())
+    named = project_plugins(path)
+    arguments.project_file, arguments.plugin_words = path if named else None, arguments.plugin
+    arguments.plugin = list(dict.fromkeys([*named, *arguments.plugin]))
+    # Names mean something else where modules are found elsewhere.
+    arguments.plugin_path = list(sys.path) if uses_plugins(arguments) else []
+
+
+def uses_plugins(arguments: argparse.Namespace) -> bool:
+    """Whether a command names plug-ins, or families that only a plug-in may add."""
+    return bool(arguments.plugin) or any(name not in FAMILIES for name in vars(arguments).get("only") or ())
+
+
+def use_plugins(arguments: argparse.Namespace, parser: Parser) -> None:
+    """Activate the plug-ins that a command names, and the installed ones that add what it asks for.
+
+    Ends the process if it asks for something that no plug-in adds. Raises Fault and FaultsFound for faults of plug-ins.
+    """
+    settle_plugins(arguments)
+    named = _load_named(arguments)
+    ensure_active(named)
+    failures: list[str] = []
+    if parser.wrong_choices(arguments):
+        unnamed, failures = activate_installed(named)
+        if not parser.wrong_choices(arguments):
+            ensure_active([*named, *[plugin for plugin in unnamed if _adds_choice(plugin, parser, arguments)]])
+    for failure in failures if parser.wrong_choices(arguments) else ():
+        say(f"{failure}\n")
+    parser.check_choices(arguments)
+
+
+def activate_for_help(words: Sequence[str]) -> None:
+    """Activate what the help of a command shows: the plug-ins that are named, and all that are installed.
+
+    Says on standard error which do not load.
+    """
+    from opwright.source.diagnostic import Fault, FaultsFound
+
+    asked = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--plugin"]
+    arguments = argparse.Namespace(plugin=asked)
+    named: list[Plugin] = []
+    try:
+        settle_plugins(arguments)
+        named = _load_named(arguments)
+        ensure_active(named)
+    except (Fault, FaultsFound) as raised:
+        say(f"{raised}\n")
+        named = []
+    for failure in activate_installed(named)[1]:
+        say(f"{failure}\n")
+
+
+def activate_installed(named: Sequence[Plugin]) -> tuple[list[Plugin], list[str]]:
+    """Activate the installed plug-ins beside those that are named; gives them, and a text for each that fails."""
+    from opwright.plugins.discovery import PluginName, installed_plugins, load_plugin
+    from opwright.source.diagnostic import Fault, FaultsFound
+
+    unnamed: list[Plugin] = []
+    failures: list[str] = []
+    names = [plugin.name for plugin in named]
+    for name in installed_plugins():
+        if name in names:
+            continue
+        try:
+            plugin = load_plugin(PluginName(name)).without_changes()
+            ensure_active([*named, *unnamed, plugin])
+            unnamed.append(plugin)
+        except (Fault, FaultsFound) as raised:
+            failures.append(f"opwright: the installed plug-in `{name}` is not used: {raised}")
+    ensure_active([*named, *unnamed])
+    return unnamed, failures
+
+
+def _adds_choice(plugin: Plugin, parser: Parser, arguments: argparse.Namespace) -> bool:
+    """Whether a plug-in adds something that a command asks for by name."""
+    added = {row.name for row in plugin.families} | {row.name for row in plugin.dialects} | {f"{plugin.name}_headers"}
+    return not parser.late_names(arguments).isdisjoint(added)
+
+
+def _load_named(arguments: argparse.Namespace) -> list[Plugin]:
+    """The plug-ins that a command names, each once. Raises FaultsFound with the faults of all that do not load."""
+    if not arguments.plugin:
+        return []
+    from opwright.plugins.discovery import PluginName, load_plugin
+    from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+
+    sink = Diagnostics()
+    plugins: dict[Plugin, None] = {}
+    project = arguments.project_file
+    for name in arguments.plugin:
+        try:
+            span = None if project is None or name in arguments.plugin_words else name_span(project, name)
+            plugins[load_plugin(PluginName(name, span))] = None
+        except (Fault, FaultsFound) as raised:
+            sink.take(raised)
+    sink.raise_if_errors()
+    return list(plugins)
+
+
+def plugin_files(arguments: argparse.Namespace) -> list[str]:
+    """The files, and folders of files, of the active plug-ins, and the project file if it names plug-ins."""
+    if not ACTIVE.plugins:
+        return []
+    from opwright.plugins.sources import sources_of
+
+    paths = [path for plugin in ACTIVE.plugins for path in (*sources_of(plugin).files, *sources_of(plugin).folders)]
+    return paths if arguments.project_file is None else [*paths, arguments.project_file]

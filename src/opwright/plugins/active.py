@@ -1,0 +1,52 @@
+"""Which plug-ins are active in this process, and what they added to the tables.
+
+Most runs use none, and import nothing else about plug-ins.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from opwright.check.lint import BackendLint, OperatorLint
+    from opwright.dialects.dialect import Dialect
+    from opwright.plugins.plugin import Plugin
+
+__all__ = ["ACTIVE", "ActivePlugins", "active_plugins", "forced_families"]
+
+
+class ActivePlugins:
+    """The active plug-ins, and what each added. `forced_families` are those that every run makes."""
+
+    def __init__(self) -> None:
+        self.plugins: tuple[Plugin, ...] = ()
+        self.families: Final[dict[str, Plugin]] = {}
+        self.forced_families: Final[list[str]] = []
+        self.dialects: Final[dict[str, tuple[Plugin, Dialect[Any]]]] = {}
+        self.codes: Final[dict[str, Plugin]] = {}
+        self.operator_lints: Final[list[OperatorLint]] = []
+        self.backend_lints: Final[list[BackendLint]] = []
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.plugins = ()
+        self.families.clear()
+        self.forced_families.clear()
+        self.dialects.clear()
+        self.codes.clear()
+        self.operator_lints.clear()
+        self.backend_lints.clear()
+
+
+ACTIVE: Final = ActivePlugins()
+
+
+def active_plugins() -> tuple[Plugin, ...]:
+    """The active plug-ins, in the order in which they are named."""
+    return ACTIVE.plugins
+
+
+def forced_families() -> tuple[str, ...]:
+    """The families that every run of `opwright generate` makes: the support headers of plug-ins that it names."""
+    return tuple(ACTIVE.forced_families)

@@ -1,0 +1,198 @@
+"""The rows of a plug-in as runs use them: their functions are safe, and their fragments depend on its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, Final, TypeVar
+
+from opwright.dialects.dialect import Dialect, LoadContext
+from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
+from opwright.emit.registry import Check, Family
+from opwright.plugins.codes import EMITTER_MISFIT
+from opwright.plugins.guard import CallGuard
+from opwright.plugins.plugin import Plugin
+from opwright.plugins.sources import sources_fingerprint
+from opwright.plugins.validation import definition_span
+from opwright.source.diagnostic import Fault, did_you_mean
+from opwright.source.text import SourceFile
+
+__all__ = ["headers_family", "safe_dialect", "safe_family", "with_changes"]
+
+_Row = TypeVar("_Row")
+_Result = TypeVar("_Result")
+
+
+def with_changes(row: _Row, **changes: object) -> _Row:
+    """A copy of a row with other values of some of its attributes."""
+    values = {name: getattr(row, name) for name in type(row).__slots__}  # type: ignore[attr-defined]
+    return type(row)(**{**values, **changes})
+
+
+def safe_family(plugin: Plugin, family: Family, companions: Sequence[str], *, by_default: bool) -> Family:
+    """A family of a plug-in, with further companions."""
+    guard = CallGuard(plugin)
+    return with_changes(
+        family,
+        emitters=tuple([partial(_emitters, plugin, guard, family, source) for source in family.emitters]),
+        checks=tuple([_safe_check(guard, family, check) for check in family.checks]),
+        companions=(*family.companions, *companions),
+        by_default=by_default,
+        plugin=plugin.name,
+    )
+
+
+def _safe_check(guard: CallGuard, family: Family, check: Check) -> Check:
+    load = guard.function(f"`checks` of the family `{family.name}`", check.load)
+
+    def run(*arguments: object) -> None:
+        guard.function(f"a check of the family `{family.name}`", load())(*arguments)
+
+    return with_changes(check, function=run)
+
+
+def _emitters(
+    plugin: Plugin, guard: CallGuard, family: Family, source: str | Callable[[Job], Iterable[AnyEmitter]], job: Job
+) -> list[AnyEmitter]:
+    """The emitters of a module or function for a job. Raises Fault for one that does not fit the family."""
+
+    def make(job: Job) -> list[object]:
+        function = import_module(source).emitters if isinstance(source, str) else source
+        return list(function(job))
+
+    def wrong_emitter(emitters: Sequence[object]) -> str:
+        return next(
+            (f"a `{type(item).__name__}`, not an `Emitter`" for item in emitters if type(item) is not Emitter), ""
+        )
+
+    own = guard.function(f"`emitters` of the family `{family.name}`", make, wrong_emitter)(job)
+    names = [own.name for own in plugin.families]
+    emitters: list[AnyEmitter] = []
+    for emitter in own:
+        assert isinstance(emitter, Emitter)
+        _check_fit(plugin, emitter, names)
+        emitters.append(_safe_emitter(plugin, guard, emitter))
+    return emitters
+
+
+def _check_fit(plugin: Plugin, emitter: AnyEmitter, names: Sequence[str]) -> None:
+    """Raises Fault if an emitter is of no family of the plug-in, or of a folder that its family lacks."""
+    what = f"plug-in `{plugin.name}`: the emitter `{emitter.name}`"
+    if emitter.family not in names:
+        message = f"{what} is of the family `{emitter.family}`, which the plug-in does not add"
+        help = did_you_mean(emitter.family, names)
+        raise Fault.at(EMITTER_MISFIT, message, definition_span(plugin), help=help)
+    folders = next(own.folders for own in plugin.families if own.name == emitter.family)
+    if emitter.folder not in folders:
+        message = f"{what} writes to the folder `{emitter.folder}`, which its family `{emitter.family}` lacks"
+        help = did_you_mean(emitter.folder, folders, f"there are: {', '.join(folders)}")
+        raise Fault.at(EMITTER_MISFIT, message, definition_span(plugin), help=help)
+
+
+def _safe_emitter(plugin: Plugin, guard: CallGuard, emitter: AnyEmitter) -> AnyEmitter:
+    """An emitter with safe functions, whose fragments are made again when a source of the plug-in changes."""
+
+    def safe(
+        point: str, function: Callable[..., _Result], check: Callable[[_Result], str] = lambda _: ""
+    ) -> Callable[..., _Result]:
+        return guard.function(f"`{point}` of the emitter `{emitter.name}`", function, check)
+
+    layout = emitter.layout
+    if isinstance(layout, FilePerUnit):
+        layout = FilePerUnit(safe("path", layout.path, _not_text))
+    elif isinstance(layout, Sharded):
+        layout = Sharded(layout.path, layout.shards, safe("key", layout.key, _not_text))
+    else:
+        assert isinstance(layout, OneFile), "an emitter has one of three layouts"
+    reads = [_SafeRead(read, partial(safe, f"reads: {read.name}")) for read in emitter.reads]
+    own_sources = DeclaredRead(f"sources of {plugin.name}", lambda _: sources_fingerprint(plugin))
+    return with_changes(
+        emitter,
+        units=safe("units", lambda job: list(emitter.units(job))),
+        fragment=safe("fragment", emitter.fragment, _wrong_slots),
+        file_slots=safe("file_slots", emitter.file_slots, _wrong_slots),
+        layout=layout,
+        reads=(*reads, own_sources),
+    )
+
+
+class _SafeRead(DeclaredRead[Any]):
+    """A read of a plug-in with safe functions. A fragment finds its fact by the plug-in's own object."""
+
+    __slots__ = ("_original",)
+
+    def __init__(self, read: DeclaredRead[Any], safe: Callable[[Callable[..., Any]], Any]) -> None:
+        super().__init__(read.name, safe(read.get), safe(read.fingerprint_key))
+        self._original: Final = read
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self._original
+
+    def __hash__(self) -> int:
+        return hash(self._original)
+
+
+def _not_text(value: object) -> str:
+    return "" if isinstance(value, str) else f"a `{type(value).__name__}`, not a text"
+
+
+def _wrong_slots(slots: object) -> str:
+    """What is wrong with the slots that a function gave; empty if nothing is."""
+    if not isinstance(slots, Mapping):
+        return f"a `{type(slots).__name__}`, not a mapping from slots to texts"
+    for name, value in slots.items():
+        texts = value if isinstance(value, (list, tuple)) else [value]
+        wrong = next((text for text in (name, *texts) if not isinstance(text, str)), None)
+        if wrong is not None or isinstance(name, str) is False:
+            return f"a `{type(wrong).__name__}` in the slot `{name}`, not a text or a list of texts"
+    return ""
+
+
+def safe_dialect(plugin: Plugin, dialect: Dialect[Any], *, is_always_loaded: bool) -> Dialect[Any]:
+    """A dialect of a plug-in."""
+    guard = CallGuard(plugin)
+
+    def load(files: Sequence[SourceFile], context: LoadContext) -> object:
+        if dialect.loader is not None:
+            return dialect.loader(files, context)
+        return import_module(f"{dialect.package}.loader").load(files, context)
+
+    def wrong_model(model: object) -> str:
+        wanted = dialect.model
+        return "" if isinstance(model, wanted) else f"a `{type(model).__name__}`, not a `{wanted.__name__}`"
+
+    schema, point = dialect.json_schema, f"`json_schema` of the dialect `{dialect.name}`"
+    return with_changes(
+        dialect,
+        loader=guard.function(f"`loader` of the dialect `{dialect.name}`", load, wrong_model),
+        json_schema=None if schema is None else guard.function(point, schema),
+        is_always_loaded=is_always_loaded,
+    )
+
+
+def headers_family(plugin: Plugin, headers: Mapping[str, str], *, by_default: bool) -> Family:
+    """The family that copies the support headers of a plug-in, given by path, into the folder of headers."""
+    name = f"{plugin.name}_headers"
+
+    def slots(header: tuple[str, str], context: object) -> Slots:
+        del context
+        return {"text": header[1]}
+
+    emitter: AnyEmitter = Emitter(
+        name=name,
+        family=name,
+        template=None,
+        folder="include",
+        units=lambda _: list(headers.items()),
+        fragment=slots,
+        layout=FilePerUnit(lambda header: header[0]),
+    )
+    return Family(
+        name,
+        f"the support headers of the plug-in `{plugin.name}`",
+        emitters=(lambda _: [emitter],),
+        folders={"include": "include"},
+        by_default=by_default,
+        plugin=plugin.name,
+    )

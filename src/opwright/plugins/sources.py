@@ -1,0 +1,141 @@
+"""The files that a plug-in consists of: what it does may change when one of them does."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from opwright.source.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from opwright.plugins.plugin import Plugin
+
+__all__ = ["PluginSources", "folder_of", "module_files", "sources_fingerprint", "sources_of"]
+
+
+class PluginSources(NamedTuple):
+    """The files of a plug-in, and the folders in which a new file would be one of it; absolute paths, sorted."""
+
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+
+    def fingerprint(self) -> str:
+        """A text that differs once a file differs. The place of the plug-in does not count."""
+        top = os.path.commonpath(self.files) if len(self.files) > 1 else ""
+        digest = sha256()
+        for path in self.files:
+            digest.update(f"{path.removeprefix(top)}\n".encode())
+            digest.update(_content(path))
+        return digest.hexdigest()
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return sha256(stream.read()).digest()
+    except OSError:
+        return b""
+
+
+def folder_of(plugin: Plugin, name: str) -> str:
+    """The path of a folder beside the module of a plug-in."""
+    return os.path.join(os.path.dirname(os.path.abspath(plugin.file)), name)
+
+
+def sources_of(plugin: Plugin) -> PluginSources:
+    """The sources of a plug-in: its module, what it imports of its own package, its templates and support headers."""
+    files = set(module_files(plugin.file) if plugin.file else ())
+    for module in _named_modules(plugin):
+        files.update(module_files(module))
+    folders: set[str] = set()
+    for name in (plugin.templates, plugin.headers):
+        if name:
+            for folder, _, names in os.walk(folder_of(plugin, name)):
+                folders.add(folder)
+                files.update(os.path.join(folder, own) for own in names)
+    return PluginSources(tuple(sorted(files)), tuple(sorted(folders)))
+
+
+@cache
+def sources_fingerprint(plugin: Plugin) -> str:
+    """The fingerprint of the sources of a plug-in when it was asked for first."""
+    return sources_of(plugin).fingerprint()
+
+
+def _named_modules(plugin: Plugin) -> Iterator[str]:
+    """The files of the modules that make the files of the plug-in's families."""
+    for family in plugin.families:
+        for source in family.emitters:
+            spec = None
+            with contextlib.suppress(ImportError, ValueError):
+                spec = find_spec(source) if isinstance(source, str) else None
+            if spec is not None and spec.has_location and spec.origin is not None:
+                yield spec.origin
+
+
+def module_files(path: str) -> list[str]:
+    """The file of a module, and those of the modules of its package that it imports, directly or through others."""
+    files: dict[str, None] = {}
+    waiting = [os.path.abspath(path)]
+    while waiting:
+        file = waiting.pop()
+        if file not in files and os.path.isfile(file):
+            files[file] = None
+            waiting += _imported_files(file)
+    return list(files)
+
+
+def _imported_files(path: str) -> Iterator[str]:
+    """The files of the same package that the module of a file may import; none if it is in no package."""
+    top = _package_top(os.path.dirname(path))
+    if top is None:
+        return
+    try:
+        with open(path, "rb") as stream:
+            tree = ast.parse(stream.read())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _absolute_files(top, alias.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            module = [] if node.module is None else node.module.split(".")
+            names = [[*module, alias.name] for alias in node.names]
+            if node.level:
+                folder = path
+                for _ in range(node.level):
+                    folder = os.path.dirname(folder)
+                yield from _files_below(folder, [module, *names])
+            else:
+                for parts in [module, *names]:
+                    yield from _absolute_files(top, parts)
+
+
+def _package_top(folder: str) -> str | None:
+    """The outermost folder around a module that is a package; None if the module is in no package."""
+    top = None
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        top, folder = folder, os.path.dirname(folder)
+    return top
+
+
+def _absolute_files(top: str, parts: list[str]) -> Iterator[str]:
+    """The files of a dotted name, if its first part is the package."""
+    if parts and parts[0] == os.path.basename(top):
+        yield from _files_below(top, [parts[1:end] for end in range(1, len(parts) + 1)])
+
+
+def _files_below(folder: str, names: Iterable[list[str]]) -> Iterator[str]:
+    """The files that modules of these names have below a folder, whether or not they exist."""
+    for parts in names:
+        path = os.path.join(folder, *parts)
+        if parts:
+            yield f"{path}.py"
+        yield os.path.join(path, "__init__.py")
