@@ -2,11 +2,13 @@
 
 A folder of inputs is one of other inputs with more files. `executorch` has the Python of the package and its YAML, and
 `source/templates` templates of the suite, because no package has ExecuTorch's. `sets` has files of operators that name
-every operator for which something can be generated, and `selection` selections of them.
+every operator for which something can be generated, and `selection` selections of them. The inputs called `cases` have
+the cases of `tests/executorch` instead.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ from opwright.convention import executorch, shared_types
 from opwright.convention.shared_types import NoCppType
 from opwright.emit.executorch.custom_operators import stub_result
 from opwright.model.native_function import DeviceCheck, NativeFunction
-from tests.conformance.executorch_jobs import EXECUTORCH
+from tests.conformance.executorch_jobs import CASES, EXECUTORCH
 from tests.conformance.inputs import (
     CACHE,
     ROOT,
@@ -35,6 +37,13 @@ from tests.conformance.mutate import chance
 
 #: The templates of the suite.
 TEMPLATES = ROOT / "tests" / "executorch" / "source"
+
+#: The flags with which the programs take the parts of cases.
+_PART_FLAGS = {
+    "functions": "--functions-yaml-path",
+    "custom": "--custom-ops-yaml-path",
+    "selection": "--op-selection-yaml-path",
+}
 
 #: The dtypes that several keys are made from.
 _ALIASES = """\
@@ -88,15 +97,36 @@ def _is_wanted(name: str) -> bool:
 def executorch_folder(name: str) -> Path:
     """The folder of inputs of that name, written on first use."""
     _, version, *rest = name.split("-", 2)
-    base = folder_files(input_folder(rest[0] if rest else "pytorch"))
+    inputs = input_folder(rest[0] if rest and rest[0] != CASES else "pytorch")
     templates = folder_files(TEMPLATES)
-    files: Files = {**base, **package_files(version), **{f"source/{path}": text for path, text in templates.items()}}
-    functions = opwright.load(source_path=str(input_folder(rest[0] if rest else "pytorch") / "torchgen/packaged/ATen"))
-    files.update({path: text.encode() for path, text in operator_files(list(functions)).items()})
+    files = folder_files(inputs) | package_files(version) | {f"source/{path}": text for path, text in templates.items()}
+    if rest == [CASES]:
+        texts = case_files()
+    else:
+        texts = operator_files(list(opwright.load(source_path=str(inputs / "torchgen/packaged/ATen"))))
+    files.update({path: text.encode() for path, text in texts.items()})
     folder = CACHE / "inputs" / f"{name}-{files_digest(files)[:12]}"
     if not folder.is_dir():
         write_folder(folder, files)
     return folder
+
+
+def case_files() -> dict[str, str]:
+    """The parts of all cases, and for each case what `case_runs.py` reads, by path."""
+    from tests.executorch.executorch_cases import load_cases
+
+    texts = {}
+    for case in load_cases():
+        flags = ["--use-aten-lib"] if "aten" in case.said("mode") else []
+        flags += ["--generate", "sources"] if "sources" in case.said("reference") else []
+        settings = {
+            "parts": {_PART_FLAGS[part]: f"{part}.yaml" for part in case.parts},
+            "flags": flags,
+            "decides_otherwise": not {"accepts", "refuses"}.isdisjoint(case.said("reference")),
+        }
+        texts[f"cases/{case.name}/flags"] = json.dumps(settings)
+        texts |= {f"cases/{case.name}/{part}.yaml": text for part, text in case.parts.items()}
+    return texts
 
 
 def operator_files(functions: list[NativeFunction]) -> dict[str, str]:

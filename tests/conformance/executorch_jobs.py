@@ -9,6 +9,8 @@ from tests.conformance.jobs import Job, chosen_jobs
 
 #: What the names of the inputs begin with: `executorch-VERSION` and `executorch-VERSION-INPUTS`.
 EXECUTORCH = "executorch"
+#: The inputs with the cases of `tests/executorch`.
+CASES = "cases"
 VERSIONS = ("1.5.1", "1.4.1")
 NEWEST = VERSIONS[0]
 
@@ -87,6 +89,17 @@ def flag_jobs() -> list[Job]:
     ]
 
 
+def case_job(version: str = NEWEST) -> Job:
+    """The job of the cases, which one process of each side runs one after the other."""
+    places = ("{root}", "{native}", "{tags}")
+    return Job(
+        "executorch-cases",
+        reference=(("{tests}/executorch/case_runs.py", "reference", *places),),
+        opwright=(("{tests}/executorch/case_runs.py", "opwright", *places),),
+        inputs=f"{EXECUTORCH}-{version}-{CASES}",
+    )
+
+
 def full_jobs() -> list[Job]:
     """All jobs."""
     older = [
@@ -96,8 +109,9 @@ def full_jobs() -> list[Job]:
             partial(set_jobs, version), "executorch-portable executorch-quantized-aten executorch-keys"
         )
     ]
+    older += [replace(case_job(version), name=f"executorch-cases-{version}") for version in VERSIONS[1:]]
     mutated = [
         replace(wide(inputs)[mode], name=f"executorch-wide-mutated-{inputs}")
         for inputs, mode in (("third", 1), ("namespace", 0), ("overloads", 0))
     ]
-    return [*set_jobs(), *flag_jobs(), *wide(), *older, *mutated]
+    return [*set_jobs(), *flag_jobs(), case_job(), *wide(), *older, *mutated]

@@ -8,6 +8,7 @@ import re
 FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), family)
     for pattern, family in (
+        (r"^cases/", "cases"),
         (r"(^|/)backend/", "external backends"),
         (r"(^|/)ops/.*_ops\.h$", "ops/*_ops.h"),
         (r"(^|/)ops/.*_native\.h$", "ops/*_native.h"),

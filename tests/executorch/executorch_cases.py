@@ -7,9 +7,12 @@ into parts by comments that name them: `functions`, `custom`, `selection`. Comme
     # strict: E1924
     # has: return ::::(context
     # strict has: return ::mine::native::add_out(context
+    # reference: sources
 
 `strict` names the diagnostics of a run with `--strict`, and `has` a text in the outputs. A line of carets in a comment
-marks the words above it, and names the code of the diagnostic of a run without that flag.
+marks the words above it, and names the code of the diagnostic of a run without that flag. The job `executorch-cases` of
+the conformance suite compares all cases with ExecuTorch's program. `reference` says that this makes only the `sources`,
+because an operator has several kernels, or that it `accepts` or `refuses` the case, and Opwright is right not to.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ PlacedFault = tuple[str, int, int, int, str]
 FOLDER = Path(__file__).parent / "cases"
 FAMILIES = ("executorch_headers", "executorch_sources")
 _PART = re.compile(r"# part: (\w+)\n")
-_HEAD = re.compile(r"# (mode|strict|has|strict has): ?(.*)")
+_HEAD = re.compile(r"# (mode|strict|has|strict has|reference): ?(.*)")
 _INPUTS = from_installed()
 
 
