@@ -208,6 +208,34 @@ def test_patterns_and_families_name_kernels() -> None:
     assert entry_of(backend, "supported", "add.out").options.callee == "acme::bang::bang_add_out_supported"
 
 
+def test_kernels_in_several_families() -> None:
+    """An entry has the kernel of each family, with its place and its convention; the first one is that of the entry."""
+    backend = case_of("Kernels in several families, and calling conventions.")
+    entries = {entry.function.name.text: entry for entry in backend.sections[0].entries}
+
+    def kernels(name: str) -> list[tuple[str, str, str, str]]:
+        return [
+            (variant.kernel.name, variant.options.callee, variant.options.class_name, variant.options.convention)
+            for variant in entries[name].variants
+        ]
+
+    in_bang = ("add", "acme::bang::add", "", "bang_tensors")
+    assert kernels("add.Tensor") == [in_bang, ("fast_add", "", "AcmeFast", "acme_tensors")]
+    assert [candidate.family for candidate in entries["add.Tensor"].options.candidates] == ["bang", "fast"]
+    assert (entries["add.Tensor"].kernel.name, entries["add.Tensor"].options.callee) == in_bang[:2]
+    assert kernels("view") == [("fast_view_symint", "", "AcmeFast", "acme_tensors")]
+    assert len(entries["view"].options.candidates) == 1
+    assert entries["sub.Tensor"].options.candidates == ()
+    assert kernels("sub.Tensor") == [("sub", "acme::bang::sub", "", "bang_tensors")]
+    assert kernels("mul.Tensor") == [("mul", "", "", "acme_tensors")]
+    assert [candidate.family for candidate in entries["div.Tensor"].options.candidates] == ["fast", "bang"]
+    assert entries["relu"].options.convention == ""
+    assert {name: span.text for name, span in backend.conventions} == {
+        "acme_tensors": "acme_tensors",
+        "bang_tensors": "bang_tensors",
+    }
+
+
 def test_hooks_are_in_the_model() -> None:
     """A hook has its code, what it passes, and the wrappers that it is for."""
     assert case_of("Hooks.").options.hooks == (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.backend import headers, registrations
 from opwright.emit.emitter import EmitterSource, Job, Slots
+from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import (
@@ -39,6 +40,7 @@ def external_backend(
     *,
     device_guard: bool = True,
     out_is_primary: bool = True,
+    conventions: Sequence[str] = (),
     **sections: Mapping[str, EntryOptions],
 ) -> ExternalBackend:
     """The backend Acme with a section of some operators, and further sections."""
@@ -52,6 +54,7 @@ def external_backend(
         out_is_primary=out_is_primary,
         device_guard=device_guard,
         options=options,
+        conventions=tuple([(name, catalog.functions[0].entry) for name in conventions]),
     )
 
 
@@ -70,12 +73,30 @@ def _section(catalog: Catalog, name: str, operators: Mapping[str, EntryOptions])
     return BackendSection(name, key, tuple(entries), catalog.functions[0].entry)
 
 
-def backend_job(entries: str, operators: Mapping[str, EntryOptions], **choices: object) -> Job:
-    """The job of a backend with some of the operators of a text of entries."""
+def backend_job(
+    entries: str,
+    operators: Mapping[str, EntryOptions],
+    extensions: EmitExtensions = NO_EXTENSIONS,
+    **choices: object,
+) -> Job:
+    """The job of a backend with some of the operators of a text of entries, and with extensions of plug-ins."""
     plain = job_of(entries)
     backend = external_backend(plain.catalog, operators, **choices)  # type: ignore[arg-type]
     return Job(
-        plain.catalog, plain.rules, plain.options, backends=(backend,), registration_text=plain.registration_text
+        plain.catalog,
+        plain.rules,
+        plain.options,
+        backends=(backend,),
+        registration_text=plain.registration_text,
+        extensions=extensions,
+    )
+
+
+def files_of(job: Job, *, source: str = "Acme") -> BackendFiles:
+    """The files of the backend of a job, with the source of one of its keys."""
+    return BackendFiles(
+        _file(headers.emitters, "AcmeNativeFunctions.h", job),
+        _file(registrations.emitters, f"Register{source}.cpp", job),
     )
 
 
@@ -83,11 +104,7 @@ def backend_files(
     entries: str, operators: Mapping[str, EntryOptions], *, source: str = "Acme", **choices: object
 ) -> BackendFiles:
     """The files of a backend with some of the operators of a text of entries, with the source of one of its keys."""
-    job = backend_job(entries, operators, **choices)
-    return BackendFiles(
-        _file(headers.emitters, "AcmeNativeFunctions.h", job),
-        _file(registrations.emitters, f"Register{source}.cpp", job),
-    )
+    return files_of(backend_job(entries, operators, **choices), source=source)  # type: ignore[arg-type]
 
 
 def slot(slots: Slots, name: str) -> str:

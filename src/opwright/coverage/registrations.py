@@ -17,7 +17,8 @@ from opwright.emit.autograd.inplace_or_view import has_view_kernel
 from opwright.emit.autograd.kernels import is_hand_written, kernel_name
 from opwright.emit.autograd.units import functions_with_kernels
 from opwright.emit.autograd.variable_type import falls_back
-from opwright.emit.backend.sections import SectionFile, registered_units, section_files
+from opwright.emit.backend.section_file import SectionFile
+from opwright.emit.backend.sections import registered_units, section_files
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import DEFAULT_KEY
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT

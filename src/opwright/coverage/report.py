@@ -17,7 +17,7 @@ from opwright.coverage.records import (
 from opwright.coverage.traps import TrapFacts, dispatch_traps, gradient_traps, what_breaks
 from opwright.dialects.meta_kernels import MetaKernels
 from opwright.emit.aten.backend import is_refused, units_of
-from opwright.emit.backend.sections import SectionFile
+from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from opwright.source.diagnostic import Diagnostic
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Registration", "print_registrations"]
+__all__ = ["ChangedRegistrations", "Registration", "print_registrations"]
 
 
 class Registration(NamedTuple):
@@ -15,7 +16,7 @@ class Registration(NamedTuple):
     `operator` is the operator's name with its overload; without one, `kernel` is the fallback of the key, and
     `namespace` is `_`. `kernel` is a C++ expression, and a function if there is a `macro` that registers it in place of
     `m.impl`. `condition` is a C++ expression that is evaluated when the library is loaded. `breaks_line`: the kernel is
-    on a line of its own.
+    on a line of its own. `includes` are the headers that the other texts need.
     """
 
     namespace: str
@@ -25,6 +26,14 @@ class Registration(NamedTuple):
     condition: str = ""
     macro: str = ""
     breaks_line: bool = True
+    includes: tuple[str, ...] = ()
+
+
+class ChangedRegistrations(NamedTuple):
+    """The registrations of a source as plug-ins change them, and the faults of those that cannot."""
+
+    registrations: Sequence[Registration]
+    faults: tuple[Diagnostic, ...] = ()
 
 
 def print_registrations(registrations: Iterable[Registration]) -> list[str]:

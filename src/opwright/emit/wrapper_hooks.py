@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from opwright.model.external_backend import HookPosition, Implementation
+from opwright.model.external_backend import HOOK_VALUES, HookPosition, Implementation, exists_at
+from opwright.model.extra_values import ExtraValues
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 
-__all__ = ["WrapperArgument", "WrapperFacts", "WrapperHook"]
+__all__ = ["PLACEHOLDER", "WrapperArgument", "WrapperFacts", "WrapperHook", "hook_problem"]
+
+#: A name in braces. Names in other braces of C++ have a blank before them.
+PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
 
 
 class WrapperArgument(NamedTuple):
@@ -48,8 +53,8 @@ class WrapperFacts(NamedTuple):
     arguments: tuple[WrapperArgument, ...]
     returns: str
     has_result: bool
-    values: Mapping[str, object]
-    head: Mapping[str, object]
+    values: ExtraValues
+    head: ExtraValues
     rules: Rules
 
     @property
@@ -83,3 +88,26 @@ class WrapperHook:
 
     def __repr__(self) -> str:
         return f"<wrapper hook {self.position.name}>"
+
+
+def hook_problem(text: object, position: HookPosition) -> str:
+    """What is wrong with a result of a hook's function, if anything is.
+
+    >>> hook_problem("acme::log({result});", HookPosition.before)
+    'code with `{result}`, which does not exist there'
+    >>> hook_problem("acme::log({nmae});", HookPosition.before)
+    'code with `{nmae}`, which is no value of hooks; braces of C++ have a blank before the name'
+    """
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        return f"a `{type(text).__name__}`, not a text or None"
+    names = [match[1] for match in PLACEHOLDER.finditer(text)]
+    for name in names:
+        if name not in HOOK_VALUES:
+            return f"code with `{{{name}}}`, which is no value of hooks; braces of C++ have a blank before the name"
+        if not exists_at(name, position):
+            return f"code with `{{{name}}}`, which does not exist there"
+    if text.strip() and position is HookPosition.around and "call" not in names:
+        return "code without `{call}`, so that the kernel never runs"
+    return ""

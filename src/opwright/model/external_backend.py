@@ -22,11 +22,13 @@ __all__ = [
     "EntryOptions",
     "ExternalBackend",
     "Fallback",
+    "FamilyKernel",
     "Guard",
     "HeadOptions",
     "Hook",
     "HookPosition",
     "Implementation",
+    "exists_at",
 ]
 
 
@@ -85,6 +87,16 @@ HOOK_VALUES: Final = {
 }
 
 
+def exists_at(value: str, position: HookPosition) -> bool:
+    """Whether one of HOOK_VALUES exists where a hook is: the result is there after the call, and the call around it.
+
+    >>> exists_at("result", HookPosition.before), exists_at("name", HookPosition.before)
+    (False, True)
+    """
+    only = {"result": HookPosition.after, "call": HookPosition.around}.get(value)
+    return only is None or only is position
+
+
 class Hook(NamedTuple):
     """Code that wrappers contain besides the call of the kernel.
 
@@ -104,6 +116,19 @@ class Hook(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class FamilyKernel(NamedTuple):
+    """A kernel of an operator in one of several families, among which wrappers choose when the operator runs.
+
+    The other fields are those of the options of an entry with this kernel alone.
+    """
+
+    family: str
+    kernel: Kernel
+    callee: str = ""
+    class_name: str = ""
+    convention: str = ""
+
+
 class EntryOptions(NamedTuple):
     """How one operator is implemented, as far as the file says more than its name.
 
@@ -113,7 +138,8 @@ class EntryOptions(NamedTuple):
     With `define_meta` the backend's structured kernel has a shape function of its own, which with `register_meta` also
     replaces PyTorch's for the Meta key. `register_if` is a C++ condition for the registration. With `cpu_on_error`, the
     wrapper runs the CPU's kernel if that of the backend throws. `policy` is the policy of an operator under autocast.
-    `values` are those of the keys that plug-ins declare.
+    `convention` is the calling convention of the kernel, which a plug-in defines, and `candidates` are the kernels of
+    several families, the first of which is that of the entry. `values` are those of the keys that plug-ins declare.
     """
 
     implementation: Implementation = Implementation.kernel
@@ -127,6 +153,8 @@ class EntryOptions(NamedTuple):
     cpu_on_error: bool = False
     override_composite: bool = False
     policy: str = ""
+    convention: str = ""
+    candidates: tuple[FamilyKernel, ...] = ()
     values: ExtraValues = NO_VALUES
 
 
@@ -145,6 +173,26 @@ class BackendEntry(NamedTuple):
     kernel: Kernel
     span: Span
     options: EntryOptions = NO_ENTRY_OPTIONS
+
+    @property
+    def variants(self) -> tuple[BackendEntry, ...]:
+        """The entry with each of its kernels."""
+        if not self.options.candidates:
+            return (self,)
+        return tuple(
+            [
+                self._replace(
+                    kernel=candidate.kernel,
+                    options=self.options._replace(
+                        callee=candidate.callee,
+                        class_name=candidate.class_name,
+                        convention=candidate.convention,
+                        candidates=(),
+                    ),
+                )
+                for candidate in self.options.candidates
+            ]
+        )
 
 
 class BackendSection(NamedTuple):
@@ -211,11 +259,12 @@ class ExternalBackend(Frozen):
     `class_name` are those of the class whose static members are the kernels. With `out_is_primary`, kernels of out
     overloads implement their groups; otherwise the out and in-place overloads without a kernel copy the result of the
     functional one. With `device_guard`, wrappers check devices and set the current one. `libraries` has the backend's
-    own operators.
+    own operators. `conventions` are the calling conventions of plug-ins that the file names, with their places.
     """
 
     __slots__ = (
         "class_name",
+        "conventions",
         "cpp_namespace",
         "device_guard",
         "display_name",
@@ -240,8 +289,10 @@ class ExternalBackend(Frozen):
         path: str = "",
         libraries: tuple[OperatorLibrary, ...] = (),
         options: HeadOptions = NO_HEAD_OPTIONS,
+        conventions: tuple[tuple[str, Span], ...] = (),
     ) -> None:
         self.key: Final = key
+        self.conventions: Final = conventions
         self.sections: Final = sections
         self.cpp_namespace: Final = cpp_namespace
         self.display_name: Final = display_name or key.name

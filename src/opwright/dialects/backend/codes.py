@@ -489,13 +489,16 @@ The names of kernels are C++ names. A pattern may have parts of the operator's n
 )
 FAMILY: Final = _code(
     54,
-    "a family of kernels without a place",
+    "a mistake in a family of kernels",
     """
 The kernels of a family are functions of a C++ namespace, or static members of a class. A family has one of both.
 
     families:
       bang: {kernel_name: "bang_{name}"}
       ^^^^ add `namespace: acme::bang` or `class: AcmeBang`
+
+An entry may name several families, each once. A structured kernel has one. Families in a list are named like C++
+identifiers, because the code that chooses among the kernels names them.
 """,
 )
 OVERLAP: Final = _code(

@@ -44,11 +44,13 @@ class BackendEntryBuilder:
 
     `name` is the name of the operator in the file, and `function` the operator. `way` is the option that says how the
     operator is implemented, None if none does. `kernel` is the C++ function that `kernel` names, and `kernel_name` the
-    name in place of the usual one. `options` has what the model keeps.
+    name in place of the usual one. `family` is the family of the kernel, and `families` are those of several kernels.
+    `options` has what the model keeps.
     """
 
     __slots__ = (
         "failed",
+        "families",
         "family",
         "function",
         "kernel",
@@ -72,6 +74,7 @@ class BackendEntryBuilder:
         self.source = ""
         self.kernel_name = ""
         self.family = ""
+        self.families: tuple[str, ...] = ()
         self.failed = False
 
     def fault(

@@ -26,6 +26,7 @@ def check_entry(entry: BackendEntryBuilder) -> None:
     if entry.failed:
         return
     _check_needs(entry)
+    _check_families(entry)
     match entry.options.implementation:
         case Implementation.structured | Implementation.stub:
             _check_structured(entry)
@@ -50,6 +51,13 @@ def _check_needs(entry: BackendEntryBuilder) -> None:
         if values[option] and not values[needed]:
             message = f"`{option}` needs `{needed}: true`"
             entry.fault(codes.NEEDS_OPTION, message, entry.key_span(option), help=f"add `{needed}: true`")
+
+
+def _check_families(entry: BackendEntryBuilder) -> None:
+    """Report a structured kernel in several families: its shape function would run before one is chosen."""
+    if entry.families and entry.options.implementation is Implementation.structured:
+        message = f"the structured kernel of `{entry.function.name}` can be in one family only"
+        entry.fault(codes.FAMILY, message, entry.key_span("family"), help="name one family, or delete `structured`")
 
 
 def _check_structured(entry: BackendEntryBuilder) -> None:

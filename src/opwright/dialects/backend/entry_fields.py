@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.autocast import AUTOCAST_POLICIES
+from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_identifier, read_qualified_name
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, OptionReader
 from opwright.dialects.backend.inherited import SOURCES
 from opwright.dialects.backend.nodes import read_word
 from opwright.dialects.backend.releases import RELEASE_FIELDS
-from opwright.dialects.field import FLAG, TEXT, Field, choice
+from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice
+from opwright.dialects.names import IDENTIFIER
 from opwright.model.external_backend import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source.expect import expect_boolean
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.nodes import Node, Scalar
+from opwright.source.nodes import Node, Scalar, Sequence
 
 __all__ = ["ENTRY_FIELDS", "FUNC", "LASTING_FIELDS", "READERS"]
 
@@ -106,7 +108,22 @@ def _read_register_if(node: Node, entry: BackendEntryBuilder) -> None:
 
 
 def _read_family(node: Node, entry: BackendEntryBuilder) -> None:
-    entry.family = _word(node, "family", tuple(entry.section.head.families), entry)
+    words = tuple(entry.section.head.families)
+    if not isinstance(node, Sequence):
+        entry.family = _word(node, "family", words, entry)
+        return
+    families = [_word(item, "family", words, entry) for item in node.items]
+    for item, family in zip(node.items, families, strict=True):
+        if family and not IDENTIFIER.fullmatch(family):
+            # The text of a selector names it in braces.
+            message = f"a list of families cannot have `{family}`, which is not a C++ identifier"
+            entry.fault(codes.FAMILY, message, item.span, help="give the family another name")
+        elif families.count(family) > 1:
+            entry.fault(codes.FAMILY, f"`{family}` is in the list twice", item.span, help="delete one of them")
+            break
+    if not families:
+        entry.fault(codes.FAMILY, "the list of families is empty", node.span, help="delete `family`")
+    entry.families = tuple(families)
 
 
 def _read_kernel_name(node: Node, entry: BackendEntryBuilder) -> None:
@@ -175,7 +192,10 @@ _ROWS: Final = (
     _Row(Field("device_guard", "flag", FLAG, "Whether the wrapper sets the device."), _read_device_guard),
     _Row(Field("device_check", "flag", FLAG, "Whether the wrapper checks that devices agree."), _read_device_check),
     _Row(Field("register_if", "C++", TEXT, "A condition under which the kernel is registered."), _read_register_if),
-    _Row(Field("family", "text", TEXT, "The [family](#kernel-families) of the kernel."), _read_family),
+    _Row(
+        Field("family", "text or list of texts", TEXTS, "The [family](#kernel-families) of the kernel, or several."),
+        _read_family,
+    ),
     _Row(Field("kernel_name", "text", TEXT, "The name of the kernel in its class or namespace."), _read_kernel_name),
     _Row(
         Field("policy", "text", choice(*AUTOCAST_POLICIES), "The policy of the operator; in `autocast` alone."),

@@ -9,7 +9,7 @@ from opwright.dialects.backend.families import KernelFamily
 from opwright.dialects.backend.kernel_names import kernel_name
 from opwright.dialects.backend.sections import DENSE, SectionKind
 from opwright.model.dispatch_key import KEYS
-from opwright.model.external_backend import Implementation
+from opwright.model.external_backend import FamilyKernel, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 
 __all__ = ["DEVICES", "PYTORCH_KERNELS", "SHARED", "inherited_kernel", "kernel_of", "pattern_name", "shared_kernel"]
@@ -34,16 +34,42 @@ def kernel_of(entry: BackendEntryBuilder) -> Kernel:
     else:
         namespace, _, name = entry.kernel.rpartition("::")
     if name:
-        entry.options = options._replace(callee=f"{namespace}::{prefix}{name}")
+        convention = _convention(entry, KernelFamily())
+        entry.options = options._replace(callee=f"{namespace}::{prefix}{name}", convention=convention)
         return Kernel(key, name, namespace, is_structured)
-    family = entry.section.head.families.get(entry.family, KernelFamily())
-    name = _own_name(entry, family)
-    namespace = family.namespace or entry.section.head.cpp_namespace
-    if family.class_name:
-        entry.options = options._replace(class_name=family.class_name)
-    elif family.namespace:
-        entry.options = options._replace(callee=f"{namespace}::{prefix}{name}")
-    return Kernel(key, name, namespace, is_structured)
+    kernels = tuple([_family_kernel(entry, family, prefix) for family in entry.families or (entry.family,)])
+    first = kernels[0]
+    if first.callee or first.class_name or first.convention or entry.families:
+        entry.options = options._replace(
+            callee=first.callee,
+            class_name=first.class_name,
+            convention=first.convention,
+            candidates=kernels if entry.families else (),
+        )
+    return first.kernel
+
+
+def _family_kernel(entry: BackendEntryBuilder, name: str, prefix: str) -> FamilyKernel:
+    """The kernel of an entry in a family; the prefix of its name says whether it is structured."""
+    head = entry.section.head
+    family = head.families.get(name, KernelFamily())
+    own_name = _own_name(entry, family)
+    namespace = family.namespace or head.cpp_namespace
+    is_free = bool(family.namespace) and not family.class_name
+    return FamilyKernel(
+        name,
+        Kernel(entry.section.key, own_name, namespace, bool(prefix)),
+        f"{namespace}::{prefix}{own_name}" if is_free else "",
+        family.class_name,
+        _convention(entry, family),
+    )
+
+
+def _convention(entry: BackendEntryBuilder, family: KernelFamily) -> str:
+    """The calling convention of a kernel; empty for PyTorch's kernels and structured ones, which have their own."""
+    convention = family.convention or entry.section.head.convention
+    is_own = entry.options.implementation is Implementation.kernel and not entry.options.policy
+    return "" if convention is None or not is_own else convention.value
 
 
 def _own_name(entry: BackendEntryBuilder, family: KernelFamily) -> str:

@@ -32,6 +32,7 @@ class HeadBuilder:
         "_names",
         "backend",
         "class_name",
+        "convention",
         "cpp_namespace",
         "device_guard",
         "display_name",
@@ -69,6 +70,7 @@ class HeadBuilder:
         self.manual: list[Scalar] = []
         self.torch = VersionRange()
         self.kernel_name = "{name}"
+        self.convention: Scalar | None = None
         self.families: dict[str, KernelFamily] = {}
         self.inherited: list[InheritedKernels] = []
         self.hooks: list[HookNode] = []
@@ -88,6 +90,13 @@ class HeadBuilder:
         """The span of a field's key; that of the first key if the file does not have the field."""
         keys = {key.value: key.span for key, _ in self.root.entries}
         return keys.get(field, next(iter(keys.values()), self.root.span))
+
+    @property
+    def conventions(self) -> tuple[tuple[str, Span], ...]:
+        """The calling conventions that the file names, each with its first place."""
+        scalars = [self.convention, *[family.convention for family in self.families.values()]]
+        named = {scalar.value: scalar.span for scalar in reversed(scalars) if scalar is not None}
+        return tuple(named.items())
 
     def names(self, section: str) -> frozenset[str]:
         """The names of operators in a section, whatever the options of their entries."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_header, read_identifier, read_qualified_name, read_text
-from opwright.dialects.backend.families import FAMILY_FIELDS, read_families
+from opwright.dialects.backend.families import FAMILY_FIELDS, read_convention, read_families
 from opwright.dialects.backend.head_builder import HeadBuilder, HeadReader
 from opwright.dialects.backend.hooks import HOOK_FIELDS, read_hooks
 from opwright.dialects.backend.inherited import INHERITED_FIELDS, read_inherited
@@ -201,6 +201,10 @@ def _read_families(node: Node, head: HeadBuilder) -> None:
     head.families = read_families(node, head.cpp_namespace, head.sink)
 
 
+def _read_convention(node: Node, head: HeadBuilder) -> None:
+    head.convention = read_convention(node, head.sink)
+
+
 def _read_inherit_kernels(node: Node, head: HeadBuilder) -> None:
     head.inherited = read_inherited(node, head.releases)
 
@@ -349,6 +353,10 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         Field("kernel_name", "pattern", TEXT, "The [pattern](#kernel-names) of kernel names; by default `{name}`."),
         _read_kernel_name,
+    ),
+    _Row(
+        Field("convention", "text", TEXT, "The [calling convention](#calling-conventions) of kernels, from a plug-in."),
+        _read_convention,
     ),
     _Row(
         Field(

@@ -9,7 +9,7 @@ from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_qualified_name
 from opwright.dialects.backend.nodes import read_fields, read_word
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
-from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition, Implementation
+from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition, Implementation, exists_at
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_sequence, expect_strings
 from opwright.source.named_tuple import NamedTuple
@@ -135,12 +135,12 @@ def _read_statements(node: Node, position: HookPosition, sink: Diagnostics) -> s
 
 def _exists(value: str, position: HookPosition, scalar: Scalar, sink: Diagnostics) -> bool:
     """Whether a value exists where a hook is; otherwise the hook has a fault."""
+    if exists_at(value, position):
+        return True
     where = "before" if position is HookPosition.before_check else position.name
-    if value == "result" and position is not HookPosition.after:
+    if value == "result":
         help = "the text has the result of `{call}`" if position is HookPosition.around else "write `at: after`"
         sink.error(codes.HOOK, f"`result` does not exist {where} the call", scalar.span, help=help)
-    elif value == "call" and position is not HookPosition.around:
-        sink.error(codes.HOOK, f"`call` is not {where} the call", scalar.span, help="write `at: around`")
     else:
-        return True
+        sink.error(codes.HOOK, f"`call` is not {where} the call", scalar.span, help="write `at: around`")
     return False

@@ -102,6 +102,7 @@ def _load_backend(
         device_guard=head.device_guard,
         path=path,
         libraries=libraries,
+        conventions=head.conventions,
         options=head.options._replace(manual=manual, derives_from_out=derives_from_out),
     )
 

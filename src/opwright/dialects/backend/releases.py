@@ -69,9 +69,12 @@ class Releases(NamedTuple):
     def value(self, node: Node, option: str) -> Node | None:
         """The value of an option in the release of the run; None if it has none there, or only faulty ones.
 
-        A list has a mapping for each range of releases. Other nodes are the value in all releases.
+        A list has a mapping for each range of releases. Other nodes are the value in all releases, and so is a list of
+        texts for `family`.
         """
         if not isinstance(node, Sequence):
+            return node
+        if option == "family" and all(isinstance(item, Scalar) for item in node.items):
             return node
         versions = [version for item in node.items if (version := self._version(item, option)) is not None]
         check_overlaps(((version.releases, version.at) for version in versions), f"values of `{option}`", self.sink)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
@@ -36,6 +36,9 @@ from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
+if TYPE_CHECKING:
+    from opwright.emit.aten.register.additions import WrapperAdditions
+
 KernelUnit: TypeAlias = "NativeFunction | NativeFunctionsGroup"
 """A group of overloads that share their implementation, or an overload on its own."""
 
@@ -58,12 +61,13 @@ WrappedUnit: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKi
 
 
 class KernelWrapper(NamedTuple):
-    """A wrapper's name, signature and kind."""
+    """A wrapper's name, signature and kind, and what plug-ins add to it."""
 
     function: NativeFunction
     kind: WrapperKind
     name: str
     signature: Signature
+    additions: WrapperAdditions | None = None
 
 
 class DeviceHandling(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from opwright.convention import dispatcher
 from opwright.emit.aten.register.hooks import operator_class
 from opwright.emit.backend import codes
-from opwright.emit.backend.sections import SectionFile
+from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.library.autocast import APPEND_DTYPE, policy_kernel
 from opwright.emit.registrations import Registration

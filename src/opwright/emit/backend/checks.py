@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.backend.sections import SectionFile, section_files
+from opwright.emit.backend.kernel_signatures import check_conventions
+from opwright.emit.backend.registrations import registration_faults
+from opwright.emit.backend.section_file import SectionFile
+from opwright.emit.backend.sections import section_additions, section_files
 from opwright.emit.emitter import Job
 from opwright.model.external_backend import BackendEntry
 from opwright.schema.function import SchemaKind
@@ -17,7 +20,10 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
 
     The emitters would raise the same faults, at the operators' places in PyTorch's own file.
     """
+    check_conventions(job, sink)
     for file in section_files(job):
+        sink.extend(section_additions(job, file).faults)
+        sink.extend(registration_faults(file, job))
         for entry in file.section.entries:
             _check_declaration(entry, sink)
             _check_group(entry, file, sink)
@@ -25,6 +31,8 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
 
 def _check_declaration(entry: BackendEntry, sink: Diagnostics) -> None:
     """Report a kernel that would take symbolic integers that the schema lacks."""
+    if entry.options.convention:
+        return
     try:
         kernel_signature(entry.function, entry.kernel, external=True)
     except Fault as fault:

@@ -11,7 +11,8 @@ from functools import partial
 from opwright.emit.aten import dispatch_key_functions
 from opwright.emit.aten.backend import WrappedUnit, units_of
 from opwright.emit.aten.units import whole_file
-from opwright.emit.backend.sections import SectionFile, section_files
+from opwright.emit.backend.section_file import SectionFile
+from opwright.emit.backend.sections import section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 
 __all__ = ["emitters", "has_dispatch_functions"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION
-from opwright.emit.backend.sections import SectionFile
+from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.registrations import Registration
 from opwright.model.dispatch_key import CPU
 from opwright.model.external_backend import Implementation

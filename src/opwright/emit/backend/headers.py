@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 from opwright.convention import native
 from opwright.cpp.binding import Binding
 from opwright.cpp.namespaces import closing, enclose, opening
 from opwright.cpp.signature import Signature
-from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.backend import structured_classes
 from opwright.emit.backend.kernel_checks import free_kernels
+from opwright.emit.backend.kernel_signatures import convention_headers, signature_of
 from opwright.emit.backend.sections import section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.external_backend import (
     BackendEntry,
-    BackendSection,
     ExternalBackend,
     Implementation,
 )
@@ -57,10 +57,10 @@ def _members(job: Job, backend: ExternalBackend) -> dict[_KernelClass, list[str]
     classes: dict[_KernelClass, list[str]] = {}
     for section in backend.sections:
         own: dict[_KernelClass, set[str]] = {}
-        for entry in section.entries:
-            kernel_class = _class_of(entry, backend)
+        for variant in chain.from_iterable([entry.variants for entry in section.entries]):
+            kernel_class = _class_of(variant, backend)
             if kernel_class is not None:
-                own.setdefault(kernel_class, set()).add(_member(entry, backend))
+                own.setdefault(kernel_class, set()).add(_member(variant, backend, job))
         for kernel_class, texts in own.items():
             declared = classes.setdefault(kernel_class, [])
             shared = () if section.name in _REFERENCE_SECTIONS else {*declared}
@@ -68,12 +68,12 @@ def _members(job: Job, backend: ExternalBackend) -> dict[_KernelClass, list[str]
     return classes
 
 
-def _member(entry: BackendEntry, backend: ExternalBackend) -> str:
+def _member(entry: BackendEntry, backend: ExternalBackend, job: Job) -> str:
     """The declaration of a kernel in its class: a class of its own if it is structured."""
     group = structured_classes.group_of(entry)
     if group is not None:
         return structured_classes.class_declaration(entry, group)
-    return f"static {_declaration(entry, backend)}"
+    return f"static {_declaration(signature_of(entry, job), entry, backend)};"
 
 
 def _class_of(entry: BackendEntry, backend: ExternalBackend) -> _KernelClass | None:
@@ -86,12 +86,11 @@ def _class_of(entry: BackendEntry, backend: ExternalBackend) -> _KernelClass | N
     return _own_class(backend)
 
 
-def _declaration(entry: BackendEntry, backend: ExternalBackend, name: str = "") -> str:
+def _declaration(signature: Signature, entry: BackendEntry, backend: ExternalBackend, name: str = "") -> str:
     """The declaration of a kernel, with C++ default arguments if the file asks for them."""
-    signature = kernel_signature(entry.function, entry.kernel, external=True)
-    if backend.options.default_args:
+    if backend.options.default_args and not entry.options.convention:
         signature = _with_defaults(signature, entry)
-    return f"{signature.declaration(name or entry.kernel.name)};"
+    return signature.declaration(name or entry.kernel.name)
 
 
 def _with_defaults(signature: Signature, entry: BackendEntry) -> Signature:
@@ -118,16 +117,11 @@ def _other_declarations(backend: ExternalBackend, job: Job) -> Iterator[str]:
         return
     functions: dict[str, dict[str, None]] = {}
     for section in backend.sections:
-        for namespace, text in _free_declarations(section, backend, macro):
-            functions.setdefault(namespace, {})[text] = None
+        for entry, kernel in free_kernels(section):
+            declaration = _declaration(signature_of(entry, job), entry, backend, kernel.name)
+            functions.setdefault(kernel.namespace, {})[f"{macro}{declaration};"] = None
     for namespace, texts in functions.items():
         yield enclose(namespace, "\n".join(["", *sorted(texts), ""]))
-
-
-def _free_declarations(section: BackendSection, backend: ExternalBackend, macro: str) -> Iterator[tuple[str, str]]:
-    """The kernels in namespaces: namespace and declaration."""
-    for entry, kernel in free_kernels(section):
-        yield kernel.namespace, macro + _declaration(entry, backend, kernel.name)
 
 
 def _fragment(declaration: str, context: FragmentContext) -> Slots:
@@ -143,11 +137,17 @@ def _file_slots(backend: ExternalBackend, job: Job) -> Slots:
         name = f"{options.export_macro} {name}"
     return {
         "generated_comment": comment,
-        "namespace_prologue": "\n".join([*structured_classes.header_lines(backend), opening(backend.cpp_namespace)]),
+        "namespace_prologue": "\n".join([*_header_lines(backend, job), opening(backend.cpp_namespace)]),
         "namespace_epilogue": "\n\n".join([closing(backend.cpp_namespace), *_other_declarations(backend, job)]),
         "class_name": name,
         "dispatch_declarations": [],
     }
+
+
+def _header_lines(backend: ExternalBackend, job: Job) -> list[str]:
+    """The lines before the classes: the headers that declare types of conventions, and what structured kernels need."""
+    includes = [f"#include <{header}>" for header in convention_headers(backend, job)]
+    return [*includes, *structured_classes.header_lines(backend)]
 
 
 def native_functions_header(backend: ExternalBackend, family: str = "backend") -> AnyEmitter:

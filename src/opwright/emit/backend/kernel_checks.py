@@ -16,27 +16,33 @@ __all__ = ["checked_kernels", "checks", "free_kernels"]
 def free_kernels(section: BackendSection) -> Iterator[tuple[BackendEntry, CheckedKernel]]:
     """The author's kernels that are functions in namespaces instead of members of a class."""
     for entry in section.entries:
-        callee, is_kernel = entry.options.callee, entry.options.implementation is Implementation.kernel
-        namespace, _, name = callee.rpartition("::")
-        if namespace and is_kernel:
-            type = kernel_signature(entry.function, entry.kernel, external=True).type
-            yield entry, CheckedKernel(namespace, name, type)
+        for variant in entry.variants:
+            callee, is_kernel = variant.options.callee, variant.options.implementation is Implementation.kernel
+            namespace, _, name = callee.rpartition("::")
+            if namespace and is_kernel:
+                type = kernel_signature(variant.function, variant.kernel, external=True).type
+                yield variant, CheckedKernel(namespace, name, type)
 
 
-def checked_kernels(backend: ExternalBackend, section: BackendSection) -> Mapping[NativeFunction, str]:
-    """The object that stands for each kernel; empty if generated code declares the kernels."""
+def checked_kernels(backend: ExternalBackend, section: BackendSection) -> Mapping[tuple[NativeFunction, str], str]:
+    """The object that stands for each kernel, by function and name; empty if generated code declares the kernels."""
     names = {kernel: name for name, (kernel, _) in _objects(backend, section).items()}
     return {
-        entry.function: f"{_scope(backend, section)}::kernels::{names[kernel]}"
+        (entry.function, entry.options.callee): f"{_scope(backend, section)}::kernels::{names[kernel]}"
         for entry, kernel in free_kernels(section)
-        if kernel in names
+        if kernel in names and not entry.options.convention
     }
 
 
 def _objects(backend: ExternalBackend, section: BackendSection) -> dict[str, tuple[CheckedKernel, str]]:
-    """The kernels by the names of their objects, each with the class of the first operator that uses it."""
+    """The kernels by the names of their objects, each with the class of the first operator that uses it.
+
+    Kernels with a convention of a plug-in do not have the types of their operators.
+    """
     kernels = free_kernels(section) if backend.options.includes else ()
-    return named_kernels((kernel, operator_class(entry.function)) for entry, kernel in kernels)
+    return named_kernels(
+        (kernel, operator_class(entry.function)) for entry, kernel in kernels if not entry.options.convention
+    )
 
 
 def _scope(backend: ExternalBackend, section: BackendSection) -> str:

@@ -13,7 +13,7 @@ from opwright.emit.aten.backend import Backend, KernelUnit, KernelWrapper, Wrapp
 from opwright.emit.aten.register.helpers import create_out_function
 from opwright.emit.aten.register.structured_kernels import OutputClass, print_class, structured_body, structured_parent
 from opwright.emit.aten.units import kernel_argument
-from opwright.emit.backend.sections import SectionFile
+from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.registrations import Registration
 from opwright.model.dispatch_key import META, Allocation

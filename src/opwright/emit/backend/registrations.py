@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from opwright.emit.aten.backend import KernelWrapper, WrapperKind
+from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
 from opwright.emit.aten.register.hooks import operator_class_definition
@@ -22,11 +22,13 @@ from opwright.emit.backend.fallbacks import (
 )
 from opwright.emit.backend.kernel_checks import checks
 from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers, meta_registrations
-from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units, section_files
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.backend.section_file import SectionFile
+from opwright.emit.backend.sections import RegisteredUnit, registered_units, section_additions, section_files
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.library.autocast import AUTOCAST_HEADER
-from opwright.emit.registrations import Registration, print_registrations
+from opwright.emit.registrations import ChangedRegistrations, Registration, print_registrations
 from opwright.model.library import PYTORCH
+from opwright.source.diagnostic import Diagnostic
 
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).
 SOURCE_TEMPLATE: Final = "backend/RegisterDispatchKey.cpp"
@@ -62,8 +64,8 @@ def _function_slots(job: Job) -> tuple[str, ...]:
 
 def _fragment(file: SectionFile, unit: RegisteredUnit, context: FragmentContext) -> Slots:
     wrapping = file.wrapping
-    group, kinds = unit.wrapped
-    wrappers = [wrapper_of(function, kind, wrapping) for function, kind in kinds]
+    group = unit.wrapped[0]
+    wrappers = _unit_wrappers(unit, wrapping)
     definitions = [wrapper_definition(wrapper, group, wrapping, context) for wrapper in wrappers]
     definitions += meta_definitions(group, wrapping, context)
     if not has_dispatch_functions(file):
@@ -76,27 +78,50 @@ def _fragment(file: SectionFile, unit: RegisteredUnit, context: FragmentContext)
 
 def _wrappers(file: SectionFile, job: Job) -> Iterator[KernelWrapper]:
     for unit in registered_units(file, job):
-        for function, kind in unit.wrapped[1]:
-            yield wrapper_of(function, kind, file.wrapping)
+        yield from _unit_wrappers(unit, file.wrapping)
 
 
-def registrations(file: SectionFile, job: Job) -> Iterator[Registration]:
-    """What the file of a section registers: its wrappers, policies of autocast, and fallbacks."""
-    macro = file.backend.options.register_macro
-    for wrapper in _wrappers(file, job):
-        function = wrapper.function
-        yield Registration(
-            function.namespace,
-            file.wrapping.key.name,
-            function.name.text,
-            wrapper.name if macro else kernel_argument(wrapper.name, function.library),
-            file.wrapping.entry_options(function).register_if,
-            macro,
-            breaks_line=wrapper.kind is not WrapperKind.structured,
-        )
-    yield from meta_registrations(file)
-    yield from autocast_registrations(file, job)
-    yield from fallback_registrations(file)
+def _unit_wrappers(unit: RegisteredUnit, wrapping: Backend) -> list[KernelWrapper]:
+    wrappers = [wrapper_of(function, kind, wrapping) for function, kind in unit.wrapped[1]]
+    if not unit.additions:
+        return wrappers
+    return [wrapper._replace(additions=added) for wrapper, added in zip(wrappers, unit.additions, strict=True)]
+
+
+def registrations(file: SectionFile, job: Job) -> Sequence[Registration]:
+    """What the file of a section registers: wrappers, policies of autocast, and fallbacks, as plug-ins change it."""
+    return _changed_registrations(job, file).registrations
+
+
+def registration_faults(file: SectionFile, job: Job) -> tuple[Diagnostic, ...]:
+    """The faults of plug-ins that change registrations."""
+    return _changed_registrations(job, file).faults
+
+
+@per_job
+def _changed_registrations(job: Job, file: SectionFile) -> ChangedRegistrations:
+    wrappers = list(_wrappers(file, job))
+    others = [*meta_registrations(file), *autocast_registrations(file, job), *fallback_registrations(file)]
+    registrations = [_registration(wrapper, file) for wrapper in wrappers]
+    if not job.extensions.registration_changes:
+        return ChangedRegistrations([*registrations, *others])
+    # Few runs have plug-ins.
+    from opwright.emit.backend.registration_changes import changed_registrations
+
+    return changed_registrations(list(zip(wrappers, registrations, strict=True)), others, file, job)
+
+
+def _registration(wrapper: KernelWrapper, file: SectionFile) -> Registration:
+    function, macro = wrapper.function, file.backend.options.register_macro
+    return Registration(
+        function.namespace,
+        file.wrapping.key.name,
+        function.name.text,
+        wrapper.name if macro else kernel_argument(wrapper.name, function.library),
+        file.wrapping.entry_options(function).register_if,
+        macro,
+        breaks_line=wrapper.kind is not WrapperKind.structured,
+    )
 
 
 def _includes(file: SectionFile, job: Job) -> list[str]:
@@ -109,8 +134,12 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
         headers.append(FALLBACK_HEADER)
     if has_policies(file):
         headers.append(AUTOCAST_HEADER)
-    if any("result" in hook.passes or "{result}" in hook.text for hook in options.hooks):
+    additions = section_additions(job, file).by_function.values()
+    hooks = [*options.hooks, *[hook for added in additions for hook in added.hooks]]
+    if any("result" in hook.passes or "{result}" in hook.text for hook in hooks):
         headers.append(_HOOKS_HEADER)
+    headers += [header for added in additions for header in added.includes]
+    headers += [header for registration in registrations(file, job) for header in registration.includes]
     own = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
     return [f'#include "{own}"', *[f"#include <{header}>" for header in dict.fromkeys(headers) if header]]
 

@@ -14,7 +14,8 @@ from opwright.emit.aten.backend import Backend
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
 from opwright.emit.aten.register.registration import registration, wrapper_definition, wrapper_of
-from opwright.emit.backend.sections import RegisteredUnit, SectionFile, registered_units
+from opwright.emit.backend.section_file import SectionFile
+from opwright.emit.backend.sections import RegisteredUnit, registered_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.lazy.units import base_name
 from opwright.model.lazy_backend import LazyBackend

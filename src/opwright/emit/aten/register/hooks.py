@@ -1,4 +1,4 @@
-"""The statements around the call of a kernel: hooks of a backend file, and the CPU's kernel if the call fails.
+"""The statements around the call of a kernel: hooks of backend files and plug-ins, and the CPU's kernel if it fails.
 
 Statements in place of a call run as the body of a function object if something else is around them, so hooks nest: the
 first hook of the file is the outermost one.
@@ -12,16 +12,19 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.backend import NO_CHOICES, Backend, KernelWrapper
-from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition
+from opwright.model.external_backend import Hook, HookPosition
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.patterns import lazy_pattern
 
 __all__ = [
     "FALLBACK_FUNCTION",
+    "filled_text",
     "first_statements",
+    "hook_values",
     "hooked_body",
     "hooked_call",
+    "indent",
     "operator_class",
     "operator_class_definition",
 ]
@@ -31,7 +34,7 @@ FALLBACK_FUNCTION: Final = "run_on_cpu"
 
 _RESULT: Final = "opwright_result"
 _NO_RESULT: Final = "::opwright::no_result"
-_PLACEHOLDER: Final = lazy_pattern(r"\{(" + "|".join(HOOK_VALUES) + r")\}")
+_PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
 #: The values that functions get as expressions, all others as strings.
 _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
 
@@ -43,8 +46,8 @@ def first_statements(wrapper: KernelWrapper, backend: Backend) -> str:
     hooks = [hook for hook in _hooks(wrapper, backend) if hook.position is HookPosition.before_check]
     if not hooks:
         return ""
-    values = _values(wrapper, backend)
-    return _indent("\n".join([_hook_text(hook, values) for hook in hooks])) + "\n"
+    values = hook_values(wrapper, backend)
+    return indent("\n".join([_hook_text(hook, values) for hook in hooks])) + "\n"
 
 
 def hooked_call(wrapper: KernelWrapper, backend: Backend, call: str) -> str:
@@ -71,7 +74,7 @@ def _is_surrounded(wrapper: KernelWrapper, backend: Backend) -> bool:
 
 def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) -> str:
     hooks = _hooks(wrapper, backend)
-    values = _values(wrapper, backend)
+    values = hook_values(wrapper, backend)
     if backend.entry_options(wrapper.function).cpu_on_error:
         body = _with_fallback(wrapper, backend, call)
         call = _closure_call(body, wrapper)
@@ -84,13 +87,14 @@ def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) 
         returned = f"\nreturn {_RESULT};" if _has_result(wrapper) else ""
         first = f"decltype(auto) {_RESULT} = {call};" if _has_result(wrapper) else f"{call};"
         body = "\n".join([first, *after]) + returned
-    return _indent("\n".join([*before, body]))
+    return indent("\n".join([*before, body]))
 
 
 def _hooks(wrapper: KernelWrapper, backend: Backend) -> list[Hook]:
-    """The hooks of a wrapper, in the order of the file."""
+    """The hooks of a wrapper: those of the file, in its order, and then those of plug-ins."""
     all_hooks = backend.choices.head.hooks
-    return [hook for hook in all_hooks if _applies(hook, wrapper, backend)] if all_hooks else []
+    hooks = [hook for hook in all_hooks if _applies(hook, wrapper, backend)] if all_hooks else []
+    return hooks if wrapper.additions is None else [*hooks, *wrapper.additions.hooks]
 
 
 def _applies(hook: Hook, wrapper: KernelWrapper, backend: Backend) -> bool:
@@ -103,7 +107,7 @@ def _applies(hook: Hook, wrapper: KernelWrapper, backend: Backend) -> bool:
     return not hook.names or any(fnmatchcase(name, pattern) for name in names for pattern in hook.names)
 
 
-def _values(wrapper: KernelWrapper, backend: Backend) -> dict[str, str]:
+def hook_values(wrapper: KernelWrapper, backend: Backend) -> dict[str, str]:
     """What hooks may refer to, except the call."""
     function = wrapper.function
     arguments = function.arguments.all
@@ -128,12 +132,17 @@ def _has_result(wrapper: KernelWrapper) -> bool:
 def _hook_text(hook: Hook, values: Mapping[str, str]) -> str:
     """The statements of a hook."""
     if not hook.call:
-        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), hook.text).rstrip("\n")
+        return filled_text(hook.text, values).rstrip("\n")
     is_around = hook.position is HookPosition.around
     closure = f"[&]() -> {values['returns']} {{ return {values['call']}; }}" if is_around else ""
     passes = [*hook.passes, "call"] if is_around and "call" not in hook.passes else hook.passes
     arguments = ", ".join(filter(None, _call_arguments(passes, {**values, "call": closure})))
     return f"{'return ' if is_around else ''}{hook.call}({arguments});"
+
+
+def filled_text(text: str, values: Mapping[str, str]) -> str:
+    """A text with values in place of their names in braces; other braces stay as they are."""
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def _call_arguments(names: Iterable[str], values: Mapping[str, str]) -> list[str]:
@@ -188,8 +197,9 @@ def _own_class(function: NativeFunction) -> str:
 
 def _closure_call(body: str, wrapper: KernelWrapper) -> str:
     """An expression that runs statements and has the value that they return."""
-    return f"[&]() -> {wrapper.signature.returns.text} {{\n{_indent(body)}\n}}()"
+    return f"[&]() -> {wrapper.signature.returns.text} {{\n{indent(body)}\n}}()"
 
 
-def _indent(text: str) -> str:
+def indent(text: str) -> str:
+    """Statements, two columns further to the right."""
     return "\n".join([f"  {line}" if line else line for line in text.split("\n")])

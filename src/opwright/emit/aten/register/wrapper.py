@@ -13,7 +13,7 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_lines
-from opwright.emit.aten.register.hooks import first_statements, hooked_call
+from opwright.emit.aten.register.hooks import first_statements, hooked_body, hooked_call
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
@@ -48,17 +48,26 @@ def definition(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
-    function = wrapper.function
+    return (
+        f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
+        f"{first_statements(wrapper, backend)}{device_lines(wrapper.function, wrapper.name, backend)}\n"
+        f"{_kernel_statements(wrapper, backend)}\n"
+        "}\n} // anonymous namespace"
+    )
+
+
+def _kernel_statements(wrapper: KernelWrapper, backend: Backend) -> str:
+    """The statements that call the kernel and return its result, with what is around the call."""
+    function, additions = wrapper.function, wrapper.additions
+    if additions is not None and additions.callees:
+        # Few wrappers need this module.
+        from opwright.emit.aten.register.kernel_calls import chosen_kernel_body
+
+        return hooked_body(wrapper, backend, chosen_kernel_body(wrapper, backend, additions))
     kernel = backend.kernels[function]
     wanted = backend.kernel_signature(function).bindings
     callee = backend.callees.get(function) or f"{backend.owner(kernel)}::{kernel.name}"
-    call = translated_call(callee, wrapper.signature.bindings, wanted)
-    return (
-        f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"{first_statements(wrapper, backend)}{device_lines(function, wrapper.name, backend)}\n"
-        f"{hooked_call(wrapper, backend, call)}\n"
-        "}\n} // anonymous namespace"
-    )
+    return hooked_call(wrapper, backend, translated_call(callee, wrapper.signature.bindings, wanted))
 
 
 def _refusing(wrapper: KernelWrapper) -> str:

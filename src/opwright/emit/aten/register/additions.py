@@ -1,0 +1,60 @@
+"""What plug-ins add to one wrapper: code around the call of its kernel, and other calls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import TypeConversion
+from opwright.model.external_backend import Hook
+from opwright.model.fingerprint_key import HasFingerprintKey
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["KernelCallee", "WrapperAdditions"]
+
+
+class KernelCallee(NamedTuple):
+    """A kernel that a wrapper calls: the C++ function, its signature, and conversions of types besides PyTorch's.
+
+    `family` is the name by which a selector's statements refer to the kernel.
+    """
+
+    function: str
+    signature: Signature
+    conversions: tuple[TypeConversion, ...] = ()
+    family: str = ""
+
+
+class WrapperAdditions(HasFingerprintKey):
+    """What plug-ins add to a wrapper.
+
+    `hooks` stand inside those of the backend file. `callees` are the kernels in place of the usual one; with several,
+    `selection` has the statements that choose. `includes` are the headers that the code needs.
+    """
+
+    __slots__ = ("callees", "hooks", "includes", "selection")
+
+    def __init__(
+        self,
+        hooks: tuple[Hook, ...] = (),
+        callees: tuple[KernelCallee, ...] = (),
+        selection: str = "",
+        includes: tuple[str, ...] = (),
+    ) -> None:
+        self.hooks: Final = hooks
+        self.callees: Final = callees
+        self.selection: Final = selection
+        self.includes: Final = includes
+
+    def __bool__(self) -> bool:
+        return bool(self.hooks or self.callees)
+
+    @property
+    def fingerprint_key(self) -> tuple[object, ...]:
+        """The texts and types in the code."""
+        return (repr(self.hooks), self.selection, *map(_callee_text, self.callees))
+
+
+def _callee_text(callee: KernelCallee) -> str:
+    roles = [binding.role for binding in callee.signature.bindings]
+    return f"{callee.family} {callee.signature.definition(callee.function)} {roles} {callee.conversions!r}"
