@@ -67,6 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="print the folder of the CMake package and exit",
     )
     parser.add_argument(
+        "--bazel-dir",
+        action="version",
+        version=os.path.join(os.path.dirname(opwright.__file__), "bazel"),
+        help="print the folder of the rules for Bazel and exit",
+    )
+    parser.add_argument(
         "--include-dir",
         action="version",
         version=os.path.join(os.path.dirname(opwright.__file__), "include"),

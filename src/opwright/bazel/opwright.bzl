@@ -1,0 +1,284 @@
+"""Rules that generate code with Opwright, and compile operator libraries.
+
+    load("@opwright_rules//:opwright.bzl", "opwright_library")
+    load(":operators.bzl", "ACTIONS")
+
+    opwright_library(
+        name = "acme_ops",
+        actions = ACTIONS,
+        srcs = ["csrc/kernels.cpp"],
+    )
+
+`operators.bzl` is what `opwright generate ARGUMENTS --out gen --describe bazel --describe-to operators.bzl` writes, called
+in the folder of the BUILD file. It lists the inputs and the outputs of each action. The actions are hermetic: they read
+nothing else, write nothing else, and need neither the network nor an environment.
+"""
+
+OpwrightInfo = provider(
+    doc = "How actions call Opwright.",
+    fields = {
+        "executable": "A file, or the path of a program on the machines that run actions.",
+        "arguments": "What comes first on its command line.",
+        "files": "A depset of the files that it needs.",
+    },
+)
+
+def _python_tool_impl(ctx):
+    roots = {}
+    for file in ctx.files.packages:
+        marker = "/" + ctx.attr.package_folder + "/"
+        start = file.path.find(marker)
+        if start < 0:
+            fail("%s is not below a folder %s" % (file.path, ctx.attr.package_folder))
+        roots[file.path[:start + len(marker) - 1]] = True
+    code = "import sys; sys.path[:0] = %r; from opwright.cli.main import program; program()" % (roots.keys(),)
+    if ctx.file.interpreter:
+        executable = ctx.file.interpreter
+    else:
+        executable = ctx.attr.interpreter_path
+    files = depset(ctx.files.packages, transitive = [depset(ctx.files.interpreter_files)])
+    # -I and -S: no variable, no user's folder and no site-packages matter. -B: no bytecode is written.
+    return [OpwrightInfo(executable = executable, arguments = ["-I", "-S", "-B", "-c", code], files = files)]
+
+opwright_python_tool = rule(
+    implementation = _python_tool_impl,
+    doc = "Opwright as Python packages, and an interpreter that runs them.",
+    attrs = {
+        "interpreter": attr.label(
+            doc = "The interpreter of a toolchain; without it, `interpreter_path` names one on the machine.",
+            allow_single_file = True,
+            cfg = "exec",
+        ),
+        "interpreter_files": attr.label_list(
+            doc = "What the interpreter needs, such as its standard library.",
+            allow_files = True,
+            cfg = "exec",
+        ),
+        "interpreter_path": attr.string(default = "/usr/bin/python3"),
+        "package_folder": attr.string(
+            doc = "The name of the folder that has the packages.",
+            default = "site-packages",
+        ),
+        "packages": attr.label_list(
+            doc = "The files of the packages that `opwright generate --describe json` names.",
+            allow_files = True,
+            cfg = "exec",
+            mandatory = True,
+        ),
+    },
+)
+
+def _binary_tool_impl(ctx):
+    program = ctx.attr.binary[DefaultInfo]
+    files = depset(ctx.files.binary, transitive = [program.default_runfiles.files])
+    return [OpwrightInfo(executable = ctx.executable.binary, arguments = [], files = files)]
+
+opwright_binary_tool = rule(
+    implementation = _binary_tool_impl,
+    doc = "Opwright as a program that another rule builds or that is there already, such as a `py_binary`.",
+    attrs = {"binary": attr.label(cfg = "exec", executable = True, mandatory = True, allow_files = True)},
+)
+
+def _action_impl(ctx):
+    tool = ctx.attr.opwright[OpwrightInfo]
+    package = "/".join([part for part in [ctx.label.workspace_root, ctx.label.package] if part])
+    out = "/".join([part for part in [ctx.bin_dir.path, package, ctx.attr.out] if part])
+
+    # The path of any of PyTorch's inputs shows where their top is.
+    torch = ""
+    for target, path in ctx.attr.torch_srcs.items():
+        file = target.files.to_list()[0].path
+        if not file.endswith("/" + path) and file != path:
+            fail("%s is not the input %s of PyTorch" % (file, path))
+        torch = file[:len(file) - len(path)].rstrip("/") or "."
+    places = {"{torch}": torch, "{package}": package or "."}
+    arguments = []
+    for argument in ctx.attr.arguments:
+        head, slash, rest = argument.partition("/")
+        text = places.get(head, head) + slash + rest
+        arguments.append(ctx.expand_location(text, ctx.attr.srcs))
+    torch_files = [file for target in ctx.attr.torch_srcs for file in target.files.to_list()]
+    ctx.actions.run(
+        executable = tool.executable,
+        arguments = tool.arguments + ["generate", "--out", out] + arguments + ["--jobs", "1"],
+        inputs = depset(ctx.files.srcs + torch_files, transitive = [tool.files]),
+        outputs = ctx.outputs.outs,
+        env = {},
+        mnemonic = "Opwright",
+        progress_message = "Generating %d files from operators" % len(ctx.outputs.outs),
+        execution_requirements = {"block-network": "1"},
+    )
+    return [DefaultInfo(files = depset(ctx.outputs.outs))]
+
+_opwright_action = rule(
+    implementation = _action_impl,
+    doc = "One action of a description.",
+    attrs = {
+        "arguments": attr.string_list(),
+        "opwright": attr.label(providers = [OpwrightInfo], cfg = "exec"),
+        "out": attr.string(),
+        "outs": attr.output_list(),
+        "srcs": attr.label_list(allow_files = True),
+        "torch_srcs": attr.label_keyed_string_dict(allow_files = True),
+    },
+)
+
+def _group(name, outs, suffixes, **kwargs):
+    native.filegroup(name = name, srcs = [out for out in outs if out.endswith(suffixes)], **kwargs)
+
+def opwright_generate(name, actions, opwright = "@opwright//:opwright", torch = "@opwright//:torch/", **kwargs):
+    """Generates the files of a description.
+
+    Makes the filegroups NAME with all files, NAME_headers, NAME_sources and NAME_python. Each file also has a label,
+    NAME/PATH; the folder of headers is NAME/include.
+
+    Args:
+      name: the name of the filegroup, and of the folder that the files are in.
+      actions: the list `ACTIONS` of the description.
+      opwright: the tool, an `opwright_python_tool` or an `opwright_binary_tool`.
+      torch: the beginning of the labels of PyTorch's inputs; their paths follow it. For a source tree that is the
+        workspace, this is `//:`.
+      **kwargs: other arguments of all rules, such as `visibility`.
+    """
+    outs = []
+    for action in actions:
+        own = [name + "/" + path for path in action.outs]
+        outs += own
+        _opwright_action(
+            name = name + "." + action.name,
+            arguments = action.arguments,
+            opwright = opwright,
+            out = name,
+            outs = own,
+            srcs = action.srcs,
+            torch_srcs = {torch + path: path for path in action.torch_srcs},
+            **kwargs
+        )
+    native.filegroup(name = name, srcs = outs, **kwargs)
+    _group(name + "_headers", outs, (".h",), **kwargs)
+    _group(name + "_sources", outs, (".cpp", ".cu"), **kwargs)
+    _group(name + "_python", outs, (".py", ".pyi", ".typed"), **kwargs)
+
+def opwright_library(
+        name,
+        actions,
+        srcs,
+        deps = ["@opwright//:headers"],
+        copts = [],
+        opwright = "@opwright//:opwright",
+        torch = "@opwright//:torch/",
+        cc_library = native.cc_library,
+        **kwargs):
+    """An operator library: generates code, and compiles it with the author's sources.
+
+    Args:
+      name: the name of the `cc_library`. NAME_code is the `opwright_generate`.
+      actions: the list `ACTIONS` of the description.
+      srcs: the author's sources and headers.
+      deps: what has the headers of PyTorch and of Opwright.
+      copts: more arguments of the compiler.
+      opwright: the tool.
+      torch: the beginning of the labels of PyTorch's inputs.
+      cc_library: the rule, for versions of Bazel that load it from `rules_cc`.
+      **kwargs: other arguments of the `cc_library`.
+    """
+    opwright_generate(name = name + "_code", actions = actions, opwright = opwright, torch = torch)
+    cc_library(
+        name = name,
+        srcs = [":" + name + "_code_sources"] + srcs,
+        hdrs = [":" + name + "_code_headers"],
+        includes = [name + "_code/include"],
+        copts = ["-std=c++20", "-DAT_PER_OPERATOR_HEADERS"] + copts,
+        deps = deps,
+        # Registrations run when the library is loaded; nothing refers to them.
+        alwayslink = True,
+        **kwargs
+    )
+
+_FIND = """
+import importlib.util, json, os, sys
+folders = {}
+for name in sys.argv[1:]:
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.origin:
+        folders[name] = os.path.dirname(spec.origin)
+print(json.dumps(folders))
+"""
+
+_PACKAGES = ["opwright", "yaml", "_yaml", "tree_sitter", "tree_sitter_cpp"]
+
+# Inputs that actions may have, by their paths from the folder of packages.
+_TORCH_INPUTS = [
+    "torchgen/aoti/fallback_ops.py",
+    "torchgen/packaged",
+    "torch/_native/ops",
+    "torch/_tensor_docs.py",
+    "torch/_torch_docs.py",
+    "torch/include/torch/csrc/autograd/FunctionsManual.h",
+    "torch/version.py",
+]
+
+_BUILD = """
+load("@opwright_rules//:opwright.bzl", "opwright_python_tool")
+
+package(default_visibility = ["//visibility:public"])
+
+opwright_python_tool(
+    name = "opwright",
+    interpreter_path = {interpreter},
+    packages = glob(
+        ["site-packages/**"],
+        exclude = ["site-packages/**/__pycache__/**", "site-packages/opwright/include/**"],
+    ),
+)
+
+exports_files(glob(["torch/**"]))
+
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/**", "opwright_include/**"]),
+    includes = ["include", "include/torch/csrc/api/include", "opwright_include"],
+)
+
+cc_library(
+    name = "libraries",
+    srcs = glob(["lib/libc10.so", "lib/libtorch.so", "lib/libtorch_cpu.so"]),
+)
+"""
+
+def _opwright_repository_impl(ctx):
+    python = ctx.which(ctx.attr.python) if "/" not in ctx.attr.python else ctx.attr.python
+    if python == None:
+        fail("there is no program %s" % ctx.attr.python)
+    found = ctx.execute([python, "-B", "-c", _FIND, "torch", "torchgen"] + _PACKAGES)
+    if found.return_code:
+        fail("%s cannot look for packages: %s" % (python, found.stderr))
+    folders = json.decode(found.stdout)
+    for name in ["opwright", "yaml", "torch", "torchgen"]:
+        if name not in folders:
+            fail("%s has no package %s: name a Python that has Opwright and PyTorch" % (python, name))
+    for name in _PACKAGES:
+        if name in folders:
+            ctx.symlink(folders[name], "site-packages/" + name)
+    for path in _TORCH_INPUTS:
+        package, _, rest = path.partition("/")
+        target = ctx.path(folders[package] + "/" + rest)
+        if target.exists:
+            ctx.symlink(target, "torch/" + path)
+    ctx.symlink(folders["torch"] + "/include", "include")
+    ctx.symlink(folders["torch"] + "/lib", "lib")
+    ctx.symlink(folders["opwright"] + "/include", "opwright_include")
+    ctx.file("BUILD.bazel", _BUILD.format(interpreter = repr(str(python))))
+
+opwright_repository = repository_rule(
+    implementation = _opwright_repository_impl,
+    doc = """Opwright and PyTorch as an environment of Python has them; the repository is called `opwright`.
+
+    `@opwright//:opwright` is the tool, `@opwright//:torch/` the beginning of the labels of PyTorch's inputs,
+    `@opwright//:headers` what generated code includes, and `@opwright//:libraries` what it is linked with. After an
+    update of the environment, run `bazel sync --configure`.""",
+    attrs = {"python": attr.string(doc = "The interpreter: a path, or a name on PATH.", default = "python3")},
+    configure = True,
+    environ = ["PATH", "VIRTUAL_ENV"],
+    local = True,
+)
