@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -168,13 +166,12 @@ def test_faults_between_entries_are_reported(edited: Project, entries: Entries) 
     assert [str(fault) for fault in found.value.diagnostics] == [str(fault) for fault in fresh.value.diagnostics]
 
 
-def change_of(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
-    """A change of the data of a file, which then has the right checksum."""
+def change_of(change: Callable[[list[str]], list[str]]) -> Callable[[bytes], bytes]:
+    """A change of the texts of a file (tool, context, entries with rows), which then has the right checksum."""
 
     def changed(whole: bytes) -> bytes:
-        data = json.loads(whole.partition(b"\n")[2])
-        change(data)
-        body = json.dumps(data).encode()
+        texts = whole.partition(b"\n")[2].decode().split("\0")
+        body = "\0".join(change(texts)).encode()
         return kept_entries._header(body) + b"\n" + body
 
     return changed
@@ -184,14 +181,15 @@ HARMS: dict[str, Callable[[bytes], bytes]] = {
     "cut short": lambda whole: whole[: len(whole) // 2],
     "a bit": lambda whole: whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
     "empty": lambda _: b"",
-    "another form": lambda whole: whole.replace(b" 1 ", b" 9 ", 1),
-    "another tool": change_of(lambda data: data.update(tool="opwright")),
-    "another context": change_of(lambda data: data.update(context="[]")),
-    "no text as context": change_of(lambda data: data.update(context=[])),
-    "rows in a list": change_of(lambda data: data.update(rows=list(data["rows"]))),
-    "rows that are numbers": change_of(lambda data: data.update(rows=dict.fromkeys(data["rows"], 1))),
-    "rows of no form": change_of(lambda data: data.update(rows=dict.fromkeys(data["rows"], "|"))),
-    "no rows": change_of(lambda data: data.pop("rows")),
+    "another form": lambda whole: whole.replace(b" 2 ", b" 9 ", 1),
+    "no UTF-8": lambda whole: kept_entries._header(b"\xff") + b"\n\xff",
+    "nothing": change_of(lambda texts: []),
+    "another tool": change_of(lambda texts: ["opwright", *texts[1:]]),
+    "another context": change_of(lambda texts: [texts[0], "[]", *texts[2:]]),
+    "no context": change_of(lambda texts: texts[:1]),
+    "a text without a row": change_of(lambda texts: texts[:-1]),
+    "rows of no form": change_of(lambda texts: texts[:2] + [text for entry in texts[2::2] for text in (entry, "|")]),
+    "no rows": change_of(lambda texts: texts[:2]),
 }
 
 

