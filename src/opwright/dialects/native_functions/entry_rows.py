@@ -30,6 +30,7 @@ __all__ = ["RowReader", "context_text", "entry_rows"]
 
 _FUNC: Final = "func: "
 _SEPARATOR: Final = "|"
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 # The flags of a function, as the bits of a number.
 _FUNCTION: Final = 1
@@ -40,6 +41,7 @@ _NO_DEVICE_CHECK: Final = 16
 _MANUAL_BINDING: Final = 32
 _MANUAL_REGISTRATION: Final = 64
 _IGNORED_KERNELS: Final = 128
+_CONST_REF_MUTABLES: Final = 256
 
 
 def context_text(tags: Iterable[str], ignored_keys: Iterable[DispatchKey]) -> str:
@@ -70,9 +72,6 @@ def _row(function: UnlinkedFunction, start: int, text: str) -> str:
     is_rare = (
         function.precomputed is not None
         or function.ufunc
-        or function.category_override is not None
-        or function.cpp_no_default_args
-        or function.const_ref_mutables
         or function.library_fields is not NO_LIBRARY_FIELDS
         or function.namespace != function.library.namespace
         or text.partition("\n")[0] != f"{_FUNC}{function.schema}"
@@ -89,6 +88,7 @@ def _row(function: UnlinkedFunction, start: int, text: str) -> str:
         + _MANUAL_BINDING * function.manual_cpp_binding
         + _MANUAL_REGISTRATION * function.manual_kernel_registration
         + _IGNORED_KERNELS * (function.needs_derivative and not function.is_abstract)
+        + _CONST_REF_MUTABLES * function.const_ref_mutables
     )
     delegate = function.structured_delegate
     native = function.library.native
@@ -105,6 +105,8 @@ def _row(function: UnlinkedFunction, start: int, text: str) -> str:
         " ".join([name.text for name in function.autogen]),
         " ".join(sorted(function.tags)),
         ",".join(kernels),
+        function.category_override or "",
+        " ".join(sorted(function.cpp_no_default_args)),
     )
     return _SEPARATOR.join(fields)
 
@@ -130,7 +132,8 @@ class RowReader:
             return []
 
     def _function(self, start: int, text: str, row: str) -> UnlinkedFunction:
-        length, flag_text, module, delegate, inherits, autogen, tag_text, kernel_text = row.split(_SEPARATOR)
+        length, flag_text, module, delegate, inherits, autogen, tag_text, *rest = row.split(_SEPARATOR)
+        kernel_text, category, no_defaults = rest
         flags = self._flags.get(flag_text)
         if flags is None:
             flags = self._flags[flag_text] = _flag_fields(int(flag_text))
@@ -145,6 +148,8 @@ class RowReader:
             structured_delegate=read_operator_name(delegate) if delegate else None,
             structured_inherits=inherits or None,
             python_module=module or None,
+            category_override=category or None,
+            cpp_no_default_args=frozenset(no_defaults.split()) if no_defaults else _NOTHING,
             autogen=tuple([read_operator_name(name) for name in autogen.split(" ")]) if autogen else (),
             tags=tags,
             library=self._library,
@@ -176,4 +181,5 @@ def _flag_fields(flags: int) -> dict[str, Any]:
         "manual_cpp_binding": bool(flags & _MANUAL_BINDING),
         "manual_kernel_registration": bool(flags & _MANUAL_REGISTRATION),
         "has_ignored_kernels": bool(flags & _IGNORED_KERNELS),
+        "const_ref_mutables": bool(flags & _CONST_REF_MUTABLES),
     }

@@ -75,15 +75,13 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
 
 def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
     """Whether an operation needs no other forms, because it is bound by hand, a view, or a composite."""
-    functions = members.values()
-    for function in functions:
-        if function.is_view and not _is_set(function):
+    all_bound_by_hand = all_composite = True
+    for overload in members.values():
+        if overload.is_view and not _is_set(overload):
             return True
-    if all(overload.manual_cpp_binding for overload in functions):
-        return True
-    return all(COMPOSITE_IMPLICIT in overload.kernels for overload in functions) and not any(
-        "core" in overload.tags for overload in functions
-    )
+        all_bound_by_hand = all_bound_by_hand and overload.manual_cpp_binding
+        all_composite = all_composite and COMPOSITE_IMPLICIT in overload.kernels and "core" not in overload.tags
+    return all_bound_by_hand or all_composite
 
 
 def _is_set(function: UnlinkedFunction) -> bool:
