@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,8 +25,9 @@ from opwright.schema.types import Type
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
+from opwright.source.patterns import lazy_pattern
 
-_NUMBERED_RESULT: Final = re.compile(r"result(\d{1,6})")
+_NUMBERED_RESULT: Final = lazy_pattern(r"result(\d{1,6})")
 _NOT_DIFFERENTIABLE: Final = "non_differentiable"
 
 

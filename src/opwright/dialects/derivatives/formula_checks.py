@@ -6,7 +6,6 @@ an expression, which can be checked without the parser. A strict run parses all 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Scalar
+from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _CONSTANTS: Final = frozenset(
     )
 )  # fmt: skip
 
-_CALL_OR_BRACKET: Final = re.compile(r"(?:(?<![\w.:>])(\w+)\s*)?\(|[)\[\]{},]")
+_CALL_OR_BRACKET: Final = lazy_pattern(r"(?:(?<![\w.:>])(\w+)\s*)?\(|[)\[\]{},]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 _LEAD: Final = b"auto _ = "
 

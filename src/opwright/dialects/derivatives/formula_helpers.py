@@ -9,19 +9,20 @@ from typing import Final
 from opwright.release.rules import Rules
 from opwright.release.tables import formula_helper_names
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
 __all__ = ["FormulaHelpers", "HelperDeclaration", "declared_helpers", "helpers_of"]
 
 #: Comments and preprocessor directives.
-_NO_CODE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
-_BRACE: Final = re.compile(r"[{}]")
-_NAMESPACE: Final = re.compile(r"\bnamespace\b[\w\s:]*$")
-_DECLARED_NAME: Final = re.compile(r"[\w>&*]\s+(\w+)\s*\(")
-_PARENTHESIS: Final = re.compile(r"[()]")
+_NO_CODE: Final = lazy_pattern(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
+_BRACE: Final = lazy_pattern(r"[{}]")
+_NAMESPACE: Final = lazy_pattern(r"\bnamespace\b[\w\s:]*$")
+_DECLARED_NAME: Final = lazy_pattern(r"[\w>&*]\s+(\w+)\s*\(")
+_PARENTHESIS: Final = lazy_pattern(r"[()]")
 #: Nested brackets inside a parameter, which may contain commas.
-_NESTED: Final = re.compile(r"<[^<>()]*>|\([^()]*\)|\{[^{}]*\}")
+_NESTED: Final = lazy_pattern(r"<[^<>()]*>|\([^()]*\)|\{[^{}]*\}")
 _LONGEST_NAME: Final = 200
 #: What precedes a brace that opens a value. Other braces open the body of a function or a class.
 _BEFORE_VALUE: Final = ("=", ",", "(")

@@ -11,33 +11,35 @@ import re
 from functools import cache
 from typing import Final
 
+from opwright.source.patterns import lazy_pattern
+
 __all__ = ["LAMBDA", "QUOTED", "QUOTED_OR_BRACKET", "is_plain_expression"]
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"|(?<!\w)\'(?:[^\'\\]|\\.)+\'|/\*.*?\*/|//[^\n]*'
 #: Strings, characters and comments, whose text is not part of the expression.
-QUOTED: Final = re.compile(_QUOTED, re.DOTALL)
+QUOTED: Final = lazy_pattern(_QUOTED, re.DOTALL)
 #: Strings, characters, comments, or a bracket.
-QUOTED_OR_BRACKET: Final = re.compile(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
+QUOTED_OR_BRACKET: Final = lazy_pattern(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
 
 #: A lambda that only returns a value, which is the group.
-LAMBDA: Final = re.compile(r"\[[&=]?\]\([^()]*\)\{return ([^;{}]*);\}")
-_NUMBER: Final = re.compile(r"\b\d+\.(?:\d*[eE][-+]?\d+)?(?!\w)|(?<![\w.)\]])\.\d+|\b\d+[eE][-+]?\d+")
+LAMBDA: Final = lazy_pattern(r"\[[&=]?\]\([^()]*\)\{return ([^;{}]*);\}")
+_NUMBER: Final = lazy_pattern(r"\b\d+\.(?:\d*[eE][-+]?\d+)?(?!\w)|(?<![\w.)\]])\.\d+|\b\d+[eE][-+]?\d+")
 #: Names, numbers, and members after their objects or namespaces.
-_PATH: Final = re.compile(r"\w+(?:(?:::|\.|->)\w+)*")
-_GLOBAL_NAMESPACE: Final = re.compile(r"(?<=[?:(,=<] )::(?=\w)")
+_PATH: Final = lazy_pattern(r"\w+(?:(?:::|\.|->)\w+)*")
+_GLOBAL_NAMESPACE: Final = lazy_pattern(r"(?<=[?:(,=<] )::(?=\w)")
 _LONGEST: Final = 10_000
 """Looking at longer texts, which may nest deeply, could take longer than parsing them."""
 
-_TWO_VALUES: Final = re.compile(r"v\s+v")
+_TWO_VALUES: Final = lazy_pattern(r"v\s+v")
 
 #: Members, templates with arguments, and calls. `f{...}` and `{...}` construct values.
-_POSTFIX: Final = re.compile(
+_POSTFIX: Final = lazy_pattern(
     r"v(?:::|\.|->)v|v<v(?:,v)*>(?=[({:])|v\((?:v(?:,v)*)?\)|v\[v\]|v?\{(?:v(?:,v)*)?\}|(?<![\w\])}>])\(v\)"
 )
-_PREFIX: Final = re.compile(r"(?<![\w\])}])[-+!~*&]v")
+_PREFIX: Final = lazy_pattern(r"(?<![\w\])}])[-+!~*&]v")
 #: One operator between two values. Precedence does not affect whether a text is an expression.
-_BINARY: Final = re.compile(r"v(?:\|\||&&|[=!<>]=|<<|>>|[-+*/%<>&|^])v(?![(\[{.]|::|->)")
-_CHOICE: Final = re.compile(r"v\?v:v(?!:)")
+_BINARY: Final = lazy_pattern(r"v(?:\|\||&&|[=!<>]=|<<|>>|[-+*/%<>&|^])v(?![(\[{.]|::|->)")
+_CHOICE: Final = lazy_pattern(r"v\?v:v(?!:)")
 
 
 def is_plain_expression(text: str) -> bool:

@@ -15,11 +15,12 @@ from opwright.dialects.derivatives.report import FormulaReport
 from opwright.model.derivatives import SavedAttribute, SavedKind, words_of
 from opwright.schema.function import Argument, Return
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 
-_WORD: Final = re.compile(r"\w+")
-_GRADIENT_INDEX: Final = re.compile(r"(?:^|\W)grads\[(\d+)\]")
-_FIXED_SIZE: Final = re.compile(r"(?:\.|->)size\(-?\d+\)")
-_SYM_SIZE: Final = re.compile(r"\.sym_size\((-?\w+)\)")
+_WORD: Final = lazy_pattern(r"\w+")
+_GRADIENT_INDEX: Final = lazy_pattern(r"(?:^|\W)grads\[(\d+)\]")
+_FIXED_SIZE: Final = lazy_pattern(r"(?:\.|->)size\(-?\d+\)")
+_SYM_SIZE: Final = lazy_pattern(r"\.sym_size\((-?\w+)\)")
 
 
 def occurrences(formula: str, word: str) -> list[int]:

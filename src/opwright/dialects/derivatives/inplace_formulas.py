@@ -11,8 +11,9 @@ from opwright.model.derivatives import DifferentiabilityInfo, ForwardDerivative,
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.patterns import lazy_pattern
 
-_METHOD_OF_TANGENT: Final = re.compile(r"self_t.(\w*)\((.*)\)")
+_METHOD_OF_TANGENT: Final = lazy_pattern(r"self_t.(\w*)\((.*)\)")
 
 
 def inplace_forward(
