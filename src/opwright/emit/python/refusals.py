@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from opwright.convention.python.call import NoTensorOptions
 from opwright.convention.python.overloads import OutAlone, Overload, Repeated
+from opwright.convention.python.parameter import Parameter
 from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.results import WRAPPED, NoFieldName, NotWrapped, field_names, result_type
 from opwright.emit.python.codes import (
@@ -33,10 +35,8 @@ REFUSALS: Final = (Repeated, OutAlone, NoTensorOptions, NoPythonType, NoFieldNam
 def check_overload(overload: Overload) -> None:
     """Raises one of the refusals where Python cannot pass an argument, get the result, or give tensor options."""
     signature, function = overload
-    for parameter in signature.inputs + signature.keywords:
-        parameter.check_readable()
-        if parameter.name == "requires_grad":
-            raise ReservedName
+    _check_parameters(signature.inputs)
+    _check_parameters(signature.keywords)
     field_names(function)
     type = result_type(function)
     if type not in WRAPPED:
@@ -44,6 +44,18 @@ def check_overload(overload: Overload) -> None:
     packed = function.arguments.options is not None
     if bool(signature.options) is not packed and (packed or not function.arguments.out):
         raise NoTensorOptions(function.name.text)
+
+
+@cache
+def _check_parameters(parameters: tuple[Parameter, ...]) -> None:
+    """Raises a refusal for a parameter that Python cannot pass. Most lists of parameters are those of many overloads.
+
+    Refusals are not cached.
+    """
+    for parameter in parameters:
+        parameter.check_readable()
+        if parameter.name == "requires_grad":
+            raise ReservedName
 
 
 def fault_of(function: NativeFunction, refusal: Exception, span: Span | None = None) -> Fault:

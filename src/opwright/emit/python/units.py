@@ -29,11 +29,16 @@ class PythonBinding(HasFingerprintKey):
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """What the parser's signatures call, in the order in which it tries them.
+        """What the parser's signatures call, in the order in which it tries them."""
+        return sort_pairs(self.unsorted_pairs)
+
+    @cached_property
+    def unsorted_pairs(self) -> list[Pair]:
+        """The same in the order of the overloads, which is what a run needs to check a binding.
 
         Raises Repeated or OutAlone, but not for a binding that `bindings` gives.
         """
-        return sort_pairs(pair_overloads(self.overloads))
+        return pair_overloads(self.overloads)
 
     @property
     def fingerprint_key(self) -> tuple[object, ...]:
@@ -144,7 +149,7 @@ class _Collector:
             if name not in self._refused:
                 binding = PythonBinding(group[0].function.name, self._module, tuple(group))
                 try:
-                    _ = binding.pairs
+                    _ = binding.unsorted_pairs
                 except REFUSALS as refusal:
                     self._refuse(name, fault_of(group[0].function, refusal))
                 else:
