@@ -8,18 +8,18 @@ those of unchanged units out of the file that the previous build wrote.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from opwright.build.fingerprints import split_fingerprints
+from opwright.build.fingerprints import FINGERPRINT_SIZE, split_fingerprints
 from opwright.build.template import AnyTemplate, TemplatePart
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["ABSENT", "Chunks", "FileContents", "FileSpans", "SlotSpans", "assemble", "splice"]
+__all__ = ["ABSENT", "Chunks", "FileContents", "FileSpans", "SlotSpans", "assemble", "changed_units", "splice"]
 
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""
@@ -153,13 +153,13 @@ def splice(contents: FileContents, old_spans: FileSpans, old: bytes) -> tuple[by
     None if the old file's spans do not fit the template, so that everything must be made again.
     """
     template, slots, filled, _, fingerprints = contents
-    reuse = _Reuse(old_spans.fingerprints, fingerprints)
+    runs = _reused_runs(old_spans.fingerprints, fingerprints)
     old_slots = iter(old_spans.slots or ())
     writer = _FileWriter(template)
     for part in template.parts:
         if part.name in filled and part.indent is not None:
             slot = next(old_slots, None)
-            region = None if slot is None else _splice_slot(contents, part, slot, old, reuse)
+            region = None if slot is None else _splice_slot(contents, part, slot, old, runs)
             if region is None:
                 return None
             writer.add_slot(template.chunk(slots.get(part.name, ()), part.indent), *region)
@@ -178,19 +178,39 @@ class _Run(NamedTuple):
     length: int
 
 
-class _Reuse:
-    """Which chunks the new file takes from the old one: those of units whose fingerprint the old file has."""
+def changed_units(old: bytes, new: bytes) -> list[int]:
+    """The numbers of the units of a new file whose chunks `splice` makes anew, by the fingerprints of both files."""
+    return [run.first for run in _reused_runs(old, new) if run.old_first is None]
 
-    __slots__ = ("old_count", "runs")
 
-    def __init__(self, old_fingerprints: bytes, fingerprints: bytes) -> None:
-        old, new = split_fingerprints(old_fingerprints), split_fingerprints(fingerprints)
-        self.old_count: Final = len(old)
-        self.runs: Final = [_Run(0, 0, len(new))] if old == new else list(_runs(old, new))
+def _reused_runs(old: bytes, new: bytes) -> list[_Run]:
+    """The units of the new file as the longest runs that can be copied at once.
+
+    It copies chunks of units whose fingerprint the old file has. Most edits change few units next to each other.
+    """
+    before, after = _common_ends(old, new)
+    start, end = before * FINGERPRINT_SIZE, -after * FINGERPRINT_SIZE or None
+    runs = [_Run(0, 0, before)] if before else []
+    for first, old_first, length in _runs(split_fingerprints(old[start:end]), split_fingerprints(new[start:end])):
+        runs.append(_Run(before + first, None if old_first is None else before + old_first, length))
+    if after:
+        runs.append(_Run(len(new) // FINGERPRINT_SIZE - after, len(old) // FINGERPRINT_SIZE - after, after))
+    return runs
+
+
+def _common_ends(old: bytes, new: bytes) -> tuple[int, int]:
+    """How many units two files have in common at their starts, and how many of the others at their ends."""
+    size = FINGERPRINT_SIZE
+    fewest = min(len(old), len(new)) // size
+    # Comparing the bytes of many units a few times is faster than comparing each unit once.
+    before = bisect_left(range(1, fewest + 1), True, key=lambda count: old[: count * size] != new[: count * size])
+    rest = fewest - before
+    after = bisect_left(range(1, rest + 1), True, key=lambda count: old[-count * size :] != new[-count * size :])
+    return before, after
 
 
 def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
-    """The units of the new file as the longest runs that can be copied at once."""
+    """The same for some units of each file."""
     numbers = {fingerprint: number for number, fingerprint in enumerate(old)}
     first = old_first = count = 0
     for number, fingerprint in enumerate(new):
@@ -210,18 +230,16 @@ def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
 
 
 def _splice_slot(
-    contents: FileContents, part: TemplatePart, slot: SlotSpans, old: bytes, reuse: _Reuse
+    contents: FileContents, part: TemplatePart, slot: SlotSpans, old: bytes, runs: Sequence[_Run]
 ) -> tuple[bytes, array[int]] | None:
     """The chunks of a slot, joined, and the length of each; None if the spans do not fit the old file."""
     lengths = array("i")
     lengths.frombytes(slot.lengths)
-    if len(lengths) != reuse.old_count:
-        return None
     separator = contents.template.separator.encode()
     gap = len(separator)
-    # The end of each unit's chunk, with the separator after it. A unit without a chunk adds nothing.
-    ends = list(accumulate([length + gap if length >= 0 else 0 for length in lengths], initial=0))
-    total = max(ends[-1] - gap, 0)
+    ends = {run.old_first + run.length for run in runs if run.old_first is not None}
+    offsets = _offsets(lengths, {len(lengths), *[run.old_first or 0 for run in runs], *ends}, gap)
+    total = max(offsets[len(lengths)] - gap, 0)
     # Line breaks are cut off at the end of the slot, which may reach back into the text before the first chunk.
     size = max(total - slot.trimmed, 0)
     data = old[slot.start : slot.start + size] + b"\n" * (total - size)
@@ -229,15 +247,31 @@ def _splice_slot(
         return None
     parts: list[bytes] = []
     new_lengths = array("i")
-    for first, old_first, length in reuse.runs:
+    for first, old_first, length in runs:
         if old_first is None:
             chunk = contents.units.chunk(part.name, part.indent or "", first)
             new_lengths.append(_size(chunk))
             if chunk is not None:
                 parts.append(chunk.encode())
             continue
-        old_last = old_first + length
-        new_lengths.extend(lengths[old_first:old_last])
-        if ends[old_last] > ends[old_first]:
-            parts.append(data[ends[old_first] : ends[old_last] - gap])
+        start, end = offsets[old_first], offsets[old_first + length]
+        new_lengths.extend(lengths[old_first : old_first + length])
+        if end > start:
+            parts.append(data[start : end - gap])
     return separator.join(parts), new_lengths
+
+
+def _offsets(lengths: array[int], numbers: Iterable[int], gap: int) -> dict[int, int]:
+    """Where in a slot the chunks of the units of some numbers begin.
+
+    A separator is after each chunk. A unit without a chunk adds nothing.
+    """
+    offsets: dict[int, int] = {}
+    offset = start = 0
+    for number in sorted(numbers):
+        between = lengths[start:number]
+        absent = between.count(ABSENT)
+        offset += sum(between) - absent * ABSENT + (len(between) - absent) * gap
+        offsets[number] = offset
+        start = number
+    return offsets

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from opwright.build.chunk_spans import FileContents, FileSpans, assemble, splice
+from opwright.build.chunk_spans import FileContents, FileSpans, assemble, changed_units, splice
 from opwright.build.codes import NO_UTF8
 from opwright.build.file_spec import FileSpec, file_specs
 from opwright.build.fingerprints import (
@@ -20,7 +20,6 @@ from opwright.build.fingerprints import (
     fingerprint,
     job_fingerprint,
     read_fingerprints,
-    split_fingerprints,
 )
 from opwright.build.template import Template, WholeText
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
@@ -247,7 +246,11 @@ class EmitterFiles:
         fingerprints = self._file_fingerprints(spec.units)
         chunks = _FileChunks(self, spec.units)
         state = self._state
-        if previous is not None and state is not None and self._can_splice(spec, previous.spans, state.filled):
+        if (
+            previous is not None
+            and state is not None
+            and self._can_splice(spec, previous.spans, fingerprints, state.filled)
+        ):
             try:
                 contents = FileContents(self.template, slots, state.filled, chunks, fingerprints)
                 file = splice(contents, previous.spans, previous.read())
@@ -262,16 +265,15 @@ class EmitterFiles:
         except KeyError:
             raise self.template.missing_slot({**dict.fromkeys(filled, ()), **slots}) from None
 
-    def _can_splice(self, spec: FileSpec, spans: FileSpans, filled: frozenset[str]) -> bool:
+    def _can_splice(self, spec: FileSpec, spans: FileSpans, fingerprints: bytes, filled: frozenset[str]) -> bool:
         """Whether the spans of the previous build show where the chunks of all changed units go.
 
         They do not if a changed unit fills a slot that no unit filled before.
         """
         if spans.slots is None:
             return False
-        old, fingerprints = set(split_fingerprints(spans.fingerprints)), self._fingerprints
-        changed = [number for number in spec.units if fingerprints[number] not in old]
-        return all(filled.issuperset(self.fragment(number)) for number in changed)
+        changed = changed_units(spans.fingerprints, fingerprints)
+        return all(filled.issuperset(self.fragment(spec.units[number])) for number in changed)
 
     def _encoding_fault(self, error: UnicodeEncodeError) -> Fault:
         name = self.emitter.template

@@ -140,9 +140,8 @@ class UnitFingerprints:
 
     def _row(self, row: Sequence[object]) -> bytes:
         """The fingerprint of a row, from those of its items."""
-        of = self.of
         # With the count, rows of rows with the same items in another nesting differ.
-        parts = [b"%d " % len(row), *[of(item) for item in row]]
+        parts = [b"%d " % len(row), *self.of_all(row)]
         return blake2b(b"".join(parts), digest_size=FINGERPRINT_SIZE).digest()
 
     def _differentiable(self, differentiable: DifferentiableFunction) -> bytes:
