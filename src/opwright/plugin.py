@@ -11,7 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright.check.lint import BackendLint, Lint, OperatorLint
+    from opwright.check.lint import BackendLint, Lint, OperatorLint, Operators
+    from opwright.cpp.binding import Binding
+    from opwright.cpp.signature import Signature
+    from opwright.cpp.translation import TypeConversion
     from opwright.dialects.backend.reader import read_beside
     from opwright.dialects.cpp_expressions import CppFault, CppName, find_cpp_fault, free_names, split_cpp
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
@@ -37,15 +40,37 @@ if TYPE_CHECKING:
         Job,
         OneFile,
         Sharded,
+        Slots,
         per_job,
     )
+    from opwright.emit.kernel_conventions import KernelConvention
+    from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
+    from opwright.emit.registration_changes import RegistrationChange
+    from opwright.emit.registrations import Registration
     from opwright.emit.registry import Check, Family
+    from opwright.emit.wrapper_hooks import WrapperArgument, WrapperFacts, WrapperHook
+    from opwright.model.catalog import Catalog
     from opwright.model.extra_values import ExtraValue, ExtraValues
-    from opwright.model.native_function import NativeFunction
+    from opwright.model.fingerprint_key import HasFingerprintKey
+    from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+    from opwright.plugins.activation import use_plugins
     from opwright.plugins.plugin import Plugin
+    from opwright.schema.function import Argument, FunctionSchema
     from opwright.source.codes import Code
+    from opwright.source.diagnostic import Diagnostics, Edit, Fault
+    from opwright.source.expect import (
+        expect_boolean,
+        expect_integer,
+        expect_mapping,
+        expect_sequence,
+        expect_string,
+        expect_strings,
+    )
     from opwright.source.node_builders import NodeValue, node_at, part_of, with_entries, without_entries
     from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+    from opwright.source.span import Span
+    from opwright.source.text import SourceFile
+    from opwright.source.yaml import load_yaml
 
 __all__ = [
     "ANY_VALUE",
@@ -53,57 +78,107 @@ __all__ = [
     "CPP_EXPRESSION",
     "CPP_IDENTIFIER",
     "CPP_NAME",
+    "Argument",
     "BackendLint",
     "BackendReader",
+    "Binding",
+    "Catalog",
     "Check",
     "Choice",
     "Code",
     "CppFault",
     "CppName",
     "DeclaredRead",
+    "Diagnostics",
     "Dialect",
+    "Edit",
     "Either",
     "Emitter",
     "ExtraKey",
     "ExtraValue",
     "ExtraValues",
     "Family",
+    "Fault",
     "Fields",
     "FilePerUnit",
     "FragmentContext",
+    "FunctionSchema",
+    "HasFingerprintKey",
     "Job",
+    "KernelCandidate",
+    "KernelConvention",
+    "KernelSelector",
     "KeyType",
     "Lint",
     "ListOf",
     "LoadContext",
     "Mapping",
     "NativeFunction",
+    "NativeFunctionsGroup",
     "Node",
     "NodeValue",
     "OneFile",
     "OperatorLint",
+    "Operators",
     "Plugin",
+    "Registration",
+    "RegistrationChange",
     "Scalar",
     "Sequence",
     "Sharded",
+    "Signature",
+    "Slots",
+    "SourceFile",
+    "Span",
     "Table",
+    "TypeConversion",
+    "ViewGroup",
+    "WrapperArgument",
+    "WrapperFacts",
+    "WrapperHook",
+    "expect_boolean",
+    "expect_integer",
+    "expect_mapping",
+    "expect_sequence",
+    "expect_string",
+    "expect_strings",
     "find_cpp_fault",
     "free_names",
+    "load_yaml",
     "node_at",
     "part_of",
     "per_job",
     "read_beside",
     "split_cpp",
+    "use_plugins",
     "with_entries",
     "without_entries",
 ]
 
 #: The modules of this package with the public names that each has.
 _MODULES: Final = {
-    "check.lint": ("BackendLint", "Lint", "OperatorLint"),
+    "check.lint": (
+        "BackendLint",
+        "Lint",
+        "OperatorLint",
+        "Operators",
+    ),
+    "cpp.binding": ("Binding",),
+    "cpp.signature": ("Signature",),
+    "cpp.translation": ("TypeConversion",),
     "dialects.backend.reader": ("read_beside",),
-    "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
-    "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
+    "dialects.cpp_expressions": (
+        "CppFault",
+        "CppName",
+        "find_cpp_fault",
+        "free_names",
+        "split_cpp",
+    ),
+    "dialects.dialect": (
+        "BackendReader",
+        "Dialect",
+        "LoadContext",
+    ),
     "dialects.extra_keys": (
         "ANY_VALUE",
         "CPP_CODE",
@@ -126,15 +201,72 @@ _MODULES: Final = {
         "Job",
         "OneFile",
         "Sharded",
+        "Slots",
         "per_job",
     ),
-    "emit.registry": ("Check", "Family"),
-    "model.extra_values": ("ExtraValue", "ExtraValues"),
-    "model.native_function": ("NativeFunction",),
+    "emit.kernel_conventions": ("KernelConvention",),
+    "emit.kernel_selectors": (
+        "KernelCandidate",
+        "KernelSelector",
+    ),
+    "emit.registration_changes": ("RegistrationChange",),
+    "emit.registrations": ("Registration",),
+    "emit.registry": (
+        "Check",
+        "Family",
+    ),
+    "emit.wrapper_hooks": (
+        "WrapperArgument",
+        "WrapperFacts",
+        "WrapperHook",
+    ),
+    "model.catalog": ("Catalog",),
+    "model.extra_values": (
+        "ExtraValue",
+        "ExtraValues",
+    ),
+    "model.fingerprint_key": ("HasFingerprintKey",),
+    "model.native_function": (
+        "NativeFunction",
+        "NativeFunctionsGroup",
+        "ViewGroup",
+    ),
+    "plugins.activation": ("use_plugins",),
     "plugins.plugin": ("Plugin",),
+    "schema.function": (
+        "Argument",
+        "FunctionSchema",
+    ),
     "source.codes": ("Code",),
-    "source.node_builders": ("NodeValue", "node_at", "part_of", "with_entries", "without_entries"),
-    "source.nodes": ("Mapping", "Node", "Scalar", "Sequence"),
+    "source.diagnostic": (
+        "Diagnostics",
+        "Edit",
+        "Fault",
+    ),
+    "source.expect": (
+        "expect_boolean",
+        "expect_integer",
+        "expect_mapping",
+        "expect_sequence",
+        "expect_string",
+        "expect_strings",
+    ),
+    "source.node_builders": (
+        "NodeValue",
+        "node_at",
+        "part_of",
+        "with_entries",
+        "without_entries",
+    ),
+    "source.nodes": (
+        "Mapping",
+        "Node",
+        "Scalar",
+        "Sequence",
+    ),
+    "source.span": ("Span",),
+    "source.text": ("SourceFile",),
+    "source.yaml": ("load_yaml",),
 }
 
 _LAZY_EXPORTS: Final = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}

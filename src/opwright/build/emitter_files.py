@@ -23,7 +23,8 @@ from opwright.build.fingerprints import (
 )
 from opwright.build.template import Template, WholeText
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.source.diagnostic import Fault
+from opwright.emit.registry import FAMILIES
+from opwright.source.diagnostic import Diagnostic, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class EmitterFiles:
         self._last: tuple[Sequence[int], RenderedFile] | None = None
         self._fragments_made = 0
         self._files_made = 0
+        self._reported: Final[set[tuple[object, ...]]] = set()
 
     def specs(self) -> Iterator[FileSpec]:
         """The files of the emitter."""
@@ -129,6 +131,22 @@ class EmitterFiles:
         self._spans[spec.path] = rendered.spans
         self._files_made += rendered.data is not None
         return rendered
+
+    def new_diagnostics(self, raised: Fault | FaultsFound) -> list[Diagnostic]:
+        """The diagnostics of a fault, apart from those that another file of the emitter had; they name its plug-in."""
+        diagnostics = raised.diagnostics if isinstance(raised, FaultsFound) else [raised.diagnostic]
+        plugin = FAMILIES[self.emitter.family].plugin if self.emitter.family in FAMILIES else ""
+        new: list[Diagnostic] = []
+        for diagnostic in diagnostics:
+            if plugin and f"plug-in `{plugin}`" not in diagnostic.message:
+                note = f"the emitter `{self.emitter.name}` is of the plug-in `{plugin}`"
+                diagnostic = diagnostic._replace(notes=(*diagnostic.notes, note))
+            # A function of a plug-in may fail for each of thousands of files.
+            identity = (diagnostic.code, diagnostic.message, diagnostic.span) if plugin else (len(self._reported),)
+            if identity not in self._reported:
+                self._reported.add(identity)
+                new.append(diagnostic)
+        return new
 
     # What all files share, computed when the first of them is rendered.
 
@@ -170,7 +188,14 @@ class EmitterFiles:
     @cached_property
     def _fingerprints(self) -> list[bytes]:
         """The fingerprint of each unit."""
-        return self._build.fingerprints.of_all(self.units)
+        try:
+            return self._build.fingerprints.of_all(self.units)
+        except TypeError as error:
+            from opwright.plugins.codes import NO_FINGERPRINT
+
+            message = f"the emitter `{self.emitter.name}` cannot be used: {error}"
+            help = "make units of operators, groups, texts, numbers, and tuples and mappings of these"
+            raise Fault.at(NO_FINGERPRINT, message, help=help) from None
 
     @cached_property
     def _state(self) -> EmitterState | None:

@@ -218,7 +218,7 @@ class Engine:
                     try:
                         planned = plan.add(files.emitter.name, spec.folder, spec.path)
                     except Fault as fault:
-                        sink.add(fault.diagnostic)
+                        sink.extend(files.new_diagnostics(fault))
                     else:
                         yield planned, files, spec
                 files.finish()
@@ -234,5 +234,5 @@ class Engine:
             data = files.render(spec, before).data
             return data if data is None or self._format_file is None else self._format_file(target, data)
         except (Fault, FaultsFound) as fault:
-            sink.take(fault)
+            sink.extend(files.new_diagnostics(fault))
             return None

@@ -17,6 +17,7 @@ import sys
 from typing import Final
 
 from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+from opwright.cli.plugin_use import add_plugin_argument
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=not_empty,
         help="read the text of this file from standard input, for editors",
     )
+    add_plugin_argument(parser)
     add_input_arguments(parser)
     rules = parser.add_argument_group("rules", "CODES are diagnostic codes or beginnings of codes, with commas, or ALL")
     add = rules.add_argument

@@ -14,6 +14,7 @@ import sys
 from typing import Final
 
 from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+from opwright.cli.plugin_use import add_plugin_argument
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="operators that the backend file names, in a file like native_functions.yaml (may be repeated)",
     )
+    add_plugin_argument(parser)
     add_input_arguments(parser)
     chosen = parser.add_argument_group("operators", "each may be repeated")
     for flag, members, help in (

@@ -24,6 +24,7 @@ from typing import Final
 from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
 from opwright.cli.color import wants_color, wants_links
 from opwright.cli.parser import terminal_columns
+from opwright.cli.plugin_use import activate_installed, add_plugin_argument
 from opwright.cli.streams import say
 
 # Modules that do the work are imported when the command runs.
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from opwright.model.native_function import NativeFunction
     from opwright.source.diagnostic import Diagnostics
 
-_CODE: Final = re.compile(r"[A-Za-z]\d{3,5}")
+_CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.
 _COLUMNS: Final = 80
 
@@ -63,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=not_empty, help="the output folder of a run with `--provenance`, for lines"
     )
+    add_plugin_argument(parser)
     add_input_arguments(parser)
     for flag, help in (
         ("library", "a library file with operators"),
@@ -111,10 +113,14 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def _print_code(text: str) -> int:
     """Print the page of a code, and give the exit status."""
     from opwright.cli import console
-    from opwright.source.codes import all_codes, find_code
+    from opwright.plugins.active import active_plugins
+    from opwright.source.codes import all_codes, find_code, is_plugin_code
     from opwright.source.diagnostic import did_you_mean
 
     match = find_code(text)
+    if match is None and is_plugin_code(text):
+        activate_installed(active_plugins())
+        match = find_code(text)
     if match is None:
         hint = str(did_you_mean(text.upper(), [code.code for code in all_codes()]))
         say(f"opwright explain: no code `{text}`{'; ' + hint if hint else ''}\n")

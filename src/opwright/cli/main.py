@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "diff": "compare the operators of two releases, and say whom each change breaks",
     "dump": "write a catalog as JSON, for other programs",
     "lsp": "serve editors: diagnostics, hover, completion, navigation, renaming, fixes",
+    "plugins": "list the installed plug-ins, and what each adds",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "select": "merge selections of operators, and tell why operators are kept",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",

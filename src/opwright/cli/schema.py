@@ -19,6 +19,8 @@ from importlib import import_module
 from typing import Final
 
 from opwright.cli import console
+from opwright.cli.parser import LateChoices
+from opwright.cli.plugin_use import add_plugin_argument
 from opwright.dialects.table import DIALECTS
 from opwright.source.diagnostic import Diagnostics
 
@@ -26,12 +28,18 @@ from opwright.source.diagnostic import Diagnostics
 DOCUMENTS: Final = {"dump": "opwright.dump", "diff": "opwright.diff", "actions": "opwright.actions"}
 
 
+#: The help shows what plug-ins add.
+LISTS_PLUGINS: Final = True
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    names = (*described_dialects(), *DOCUMENTS)
     parser.add_argument(
-        "dialect", choices=names, help="the kind of input file, or the command that writes the document"
+        "dialect",
+        choices=LateChoices(lambda: (*described_dialects(), *DOCUMENTS)),
+        help="the kind of input file, or the command that writes the document",
     )
+    add_plugin_argument(parser)
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Final
 
     from opwright.check.lint import BackendLint, OperatorLint
-    from opwright.dialects.dialect import Dialect
+    from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
+    from opwright.dialects.extra_keys import ExtraKey
+    from opwright.emit.extensions import EmitExtensions
     from opwright.plugins.plugin import Plugin
 
-__all__ = ["ACTIVE", "ActivePlugins", "active_plugins", "forced_families"]
+__all__ = ["ACTIVE", "ActivePlugins", "active_plugins", "forced_families", "with_plugins"]
 
 
 class ActivePlugins:
@@ -27,6 +30,9 @@ class ActivePlugins:
         self.codes: Final[dict[str, Plugin]] = {}
         self.operator_lints: Final[list[OperatorLint]] = []
         self.backend_lints: Final[list[BackendLint]] = []
+        self.extra_keys: Mapping[str, tuple[ExtraKey, ...]] = {}
+        self.backend_readers: tuple[BackendReader, ...] = ()
+        self.extensions: EmitExtensions | None = None
 
     def clear(self) -> None:
         """Forget all."""
@@ -37,6 +43,7 @@ class ActivePlugins:
         self.codes.clear()
         self.operator_lints.clear()
         self.backend_lints.clear()
+        self.extra_keys, self.backend_readers, self.extensions = {}, (), None
 
 
 ACTIVE: Final = ActivePlugins()
@@ -45,6 +52,13 @@ ACTIVE: Final = ActivePlugins()
 def active_plugins() -> tuple[Plugin, ...]:
     """The active plug-ins, in the order in which they are named."""
     return ACTIVE.plugins
+
+
+def with_plugins(context: LoadContext) -> LoadContext:
+    """The context of a loader with what the active plug-ins declare and read."""
+    if not ACTIVE.extra_keys and not ACTIVE.backend_readers:
+        return context
+    return context._replace(extra_keys=ACTIVE.extra_keys, backend_readers=ACTIVE.backend_readers)
 
 
 def forced_families() -> tuple[str, ...]:

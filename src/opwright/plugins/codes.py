@@ -182,3 +182,18 @@ Write a list, even for one name.
 """,
     )
 )
+NO_FINGERPRINT = register(
+    Code(
+        "E2313",
+        "a unit has no fingerprint",
+        """
+Opwright makes a fragment again when its unit changed, and tells by a fingerprint of the unit. It knows the fingerprints
+of operators and groups, texts, numbers, and of lists, tuples and mappings of these. A unit holds something else.
+
+    error[E2313]: the emitter `lists` cannot be used: a unit holds a `Row`, which has no fingerprint
+
+Use a tuple or a named tuple in place of the class, or derive the class from `HasFingerprintKey` with a property
+`fingerprint_key`: a tuple of all that a fragment reads from the unit.
+""",
+    )
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
@@ -40,9 +41,17 @@ class CallGuard:
         return self._files
 
     def function(
-        self, point: str, function: Callable[..., _Result], check: Callable[[_Result], str] = lambda _: ""
+        self,
+        point: str,
+        function: Callable[..., _Result],
+        check: Callable[[_Result], str] = lambda _: "",
+        origin: object = None,
     ) -> Callable[..., _Result]:
-        """A safe function. `point` says what the function is for, `check` what is wrong with a result, if anything."""
+        """A safe function. `point` says what the function is for, `check` what is wrong with a result, if anything.
+
+        `origin` is the function of the plug-in, if it is called by another one.
+        """
+        own = origin or function
 
         def call(*arguments: object) -> _Result:
             try:
@@ -50,28 +59,30 @@ class CallGuard:
             except (Fault, FaultsFound, PartialCatalog, MemoryError):
                 raise
             except Exception as error:
-                raise self._fault(point, function, error, arguments) from None
+                raise self._fault(point, own, error, arguments) from None
             wrong = check(result)
             if wrong:
                 message = f"plug-in `{self._plugin.name}`: {point} gave {wrong}"
-                raise Fault.at(WRONG_RESULT, message, self._place(function), notes=_notes(arguments))
+                raise Fault.at(WRONG_RESULT, message, self._place(own), notes=_notes(arguments))
             return result
 
         return call
 
-    def _fault(
-        self, point: str, function: Callable[..., object], error: Exception, arguments: Sequence[object]
-    ) -> Fault:
+    def _fault(self, point: str, function: object, error: Exception, arguments: Sequence[object]) -> Fault:
         message = f"plug-in `{self._plugin.name}`: {point} raised {describe_error(error)}"
         place = place_of_error(error, self.files) or self._place(function)
         return Fault.at(RAISED, message, place, notes=_notes(arguments))
 
-    def _place(self, function: Callable[..., object]) -> Span | None:
-        """The first line of a function; None if it is not written in Python."""
+    def _place(self, function: object) -> Span | None:
+        """The first line of a function; None if it is not of the plug-in, or not written in Python."""
         import inspect
 
-        code = getattr(inspect.unwrap(function), "__code__", None)
-        return None if code is None else line_span(code.co_filename, code.co_firstlineno)
+        code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+        return (
+            None
+            if code is None or os.path.abspath(code.co_filename) not in self.files
+            else line_span(code.co_filename, code.co_firstlineno)
+        )
 
 
 def _notes(arguments: Sequence[object]) -> list[str]:
@@ -83,7 +94,8 @@ def subject_of(value: object) -> str:
     """The full name of the operator that a value is of, or of its first part that is of one; empty if there is none."""
     if isinstance(value, NativeFunction):
         return f"{value.namespace}::{value.name}"
-    if isinstance(value, (tuple, list)):
+    if type(value) in (tuple, list):
+        assert isinstance(value, (tuple, list))
         return next(filter(None, map(subject_of, value)), "")
     function = getattr(value, "function", None)
     if isinstance(function, NativeFunction):

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from opwright.check.lint import BackendLint, OperatorLint
     from opwright.dialects.dialect import BackendReader, Dialect
     from opwright.dialects.extra_keys import ExtraKey
+    from opwright.emit.kernel_conventions import KernelConvention
+    from opwright.emit.kernel_selectors import KernelSelector
+    from opwright.emit.registration_changes import RegistrationChange
     from opwright.emit.registry import Family
+    from opwright.emit.wrapper_hooks import WrapperHook
     from opwright.source.codes import Code
 
 __all__ = ["API_VERSION", "Plugin"]
@@ -30,7 +34,9 @@ class Plugin:
     check` makes. `templates` is a folder beside the module with the templates of its emitters, which name them as
     `NAME:FILE`. `headers` is a folder beside the module with support headers, which a run copies into the folder
     `include` of the outputs. `extra_keys` are keys of entries and heads, and `backend_readers` read vendors' own files
-    as backend files.
+    as backend files. `wrapper_hooks` add statements to the wrappers of backends, `kernel_selectors` choose among
+    kernels, `registration_changes` change what is registered, and `kernel_conventions` say how kernels take their
+    arguments.
 
     >>> plugin = Plugin("acme", api=1)
     >>> plugin
@@ -47,10 +53,14 @@ class Plugin:
         "file",
         "headers",
         "is_named",
+        "kernel_conventions",
+        "kernel_selectors",
         "lints",
         "name",
+        "registration_changes",
         "templates",
         "version",
+        "wrapper_hooks",
     )
 
     def __init__(
@@ -65,6 +75,10 @@ class Plugin:
         lints: Sequence[OperatorLint | BackendLint] = (),
         extra_keys: Sequence[ExtraKey] = (),
         backend_readers: Sequence[BackendReader] = (),
+        wrapper_hooks: Sequence[WrapperHook] = (),
+        kernel_selectors: Sequence[KernelSelector] = (),
+        registration_changes: Sequence[RegistrationChange] = (),
+        kernel_conventions: Sequence[KernelConvention] = (),
         templates: str = "",
         headers: str = "",
     ) -> None:
@@ -77,6 +91,10 @@ class Plugin:
         self.lints: Final = lints
         self.extra_keys: Final = extra_keys
         self.backend_readers: Final = backend_readers
+        self.wrapper_hooks: Final = wrapper_hooks
+        self.kernel_selectors: Final = kernel_selectors
+        self.registration_changes: Final = registration_changes
+        self.kernel_conventions: Final = kernel_conventions
         self.templates: Final = templates
         self.headers: Final = headers
         self.is_named = True

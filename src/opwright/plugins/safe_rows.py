@@ -66,7 +66,7 @@ def _emitters(
             (f"a `{type(item).__name__}`, not an `Emitter`" for item in emitters if type(item) is not Emitter), ""
         )
 
-    own = guard.function(f"`emitters` of the family `{family.name}`", make, wrong_emitter)(job)
+    own = guard.function(f"`emitters` of the family `{family.name}`", make, wrong_emitter, source)(job)
     names = [own.name for own in plugin.families]
     emitters: list[AnyEmitter] = []
     for emitter in own:
@@ -165,7 +165,7 @@ def safe_dialect(plugin: Plugin, dialect: Dialect[Any], *, is_always_loaded: boo
     schema, point = dialect.json_schema, f"`json_schema` of the dialect `{dialect.name}`"
     return with_changes(
         dialect,
-        loader=guard.function(f"`loader` of the dialect `{dialect.name}`", load, wrong_model),
+        loader=guard.function(f"`loader` of the dialect `{dialect.name}`", load, wrong_model, dialect.loader),
         json_schema=None if schema is None else guard.function(point, schema),
         is_always_loaded=is_always_loaded,
     )

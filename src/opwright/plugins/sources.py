@@ -55,7 +55,7 @@ def sources_of(plugin: Plugin) -> PluginSources:
         files.update(module_files(module))
     folders: set[str] = set()
     for name in (plugin.templates, plugin.headers):
-        if name:
+        if name and isinstance(name, str):
             for folder, _, names in os.walk(folder_of(plugin, name)):
                 folders.add(folder)
                 files.update(os.path.join(folder, own) for own in names)
@@ -70,8 +70,9 @@ def sources_fingerprint(plugin: Plugin) -> str:
 
 def _named_modules(plugin: Plugin) -> Iterator[str]:
     """The files of the modules that make the files of the plug-in's families."""
+    # The plug-in may not be checked yet.
     for family in plugin.families:
-        for source in family.emitters:
+        for source in getattr(family, "emitters", ()):
             spec = None
             with contextlib.suppress(ImportError, ValueError):
                 spec = find_spec(source) if isinstance(source, str) else None

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from opwright.check.lint import BackendLint, OperatorLint
-from opwright.dialects.dialect import Dialect
+from opwright.dialects.dialect import BackendReader, Dialect
+from opwright.dialects.extra_keys import ExtraKey
+from opwright.emit.kernel_conventions import KernelConvention
+from opwright.emit.kernel_selectors import KernelSelector
 from opwright.emit.registry import Family
+from opwright.emit.wrapper_hooks import WrapperHook
 from opwright.plugins.codes import MISSING_FOLDER, WRONG_API, WRONG_ROW
 from opwright.plugins.faults import shown_path
 from opwright.plugins.plugin import API_VERSION, Plugin
@@ -29,6 +33,11 @@ _ROW_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "dialects": (Dialect,),
     "codes": (Code,),
     "lints": (OperatorLint, BackendLint),
+    "extra_keys": (ExtraKey,),
+    "backend_readers": (BackendReader,),
+    "wrapper_hooks": (WrapperHook,),
+    "kernel_selectors": (KernelSelector,),
+    "kernel_conventions": (KernelConvention,),
 }
 
 
@@ -53,7 +62,10 @@ def definition_span(plugin: Plugin) -> Span | None:
         return None
     file = SourceFile.read(shown_path(plugin.file))
     match = re.search(rf"\bPlugin\(\s*[\"']{re.escape(str(plugin.name))}[\"']", file.text)
-    return file.span(0) if match is None else file.span(match.start(), match.end())
+    if match is None:
+        return file.span(0)
+    end = match.start() + len("Plugin") if "\n" in match.group() else match.end()
+    return file.span(match.start(), end)
 
 
 class _Check:
@@ -72,6 +84,8 @@ class _Check:
                 self._wrong(f"`{field}` is {_a(getattr(plugin, field))}, not a text")
         for field, types in _ROW_TYPES.items():
             self._check_rows(field, types)
+        for change in _items(plugin.registration_changes):
+            self._check_function("an item of `registration_changes`", change)
         if self._sink.has_errors:
             return
         for family in plugin.families:
@@ -84,6 +98,15 @@ class _Check:
                 self._wrong(f"the code `{code.code}` is not two or more upper-case letters and four digits")
         for lint in plugin.lints:
             self._check_function(f"`check` of the lint `{lint.lint.code}`", lint.check)
+        for reader in plugin.backend_readers:
+            self._check_function(f"`recognizes` of the reader `{reader.name}`", reader.recognizes)
+            self._check_function(f"`rewrite` of the reader `{reader.name}`", reader.rewrite)
+        for hook in plugin.wrapper_hooks:
+            self._check_function(f"`code` of a wrapper hook `{hook.position.name}`", hook.code)
+        for selector in plugin.kernel_selectors:
+            self._check_function(f"`select` of the kernel selector `{selector.name}`", selector.select)
+        for convention in plugin.kernel_conventions:
+            self._check_function(f"`signature` of the kernel convention `{convention.name}`", convention.signature)
         for field in ("templates", "headers"):
             folder = folder_of(plugin, getattr(plugin, field))
             if getattr(plugin, field) and not os.path.isdir(folder):
@@ -113,7 +136,7 @@ class _Check:
         if family.programs:
             self._wrong(f"the family `{family.name}` has `programs`: a plug-in adds nothing to other programs")
 
-    def _check_function(self, what: str, value: Callable[..., object] | None, *, is_optional: bool = False) -> None:
+    def _check_function(self, what: str, value: object, *, is_optional: bool = False) -> None:
         if not callable(value) and not (is_optional and value is None):
             self._wrong(f"{what} is {_a(value)}, not a function")
 

@@ -16,12 +16,13 @@ from opwright.dialects.native_functions.libraries import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.emitter import Job, Lazy, Options
+from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, checks_of, dialects_of
 from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.active import ACTIVE
+from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
@@ -98,7 +99,7 @@ class _Check:
         if request.libraries:
             self._check_libraries()
         for dialect, file in request.others:
-            context = LoadContext(self._sink, self._rules, request.inputs, tolerant=request.tolerant)
+            context = with_plugins(LoadContext(self._sink, self._rules, request.inputs, tolerant=request.tolerant))
             self._attempt(partial(_load_alone, dialect, file, context))
 
     def _request_of(self, families: tuple[str, ...]) -> Request:
@@ -146,6 +147,7 @@ class _Check:
             tolerant=request.tolerant,
             read_file=request.read_file,
         )
+        context = with_plugins(context)
         for backend in request.backends:
             self._attempt(partial(self._check_backend, backend, context, job))
         for selection in request.selections:
@@ -191,6 +193,7 @@ class _Check:
             libraries=libraries,
             backends=backends,
             lazy_backends=lazy_backends,
+            extensions=ACTIVE.extensions or NO_EXTENSIONS,
         )
         families = _backend_families(is_lazy=bool(lazy_backends))
         for rule in checks_of(families, late=False, tolerant=self._request.tolerant):

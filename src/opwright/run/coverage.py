@@ -8,6 +8,7 @@ from opwright.coverage.report import coverage_report
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.model.external_backend import Fallback
+from opwright.plugins.active import with_plugins
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
@@ -30,6 +31,7 @@ def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None
     # The backend is loaded for a report, so it is no part of the job.
     job = load_job(request._replace(families=("autograd",), backends=()), rules, sink, {})
     context = LoadContext(sink, rules, inputs, job.catalog, job.catalog.functions, only_reports=True)
+    context = with_plugins(context)
     backends = load_backends(request, context)
     sink.raise_if_errors()
     return coverage_report(backends[0], job, load_release_meta_kernels(inputs, sink), fallback)

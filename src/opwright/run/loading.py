@@ -29,6 +29,7 @@ from opwright.dialects.table import (
 )
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Lazy
+from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.registry import (
     FAMILIES,
     OWN_STUBS,
@@ -45,6 +46,7 @@ from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.operator_library import OperatorLibrary
+from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.codes import UNKNOWN_INPUT
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
@@ -146,6 +148,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         read_file=request.read_file,
         known_entries=known_entries,
     )
+    context = with_plugins(context)
     catalog = _load_catalog(context)
     context = context._replace(catalog=catalog, functions=catalog.functions)
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
@@ -173,6 +176,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         libraries=_load_libraries(request, rules, sink) + own_libraries if backends else (),
         backends=backends,
         lazy_backends=lazy_backends,
+        extensions=ACTIVE.extensions or NO_EXTENSIONS,
     )
 
 
@@ -245,6 +249,7 @@ def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
 def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[OperatorLibrary, ...]:
     """The operator libraries of a request."""
     context = LoadContext(sink, rules, request.inputs, strict=request.strict, read_file=request.read_file)
+    context = with_plugins(context)
     return LIBRARY.load(request.libraries, context) if request.libraries else ()
 
 
@@ -279,6 +284,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
         more_inputs=job.more_inputs,
         backends=job.backends,
         lazy_backends=job.lazy_backends,
+        extensions=job.extensions,
     )
 
 

@@ -1,0 +1,97 @@
+"""What plug-ins add to inputs and to wrappers of backends, as runs use it: with safe functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
+
+from opwright.cpp.signature import Signature
+from opwright.dialects.extra_keys import ExtraKey
+from opwright.emit.extensions import EmitExtensions, Extension
+from opwright.emit.kernel_conventions import KernelConvention
+from opwright.emit.kernel_selectors import KernelSelector
+from opwright.emit.registration_changes import RegistrationChange
+from opwright.emit.registrations import Registration
+from opwright.emit.wrapper_hooks import WrapperHook
+from opwright.plugins.codes import NAME_CLASH
+from opwright.plugins.guard import CallGuard
+from opwright.plugins.plugin import Plugin
+from opwright.plugins.validation import definition_span
+from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["emit_extensions", "extra_keys"]
+
+_Part = TypeVar("_Part")
+
+
+def extra_keys(plugins: Iterable[Plugin], sink: Diagnostics) -> dict[str, tuple[ExtraKey, ...]]:
+    """The keys that plug-ins declare, by the place where they stand; reports those that two declare."""
+    keys: dict[str, dict[str, ExtraKey]] = {}
+    for plugin in plugins:
+        for row in plugin.extra_keys:
+            key = row.of_plugin(plugin.name)
+            earlier = keys.setdefault(row.where, {}).setdefault(row.name, key)
+            if earlier is not key:
+                whose = "twice" if earlier.plugin == plugin.name else f"which plug-in `{earlier.plugin}` declares too"
+                message = f"plug-in `{plugin.name}` declares the key `{row.name}` of a {row.where}"
+                comma = "" if earlier.plugin == plugin.name else ","
+                sink.error(NAME_CLASH, f"{message}{comma} {whose}", definition_span(plugin))
+    return {where: tuple(own.values()) for where, own in keys.items()}
+
+
+def emit_extensions(plugins: Sequence[Plugin]) -> EmitExtensions:
+    """What plug-ins add to wrappers and registrations, in the order in which the run names them."""
+    return EmitExtensions(
+        _extensions(plugins, lambda plugin: [_safe_hook(plugin, row) for row in plugin.wrapper_hooks]),
+        _extensions(plugins, lambda plugin: [_safe_selector(plugin, row) for row in plugin.kernel_selectors]),
+        _extensions(plugins, lambda plugin: [_safe_change(plugin, row) for row in plugin.registration_changes]),
+        _extensions(plugins, lambda plugin: [_safe_convention(plugin, row) for row in plugin.kernel_conventions]),
+    )
+
+
+def _extensions(plugins: Iterable[Plugin], parts: Callable[[Plugin], list[_Part]]) -> tuple[Extension[_Part], ...]:
+    return tuple([Extension(plugin.name, part) for plugin in plugins for part in parts(plugin)])
+
+
+def _safe_hook(plugin: Plugin, hook: WrapperHook) -> WrapperHook:
+    position: Final = hook.position
+    point = f"`code` of the wrapper hook `{position.name}`"
+    code = CallGuard(plugin).function(point, hook.code, _wrong_text)
+    return WrapperHook(position.name, code, includes=hook.includes)
+
+
+def _safe_selector(plugin: Plugin, selector: KernelSelector) -> KernelSelector:
+    point = f"`select` of the kernel selector `{selector.name}`"
+    select = CallGuard(plugin).function(point, selector.select, _wrong_text)
+    return KernelSelector(selector.name, select, includes=selector.includes)
+
+
+def _safe_change(plugin: Plugin, change: RegistrationChange) -> RegistrationChange:
+    name = getattr(change, "__name__", "change")
+    return CallGuard(plugin).function(f"the registration change `{name}`", change, _wrong_registrations)
+
+
+def _safe_convention(plugin: Plugin, convention: KernelConvention) -> KernelConvention:
+    point = f"`signature` of the kernel convention `{convention.name}`"
+    signature = CallGuard(plugin).function(point, convention.signature, _wrong_signature)
+    return KernelConvention(
+        convention.name, signature, conversions=convention.conversions, includes=convention.includes
+    )
+
+
+def _wrong_text(value: object) -> str:
+    return "" if value is None or isinstance(value, str) else f"a `{type(value).__name__}`, not a text or None"
+
+
+def _wrong_signature(value: object) -> str:
+    return "" if isinstance(value, Signature) else f"a `{type(value).__name__}`, not a `Signature`"
+
+
+def _wrong_registrations(value: object) -> str:
+    """What is wrong with the registrations that a change gave. A registration is a tuple itself."""
+    if isinstance(value, Registration):
+        return ""
+    if not isinstance(value, (list, tuple)):
+        return f"a `{type(value).__name__}`, not a `Registration` or a list of them"
+    wrong = next((item for item in value if not isinstance(item, Registration)), None)
+    return "" if wrong is None else f"a `{type(wrong).__name__}` in a list, not a `Registration`"

@@ -1,0 +1,3 @@
+"""Tests of plug-ins."""
+
+from __future__ import annotations
