@@ -12,7 +12,7 @@ from opwright.emit.kernel_conventions import KernelConvention
 from opwright.emit.kernel_selectors import KernelSelector
 from opwright.emit.registration_changes import RegistrationChange
 from opwright.emit.registrations import Registration
-from opwright.emit.wrapper_hooks import WrapperHook
+from opwright.emit.wrapper_hooks import WrapperHook, hook_problem
 from opwright.plugins.codes import NAME_CLASH
 from opwright.plugins.guard import CallGuard
 from opwright.plugins.plugin import Plugin
@@ -56,7 +56,7 @@ def _extensions(plugins: Iterable[Plugin], parts: Callable[[Plugin], list[_Part]
 def _safe_hook(plugin: Plugin, hook: WrapperHook) -> WrapperHook:
     position: Final = hook.position
     point = f"`code` of the wrapper hook `{position.name}`"
-    code = CallGuard(plugin).function(point, hook.code, _wrong_text)
+    code = CallGuard(plugin).function(point, hook.code, lambda text: hook_problem(text, position))
     return WrapperHook(position.name, code, includes=hook.includes)
 
 

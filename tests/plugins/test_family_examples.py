@@ -1,0 +1,67 @@
+"""The examples of plug-ins with families make their files, and stay short."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.plugins.use import ensure_active
+from tests.engine.project import Project, files_of
+from tests.plugins.fault_cases import installed_below
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "plugins"
+
+
+def generate(name: str, project: Project, *more: str) -> dict[str, str]:
+    """The files of the family of an example, by path."""
+    path = EXAMPLES / name / f"{name}.py"
+    where = ["--source-path", str(project.inputs), "--release", "2.13", "--out", str(project.out), "--jobs", "1"]
+    with installed_below(project.inputs.parent):
+        assert main(["generate", *where, "--plugin", str(path), "--only", name, *more]) == 0
+        ensure_active(())
+    return {path: data.decode() for path, data in files_of(project.out).items()}
+
+
+def test_operator_list(project: Project) -> None:
+    """The list has a line for each entry, and none for the overloads that are made without one."""
+    files = generate("operator_list", project)
+    lines = files["lists/operators.txt"].splitlines()
+    assert list(files) == ["lists/operators.txt"]
+    assert lines[0] == "aten::twice(Tensor self) -> Tensor"
+    assert len(lines) == project.yaml.read_text().count("- func: ")
+
+
+def test_kernel_table(project: Project) -> None:
+    """There is a page for each key with kernels, from the template of the plug-in."""
+    files = generate("kernel_table", project)
+    assert "kernels/CPU.md" in files
+    assert files["kernels/CPU.md"].splitlines()[0] == "# Kernels for CPU"
+    assert f"has {files['kernels/CPU.md'].count('aten::')} operators" in files["kernels/CPU.md"]
+    assert "| `aten::shifted` | `shifted_cpu` |" in files["kernels/CPU.md"]
+
+
+def test_an_edited_operator_changes_its_pages(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run after an edit makes the pages of the keys whose kernels changed, and no others."""
+    pages = generate("kernel_table", project)
+    project.edit("CPU: shifted_cpu", "CPU: moved_cpu")
+    capsys.readouterr()
+    after = generate("kernel_table", project, "--stats")
+    assert [path for path in pages if after[path] != pages[path]] == ["kernels/CPU.md"]
+    [row] = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("kernel_table ")]
+    assert int(row[2]) + int(row[3]) == len(pages)
+    # Those of the other overloads of the operator too.
+    assert int(row[2]) == 2
+
+
+@pytest.mark.parametrize("name", ["operator_list", "kernel_table"])
+def test_examples_are_short(name: str) -> None:
+    """An example has at most 50 lines, imports `opwright.plugin` alone, and assigns to no attribute."""
+    text = (EXAMPLES / name / f"{name}.py").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 50
+    tree = ast.parse(text)
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert modules <= {"__future__", "opwright.plugin"}
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
