@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+import opwright
 from opwright.build import workers
 from opwright.build.writer import Writer
 from opwright.run import generation as generations
 from opwright.source.diagnostic import Fault, FaultsFound
 from tests.engine.project import Project, files_of, generation
+from tests.engine.test_library_runs import generate, request_of
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
@@ -157,6 +159,29 @@ def test_what_the_system_refuses_a_process(
     with pytest.raises(type(refusal)):
         generation(project, str(project.out)).write_after(None, None, 3)
     assert files_of(project.out) == {}
+
+
+@needs_fork
+def test_comparing_is_shared_from_more_work_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that has a previous build to compare with starts a second process only for three times as much work."""
+    loaded = opwright.Generation(request_of(project))
+    work = len(list(loaded._tasks())) * len(loaded.job.catalog)
+    shared: list[object] = []
+    share = workers.share_work
+
+    def counted(*arguments: object) -> object:
+        shared.append(arguments)
+        return share(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("opwright.build.engine.share_work", counted)
+    monkeypatch.setattr("opwright.build.processes.usable_processes", lambda jobs: 2)
+    counts = []
+    for step, worth in enumerate((work, work, work // 3)):
+        monkeypatch.setattr(generations, "_WORTH_SHARING", worth)
+        generate(project)
+        counts.append(len(shared))
+        project.edit(f"eps=1e-{6 + step}", f"eps=1e-{7 + step}")
+    assert counts == [1, 1, 2]
 
 
 def test_shards_are_disjoint_and_complete(project: Project) -> None:

@@ -77,6 +77,10 @@ _LAUNCHERS: Final = {"executorch": "gen.py"}
 #: The product of emitters and functions from which a second process saves time: starting it costs some 20 ms.
 _WORTH_SHARING: Final = 30_000
 
+#: How much longer making a fragment takes than finding that the previous build has it. Two processes both compute the
+#: units and fingerprints that emitters share.
+_MAKING: Final = 3
+
 
 class Outcome(NamedTuple):
     """What a run did: the status of every output by path, the state of each emitter, and its fragment counts.
@@ -240,7 +244,8 @@ class Generation:
         build = Build(self.job, self._templates, None if self.request.format_file is not None else previous)
         statuses: dict[str, Status] = {}
         tasks = list(self._tasks(build))
-        if processes < 2 or len(tasks) * len(self.job.catalog) < _WORTH_SHARING:
+        work = len(tasks) * len(self.job.catalog)
+        if processes < 2 or work < _WORTH_SHARING * (1 if build.previous is None else _MAKING):
             summary = self._engine.write(tasks, statuses, build.previous, report)
             if finish is not None:
                 finish()
