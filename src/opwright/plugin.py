@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from opwright.check.lint import BackendLint, Lint, OperatorLint, Operators
     from opwright.cpp.binding import Binding
+    from opwright.cpp.c_types import TENSOR, CType, const_ref, mut_ref, optional
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import TypeConversion
     from opwright.dialects.backend.reader import read_beside
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
         Slots,
         per_job,
     )
-    from opwright.emit.kernel_conventions import KernelConvention
+    from opwright.emit.kernel_conventions import KernelConvention, cpp_type, usual_signature
     from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
     from opwright.emit.registration_changes import RegistrationChange
     from opwright.emit.registrations import Registration
@@ -78,10 +79,12 @@ __all__ = [
     "CPP_EXPRESSION",
     "CPP_IDENTIFIER",
     "CPP_NAME",
+    "TENSOR",
     "Argument",
     "BackendLint",
     "BackendReader",
     "Binding",
+    "CType",
     "Catalog",
     "Check",
     "Choice",
@@ -136,6 +139,8 @@ __all__ = [
     "WrapperArgument",
     "WrapperFacts",
     "WrapperHook",
+    "const_ref",
+    "cpp_type",
     "expect_boolean",
     "expect_integer",
     "expect_mapping",
@@ -145,12 +150,15 @@ __all__ = [
     "find_cpp_fault",
     "free_names",
     "load_yaml",
+    "mut_ref",
     "node_at",
+    "optional",
     "part_of",
     "per_job",
     "read_beside",
     "split_cpp",
     "use_plugins",
+    "usual_signature",
     "with_entries",
     "without_entries",
 ]
@@ -164,6 +172,7 @@ _MODULES: Final = {
         "Operators",
     ),
     "cpp.binding": ("Binding",),
+    "cpp.c_types": ("TENSOR", "CType", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
     "dialects.backend.reader": ("read_beside",),
@@ -204,7 +213,7 @@ _MODULES: Final = {
         "Slots",
         "per_job",
     ),
-    "emit.kernel_conventions": ("KernelConvention",),
+    "emit.kernel_conventions": ("KernelConvention", "cpp_type", "usual_signature"),
     "emit.kernel_selectors": (
         "KernelCandidate",
         "KernelSelector",

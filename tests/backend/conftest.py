@@ -13,6 +13,7 @@ import pytest
 
 import opwright
 from opwright.cli.main import main
+from opwright.plugins.use import ensure_active
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import program, torch
 
@@ -48,14 +49,19 @@ def failures(
 def build_backend(folder: Path, program: str, device_object: Path, temporary: pytest.TempPathFactory) -> Path:
     """Generate and compile the backend of a folder with `acme.yaml` and `kernels.cpp`; gives its library.
 
-    Backends with many sources have a header `prefix.h`, which is compiled once.
+    Backends with many sources have a header `prefix.h`, which is compiled once. A file `plugins.txt` names plug-ins.
     """
     out = temporary.mktemp(folder.name)
     command = ["generate", "--backend", str(folder / "acme.yaml"), "--torch", "auto", "--out", str(out)]
+    plugins = folder / "plugins.txt"
+    for path in plugins.read_text(encoding="utf-8").split() if plugins.exists() else ():
+        command += ["--plugin", str(ROOT / path)]
     assert main(command) == 0
+    ensure_active(())
     built = temporary.mktemp(f"{folder.name}_build")
     prefix = folder / "prefix.h"
-    compiler = backend_compiler(program, built, out, folder, prefix=prefix if prefix.exists() else None)
+    includes = out, out / "include", folder
+    compiler = backend_compiler(program, built, *includes, prefix=prefix if prefix.exists() else None)
     sources = [folder / "kernels.cpp", *sorted(out.glob("Register*.cpp"))]
     return compiler.link("backend", [device_object, *[compiler.object(source) for source in sources]])
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from opwright.convention import dispatcher
+from opwright.cpp import c_types
+from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.model.native_function import NativeFunction
 
-__all__ = ["KernelConvention"]
+__all__ = ["KernelConvention", "cpp_type", "usual_signature"]
 
 
 class KernelConvention:
@@ -37,3 +40,17 @@ class KernelConvention:
 
     def __repr__(self) -> str:
         return f"<kernel convention {self.name}>"
+
+
+def cpp_type(text: str) -> CType:
+    """The C++ type with this name, spelt with its namespace.
+
+    >>> cpp_type("acme::Tensor").text
+    'acme::Tensor'
+    """
+    return c_types.base(text)
+
+
+def usual_signature(function: NativeFunction) -> Signature:
+    """The signature that the kernel of a backend has without a convention: the dispatcher's, with integers."""
+    return dispatcher.concrete_signature(function)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
+from opwright.cpp.binding import Binding
+from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.emit.extensions import EmitExtensions, Extension
@@ -84,7 +86,14 @@ def _wrong_text(value: object) -> str:
 
 
 def _wrong_signature(value: object) -> str:
-    return "" if isinstance(value, Signature) else f"a `{type(value).__name__}`, not a `Signature`"
+    if not isinstance(value, Signature):
+        return f"a `{type(value).__name__}`, not a `Signature`"
+    returns: object = value.returns
+    if not isinstance(returns, CType):
+        return f"a signature that returns a `{type(returns).__name__}`, not a `CType`"
+    bindings: Sequence[object] = value.bindings
+    wrong = next((item for item in bindings if not isinstance(item, Binding)), None)
+    return "" if wrong is None else f"a signature with a `{type(wrong).__name__}`, not a `Binding`"
 
 
 def _wrong_registrations(value: object) -> str:

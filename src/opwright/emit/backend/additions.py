@@ -160,7 +160,9 @@ class _Maker:
                 message = f"selector `{selector.name}` of plug-in `{extension.plugin}` for `{facts.name}`: {problem}"
                 self.faults.append(Fault.at(SELECTION, message, entry.span).diagnostic)
                 return ""
-        if not has_failed:
+        if not has_failed and entry not in self._failed:
+            # Several wrappers may have the kernels of one entry.
+            self._failed.add(entry)
             names = ", ".join([f"`{candidate.family}`" for candidate in candidates])
             message = f"no plug-in of the run chooses among the kernels of `{facts.name}`: {names}"
             help = "name a plug-in with a kernel selector, or write one family"
