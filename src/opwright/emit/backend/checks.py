@@ -22,11 +22,15 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
     """
     check_conventions(job, sink)
     for file in section_files(job):
-        sink.extend(section_additions(job, file).faults)
-        sink.extend(registration_faults(file, job))
+        faults = Diagnostics()
         for entry in file.section.entries:
-            _check_declaration(entry, sink)
-            _check_group(entry, file, sink)
+            _check_declaration(entry, faults)
+            _check_group(entry, file, faults)
+        sink.extend(faults)
+        # Plug-ins see wrappers, which cannot be made of entries with faults.
+        if not faults.has_errors:
+            sink.extend(section_additions(job, file).faults)
+            sink.extend(registration_faults(file, job))
 
 
 def _check_declaration(entry: BackendEntry, sink: Diagnostics) -> None:
