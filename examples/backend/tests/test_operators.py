@@ -318,6 +318,18 @@ def test_registrations(names: tuple[str, ...]) -> None:
         assert torch._C._dispatch_has_kernel_for_dispatch_key(name, "PrivateUse1"), name
 
 
+@pytest.mark.parametrize("window", [(0, 3, 2), (0, 2, 1), (-1, 2, 3), (1, 0, 1)])
+def test_gradient_of_windows(window: tuple[int, int, int]) -> None:
+    """The gradient of windows has a kernel of the device, which adds where they overlap."""
+    assert torch._C._dispatch_has_kernel_for_dispatch_key("aten::unfold_backward", "PrivateUse1")
+    values = torch.randn(5, 4, dtype=torch.float64, device="acme", requires_grad=True)
+    assert torch.autograd.gradcheck(lambda tensor: tensor.unfold(*window), values)
+    copies = [torch.ones((), device=device, requires_grad=True) for device in ("acme", "cpu")]
+    for copy in copies:
+        copy.unfold(0, 1, 1).sum().backward()
+    assert copies[0].grad.tolist() == copies[1].grad.tolist() == 1
+
+
 def test_views_never_fall_back() -> None:
     """A view operator without a kernel is an error, because the CPU's result would not share memory."""
     library = torch.library.Library("acme_test", "FRAGMENT")

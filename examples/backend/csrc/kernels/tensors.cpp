@@ -8,6 +8,7 @@
 #include <ATen/ops/fill.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/set_native.h>
+#include <ATen/ops/zeros.h>
 
 #include "runtime/device.h"
 #include "host.h"
@@ -142,6 +143,22 @@ at::Tensor& Kernels::fill_(at::Tensor& self, const at::Scalar& value) {
 
 at::Tensor& Kernels::zero_(at::Tensor& self) {
   return fill_(self, 0);
+}
+
+at::Tensor Kernels::unfold_backward(
+    const at::Tensor& grad_in,
+    at::IntArrayRef input_sizes,
+    int64_t dim,
+    int64_t size,
+    int64_t step) {
+  at::Tensor grad = at::zeros(input_sizes, grad_in.options());
+  const at::Tensor windows = host_view(grad).unfold(dim, size, step);
+  const at::Tensor grad_windows = host_view(grad_in);
+  // Windows overlap, but elements at the same place of all windows do not.
+  for (int64_t place = 0; place < size; ++place) {
+    windows.select(-1, place).add_(grad_windows.select(-1, place));
+  }
+  return grad;
 }
 
 // The work of each call is done when it returns, so that memory is never in use on another stream.
