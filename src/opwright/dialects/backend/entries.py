@@ -56,8 +56,10 @@ def load_entries(items: Iterable[Node], section: SectionContext) -> tuple[Backen
     return tuple(entries.values())
 
 
-def _nodes_of_release(nodes: Iterable[EntryNode], section: SectionContext) -> list[EntryNode]:
+def _nodes_of_release(nodes: list[EntryNode], section: SectionContext) -> list[EntryNode]:
     """The entries that the release of the run has. Entries of one operator for the same releases go to the sink."""
+    if all(node.options is None for node in nodes):
+        return nodes
     chosen, places = [], defaultdict[str, list[tuple[ReleaseSpan, Span]]](list)
     for node in nodes:
         fields = {} if node.options is None else {key.value: value for key, value in node.options.entries}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from opwright.emit.aten.backend import (
     KernelUnit,
@@ -27,7 +27,7 @@ from opwright.model.external_backend import (
     ExternalBackend,
 )
 from opwright.model.extra_values import NO_VALUES
-from opwright.source.named_tuple import NamedTuple
+from opwright.model.fingerprint_key import HasFingerprintKey
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions
@@ -61,16 +61,26 @@ def _section_files(job: Job) -> Iterator[SectionFile]:
                     yield file
 
 
-class RegisteredUnit(NamedTuple):
+class RegisteredUnit(HasFingerprintKey):
     """A unit with wrappers, and what the file says of its overloads besides their names.
 
-    `facts` are the texts that decide its wrappers, because the functions of a unit do not know the backend's kernels.
+    `facts` is the text that decides its wrappers, because the functions of a unit do not know the backend's kernels.
     `additions` are those of plug-ins to each wrapper, if there are any.
     """
 
-    wrapped: WrappedUnit
-    facts: tuple[str, ...]
-    additions: tuple[WrapperAdditions | None, ...] = ()
+    __slots__ = ("additions", "facts", "wrapped")
+
+    def __init__(self, wrapped: WrappedUnit, facts: str, additions: tuple[WrapperAdditions | None, ...] = ()) -> None:
+        self.wrapped: Final = wrapped
+        self.facts: Final = facts
+        self.additions: Final = additions
+
+    @property
+    def fingerprint_key(self) -> tuple[object, ...]:
+        """All of it. The wrappers are one text, because a row for each takes longer than everything else."""
+        unit, kinds = self.wrapped
+        wrappers = "\n".join([f"{function.name.text} {kind.name}" for function, kind in kinds])
+        return (unit, f"{wrappers}\n{self.facts}", self.additions)
 
 
 def registered_units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
@@ -88,7 +98,8 @@ def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
         own = [entries[function] for function in members(wrapped[0]) if function in entries]
         has_any = added and any(function in added for function, _ in wrapped[1])
         additions = tuple([added.get(function) for function, _ in wrapped[1]]) if has_any else ()
-        units.append(RegisteredUnit(wrapped, (shared, *map(_entry_facts, own)), additions))
+        facts = "\n".join([shared, *map(_entry_facts, own)])
+        units.append(RegisteredUnit(wrapped, facts, additions))
     return units
 
 
