@@ -11,12 +11,13 @@ from opwright.check.code_filter import CodeFilter, is_prefix
 from opwright.check.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.project_file import PROJECT_FILE, find_project_file
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
 __all__ = ["FAIL_ON", "FILE_NAME", "NO_SETTINGS", "Settings", "find_settings", "load_settings", "matching_files"]
 
-FILE_NAME: Final = "pyproject.toml"
+FILE_NAME: Final = PROJECT_FILE
 #: What makes the exit status 1.
 FAIL_ON: Final = ("warning", "error", "never")
 
@@ -43,15 +44,9 @@ NO_SETTINGS: Final = Settings()
 
 def find_settings(folder: str) -> str | None:
     """The path of the nearest `pyproject.toml` in a folder or above it; None if there is none."""
-    current = os.path.abspath(folder)
-    while True:
-        path = os.path.join(current, FILE_NAME)
-        if os.path.isfile(path):
-            return os.path.relpath(path) if os.path.abspath(folder) == current else path
-        above = os.path.dirname(current)
-        if above == current:
-            return None
-        current = above
+    path = find_project_file(folder)
+    is_here = path is not None and os.path.dirname(path) == os.path.abspath(folder)
+    return os.path.relpath(path) if path is not None and is_here else path
 
 
 def load_settings(file: SourceFile, all_codes: Callable[[], Collection[str]], sink: Diagnostics) -> Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 # A program declares its arguments before it knows whether there is anything to do. Modules that act on the arguments
@@ -19,12 +20,14 @@ __all__ = [
     "add_backend_arguments",
     "add_input_arguments",
     "add_native_aot_argument",
+    "add_plugin_argument",
     "add_prune_argument",
     "add_selection_arguments",
     "ask_whole_download",
     "not_empty",
     "options",
     "selection",
+    "settle_plugins",
 ]
 
 
@@ -69,6 +72,47 @@ def add_prune_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prune", action="store_true", help="remove files that earlier runs wrote and that are no longer made"
     )
+
+
+def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--plugin`."""
+    parser.add_argument(
+        "--plugin",
+        metavar="NAME",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated; "
+        "also `plugins` in the table [tool.opwright] of pyproject.toml)",
+    )
+
+
+def settle_plugins(arguments: argparse.Namespace) -> None:
+    """Add the plug-ins that the project names to those of a command's arguments. Raises Fault if they are no names.
+
+    Further calls do nothing. `uses_plugins` then tells whether the command names plug-ins, or families that only a
+    plug-in may add.
+    """
+    if "plugin" not in arguments or "uses_plugins" in arguments:
+        return
+    from opwright.emit.registry import FAMILIES
+    from opwright.source.project_file import find_project_file
+
+    asked = vars(arguments)
+    path = None if asked.get("isolated") else asked.get("config") or find_project_file(os.getcwd())
+    named: list[str] = []
+    if path is not None and os.path.isfile(path):
+        with open(path, "rb") as stream:
+            data = stream.read()
+        if b"opwright" in data and b"plugins" in data:
+            from opwright.plugins.settings import project_plugins
+
+            named = project_plugins(path, data)
+    arguments.project_file, arguments.plugin_words = path if named else None, arguments.plugin
+    arguments.plugin = list(dict.fromkeys([*named, *arguments.plugin]))
+    arguments.uses_plugins = bool(arguments.plugin) or any(name not in FAMILIES for name in asked.get("only") or ())
+    # Names mean something else where modules are found elsewhere.
+    arguments.plugin_path = list(sys.path) if arguments.uses_plugins else []
 
 
 def not_empty(text: str) -> str:

@@ -13,8 +13,7 @@ import argparse
 import sys
 from typing import Final
 
-from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
-from opwright.cli.plugin_use import add_plugin_argument
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, ask_whole_download, not_empty
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False

@@ -21,10 +21,9 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, ask_whole_download, not_empty
 from opwright.cli.color import wants_color, wants_links
 from opwright.cli.parser import terminal_columns
-from opwright.cli.plugin_use import activate_installed, add_plugin_argument
 from opwright.cli.streams import say
 
 # Modules that do the work are imported when the command runs.
@@ -119,6 +118,8 @@ def _print_code(text: str) -> int:
 
     match = find_code(text)
     if match is None and is_plugin_code(text):
+        from opwright.cli.plugin_use import activate_installed
+
         activate_installed(active_plugins())
         match = find_code(text)
     if match is None:

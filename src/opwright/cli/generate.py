@@ -12,23 +12,22 @@ import argparse
 import os
 import time
 
-from opwright.build.kept_families import keep_families, kept_families
 from opwright.cli.arguments import (
     add_backend_arguments,
     add_input_arguments,
+    add_plugin_argument,
     add_selection_arguments,
     ask_whole_download,
     chosen_devices,
     not_empty,
     options,
     selection,
+    settle_plugins,
 )
 from opwright.cli.parser import LateChoices
-from opwright.cli.plugin_use import add_plugin_argument, plugin_files, settle_plugins, uses_plugins
 from opwright.cli.runs import current_manifest, files_besides, request_facts, run_of
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
-from opwright.plugins.active import active_plugins, forced_families
 from opwright.run.session import Session, run_facts
 from opwright.source.numbers import read_number
 
@@ -236,7 +235,12 @@ def _files_besides(arguments: argparse.Namespace) -> list[str]:
     files += _executorch_files(arguments)
     if arguments.templates is not None:
         files += template_paths(arguments.templates)
-    return [*files_besides(arguments, _folders(arguments)), *files, *plugin_files(arguments)]
+    files += files_besides(arguments, _folders(arguments))
+    if arguments.uses_plugins:
+        from opwright.cli.plugin_use import plugin_files
+
+        files += plugin_files(arguments)
+    return files
 
 
 def _executorch_files(arguments: argparse.Namespace) -> list[str]:
@@ -246,6 +250,10 @@ def _executorch_files(arguments: argparse.Namespace) -> list[str]:
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
     families = chosen_families(arguments.only or _families_of_files(arguments))
+    if not arguments.uses_plugins:
+        return families
+    from opwright.plugins.active import forced_families
+
     return tuple(dict.fromkeys([*families, *forced_families()]))
 
 
@@ -276,9 +284,11 @@ def _last_run(arguments: argparse.Namespace) -> Run | None:
 
     Plug-ins are not active yet. A library or backend file may name some.
     """
-    may_use = uses_plugins(arguments)
+    may_use = arguments.uses_plugins
     if not may_use and not arguments.library and not arguments.backend:
         return _run(arguments)
+    from opwright.build.kept_families import kept_families
+
     families = kept_families(arguments.out, request_facts("generate", arguments))
     if families is None:
         return None if may_use else _run(arguments)
@@ -288,10 +298,12 @@ def _last_run(arguments: argparse.Namespace) -> Run | None:
 
 def _keep_families(arguments: argparse.Namespace) -> None:
     """Keep what `_last_run` cannot tell without plug-ins."""
-    if active_plugins() or arguments.library or arguments.backend:
+    if arguments.uses_plugins or arguments.library or arguments.backend:
+        from opwright.build.kept_families import keep_families
+
         families = {name: build_folders(arguments.out, [name]) for name in _families(arguments)}
         asked = request_facts("generate", arguments)
-        keep_families(arguments.out, asked, families if active_plugins() else None)
+        keep_families(arguments.out, asked, families if arguments.uses_plugins else None)
 
 
 def is_up_to_date(arguments: argparse.Namespace) -> bool:
@@ -362,6 +374,7 @@ def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) ->
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
+    from opwright.plugins.active import active_plugins
     from opwright.run.request import ExecutorchFiles, Request
     from opwright.source.text import SourceFile
 

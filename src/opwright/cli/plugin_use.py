@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 
+from opwright.cli.arguments import settle_plugins
 from opwright.cli.streams import say
-from opwright.emit.registry import FAMILIES
 from opwright.plugins.active import ACTIVE
-from opwright.plugins.settings import find_project_file, name_span, project_plugins
+from opwright.plugins.settings import name_span
 from opwright.plugins.use import ensure_active
 
 TYPE_CHECKING = False
@@ -22,47 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "activate_for_help",
     "activate_installed",
-    "add_plugin_argument",
     "plugin_files",
-    "settle_plugins",
     "use_plugins",
-    "uses_plugins",
 ]
-
-
-def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--plugin`."""
-    from opwright.cli.arguments import not_empty
-
-    parser.add_argument(
-        "--plugin",
-        metavar="NAME",
-        action="append",
-        default=[],
-        type=not_empty,
-        help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated; "
-        "also `plugins` in the table [tool.opwright] of pyproject.toml)",
-    )
-
-
-def settle_plugins(arguments: argparse.Namespace) -> None:
-    """Add the plug-ins that the project names to those of a command's arguments. Raises Fault if they are no names.
-
-    Further calls do nothing.
-    """
-    if "plugin" not in arguments or "plugin_path" in arguments:
-        return
-    path = None if vars(arguments).get("isolated") else vars(arguments).get("config") or find_project_file(os.getcwd())
-    named = project_plugins(path)
-    arguments.project_file, arguments.plugin_words = path if named else None, arguments.plugin
-    arguments.plugin = list(dict.fromkeys([*named, *arguments.plugin]))
-    # Names mean something else where modules are found elsewhere.
-    arguments.plugin_path = list(sys.path) if uses_plugins(arguments) else []
-
-
-def uses_plugins(arguments: argparse.Namespace) -> bool:
-    """Whether a command names plug-ins, or families that only a plug-in may add."""
-    return bool(arguments.plugin) or any(name not in FAMILIES for name in vars(arguments).get("only") or ())
 
 
 def use_plugins(arguments: argparse.Namespace, parser: Parser) -> None:
@@ -81,6 +41,7 @@ def use_plugins(arguments: argparse.Namespace, parser: Parser) -> None:
     for failure in failures if parser.wrong_choices(arguments) else ():
         say(f"{failure}\n")
     parser.check_choices(arguments)
+    arguments.uses_plugins = bool(ACTIVE.plugins)
 
 
 def activate_for_help(words: Sequence[str]) -> None:

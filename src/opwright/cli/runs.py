@@ -34,6 +34,7 @@ _WITHOUT_EFFECT = frozenset(
         "list_outputs",
         "prune",
         "stats",
+        "uses_plugins",
         "watch",
         "yes",
     ]

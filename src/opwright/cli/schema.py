@@ -19,8 +19,8 @@ from importlib import import_module
 from typing import Final
 
 from opwright.cli import console
+from opwright.cli.arguments import add_plugin_argument
 from opwright.cli.parser import LateChoices
-from opwright.cli.plugin_use import add_plugin_argument
 from opwright.dialects.table import DIALECTS
 from opwright.source.diagnostic import Diagnostics
 

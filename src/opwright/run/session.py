@@ -15,7 +15,6 @@ from opwright.build.input_stamps import InputStamps
 from opwright.build.manifest import Manifest, load_manifest, load_manifests, root_of, tool_identity, write_manifest
 from opwright.build.runs import Run
 from opwright.build.staging import remove_left_staging
-from opwright.plugins.use import ensure_active
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +66,8 @@ def generate(
     manifest = session.current_manifest()
     if manifest is not None:
         return _unchanged_outcome(manifest, started)
+    from opwright.plugins.use import ensure_active
+
     sink = sink if sink is not None else Diagnostics()
     ensure_active(request.plugins)
     besides = [*headers_to_compare(request), *[file.path for file in request.files], *_plugin_sources(request)]
