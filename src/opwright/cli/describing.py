@@ -36,6 +36,7 @@ _PATHS: Final = {
     "op_selection_yaml_path": WordPlace.FILE,
     "native_aot_ops_dir": WordPlace.FOLDER,
     "templates": WordPlace.FOLDER,
+    "input": WordPlace.FILE,
 }
 
 #: Arguments that actions do not have, or that are added to all of them.

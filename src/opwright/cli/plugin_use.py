@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 
 from opwright.cli.arguments import settle_plugins
 from opwright.cli.streams import say
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.cli.parser import Parser
+    from opwright.plugins.discovery import PluginName
     from opwright.plugins.plugin import Plugin
 
 __all__ = [
@@ -94,7 +97,8 @@ def _adds_choice(plugin: Plugin, parser: Parser, arguments: argparse.Namespace) 
 
 def _load_named(arguments: argparse.Namespace) -> list[Plugin]:
     """The plug-ins that a command names, each once. Raises FaultsFound with the faults of all that do not load."""
-    if not arguments.plugin:
+    heads = _head_names(arguments)
+    if not arguments.plugin and not heads:
         return []
     from opwright.plugins.discovery import PluginName, load_plugin
     from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -102,14 +106,34 @@ def _load_named(arguments: argparse.Namespace) -> list[Plugin]:
     sink = Diagnostics()
     plugins: dict[Plugin, None] = {}
     project = arguments.project_file
-    for name in arguments.plugin:
+    spans = {
+        name: None if project is None or name in arguments.plugin_words else name_span(project, name)
+        for name in arguments.plugin
+    }
+    for name in [*[PluginName(text, span) for text, span in spans.items()], *heads]:
         try:
-            span = None if project is None or name in arguments.plugin_words else name_span(project, name)
-            plugins[load_plugin(PluginName(name, span))] = None
+            plugins[load_plugin(name)] = None
         except (Fault, FaultsFound) as raised:
             sink.take(raised)
     sink.raise_if_errors()
     return list(plugins)
+
+
+def _head_names(arguments: argparse.Namespace) -> list[PluginName]:
+    """The plug-ins that the heads of the library and backend files of a command name."""
+    from opwright.plugins.head_names import head_names
+    from opwright.source.diagnostic import Fault
+    from opwright.source.text import SourceFile
+
+    names: list[PluginName] = []
+    for option in ("library", "backend", "files"):
+        paths = vars(arguments).get(option) or []
+        for path in [paths] if isinstance(paths, str) else paths:
+            if os.path.isfile(path):
+                # Loading the file reports what is wrong with it.
+                with contextlib.suppress(Fault):
+                    names += head_names(SourceFile.read(path))
+    return names
 
 
 def plugin_files(arguments: argparse.Namespace) -> list[str]:

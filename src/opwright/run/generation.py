@@ -18,6 +18,7 @@ from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.model.catalog import PartialCatalog
+from opwright.plugins.head_names import with_head_plugins
 from opwright.plugins.use import ensure_active
 from opwright.release.rules import Rules
 from opwright.release.store import STUB_TEMPLATES
@@ -153,6 +154,8 @@ class Generation:
         later: bool = False,
         known_entries: Mapping[str, KnownEntries] | None = None,
     ) -> None:
+        if not request.tolerant:
+            request = request._replace(plugins=with_head_plugins(request.plugins, request.headed_files))
         ensure_active(request.plugins)
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()

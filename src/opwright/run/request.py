@@ -103,6 +103,11 @@ class Request(NamedTuple):
     input_files: tuple[SourceFile, ...] = ()
 
     @property
+    def headed_files(self) -> tuple[SourceFile, ...]:
+        """The files whose heads may name plug-ins."""
+        return self.libraries + self.backends
+
+    @property
     def files(self) -> tuple[SourceFile, ...]:
         """All files besides PyTorch's inputs that have operators or name them."""
         return self.libraries + self.operator_files + self.backends + self.executorch.all + self.input_files

@@ -59,9 +59,11 @@ def generate(
     ...     [opwright.generate(request, out).summary.written for _ in range(2)]
     [1, 0]
     """
+    from opwright.plugins.head_names import with_head_plugins
     from opwright.source.diagnostic import Diagnostics
 
     started = time.perf_counter()
+    request = request._replace(plugins=with_head_plugins(request.plugins, request.headed_files))
     session = Session(_run_of_request(request, out, prune=prune), jobs=jobs)
     manifest = session.current_manifest()
     if manifest is not None:

@@ -41,6 +41,7 @@ HEAD_FIELDS: Final = (
     Field("derivatives", "path", TEXT, "The file with the derivatives, relative to the library file."),
     Field("derivative_includes", "list of texts", TEXTS, "Headers with the functions that derivatives call."),
     Field("c_shims", "list of texts", TEXTS, "The devices, such as `cpu`, for which AOTInductor gets C shims."),
+    Field("plugins", "list of texts", TEXTS, "The [plug-ins](plugins.md) of the file: names, or paths relative to it."),
     Field(OPERATORS, "list of entries", list_of_schema({"$ref": "#/$defs/entry"}), "The operators.", is_required=True),
 )
 _NAMES: Final = [field.name for field in HEAD_FIELDS]
