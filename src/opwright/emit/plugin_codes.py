@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.source.codes import Code, register
 
-__all__ = ["NO_SELECTOR", "SELECTION", "UNKNOWN_CONVENTION", "UNTRANSLATABLE"]
+__all__ = ["LAZY_KERNEL", "NO_SELECTOR", "SELECTION", "UNKNOWN_CONVENTION", "UNTRANSLATABLE"]
 
 
 def _code(number: int, title: str, explanation: str) -> str:
@@ -65,5 +65,21 @@ plug-in wants another type, and neither PyTorch's conversions nor those of the c
       ^^^^^^^^^^ no conversion makes argument `alpha` of type `acme::Number` from `const at::Scalar &`
 
 Add a `TypeConversion` to the convention: the wanted type, the given one, and the C++ expression.
+""",
+)
+LAZY_KERNEL: Final = _code(
+    54,
+    "a kernel of lazy tensors that a plug-in would have to call",
+    """
+The wrappers of lazy tensors are those of PyTorch's own generator: plug-ins add nothing to them. So an entry cannot have
+kernels in several families, and no calling convention of a plug-in.
+
+    opwright generate --backend lazy.yaml --only lazy
+
+    supported:
+    - max_pool2d: {family: [fast, exact]}
+      ^^^^^^^^^^ write one family
+
+Write one family without a convention.
 """,
 )

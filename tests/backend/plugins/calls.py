@@ -158,6 +158,17 @@ def check_the_condition_of_registrations() -> None:
         assert done.stdout.strip() == expected
 
 
+def check_the_convention_of_kernels() -> None:
+    """Wrappers convert tensors to views and back, and return the argument that a kernel writes to."""
+    numbers = torch.linspace(0.1, 0.9, 4)
+    tensor = numbers.to(DEVICE)
+    calls()
+    torch.testing.assert_close(tensor.logit().cpu(), numbers.logit())
+    assert tensor.logit_(0.2) is tensor
+    assert calls() == ["logit", "logit_"]
+    torch.testing.assert_close(tensor.cpu(), numbers.logit(0.2))
+
+
 def check_the_choice_by_mode() -> None:
     """JIT mode chooses the second library, for kernels of out overloads too."""
     small, square = vector(), matrix()

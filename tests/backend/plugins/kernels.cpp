@@ -118,6 +118,18 @@ void AcmeNativeFunctions::structured_cat_out::impl(
 
 } // namespace native
 
+View views::logit(View self, ::std::optional<double> eps) {
+  note("logit");
+  return {to_device(at::logit(host(self.tensor), eps), self.tensor)};
+}
+
+View views::logit_(View self, ::std::optional<double> eps) {
+  note("logit_");
+  at::Tensor target = host(self.tensor);
+  at::logit_(target, eps);
+  return {};
+}
+
 at::Tensor op_api::dot(const at::Tensor& self, const at::Tensor& tensor) {
   note("op_api dot");
   return to_device(at::dot(host(self), host(tensor)), self);

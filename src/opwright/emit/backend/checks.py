@@ -8,6 +8,7 @@ from opwright.emit.backend.registrations import registration_faults
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import section_additions, section_files
 from opwright.emit.emitter import Job
+from opwright.emit.plugin_codes import LAZY_KERNEL
 from opwright.model.external_backend import BackendEntry
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -24,6 +25,8 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
     for file in section_files(job):
         faults = Diagnostics()
         for entry in file.section.entries:
+            if job.lazy_backends and (entry.options.convention or entry.options.candidates):
+                _report_lazy(entry, faults)
             _check_declaration(entry, faults)
             _check_group(entry, file, faults)
         sink.extend(faults)
@@ -41,6 +44,12 @@ def _check_declaration(entry: BackendEntry, sink: Diagnostics) -> None:
         kernel_signature(entry.function, entry.kernel, external=True)
     except Fault as fault:
         sink.error(fault.diagnostic.code, fault.diagnostic.message, entry.span, help="delete the name from `symint`")
+
+
+def _report_lazy(entry: BackendEntry, sink: Diagnostics) -> None:
+    what = "several families" if entry.options.candidates else "a calling convention"
+    message = f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"
+    sink.error(LAZY_KERNEL, message, entry.span, help="write one family without a convention")
 
 
 def _check_group(entry: BackendEntry, file: SectionFile, sink: Diagnostics) -> None:

@@ -131,7 +131,7 @@ class SectionFile:
 
 def has_additions(file: SectionFile, job: Job) -> bool:
     """Whether plug-ins add to wrappers of a section, or would have to. They do not to those of lazy tensors."""
-    if file.backend not in job.backends:
+    if job.lazy_backends:
         return False
     return job.extensions is not NO_EXTENSIONS or any(
         entry.options.convention or entry.options.candidates for entry in file.section.entries
