@@ -8,7 +8,6 @@ from opwright.emit.backend.registrations import registration_faults
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import section_additions, section_files
 from opwright.emit.emitter import Job
-from opwright.emit.plugin_codes import LAZY_KERNEL
 from opwright.model.external_backend import BackendEntry
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -47,6 +46,9 @@ def _check_declaration(entry: BackendEntry, sink: Diagnostics) -> None:
 
 
 def _report_lazy(entry: BackendEntry, sink: Diagnostics) -> None:
+    # Only a run with this fault needs it.
+    from opwright.emit.plugin_codes import LAZY_KERNEL
+
     what = "several families" if entry.options.candidates else "a calling convention"
     message = f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"
     sink.error(LAZY_KERNEL, message, entry.span, help="write one family without a convention")

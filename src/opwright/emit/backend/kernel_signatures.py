@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from opwright.cpp.signature import Signature
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import Job, per_job
-from opwright.emit.extensions import Extension
-from opwright.emit.kernel_conventions import KernelConvention
-from opwright.emit.plugin_codes import UNKNOWN_CONVENTION
 from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
+
+if TYPE_CHECKING:
+    from opwright.emit.extensions import Extension
+    from opwright.emit.kernel_conventions import KernelConvention
 
 __all__ = ["check_conventions", "convention_headers", "convention_named", "signature_of"]
 
@@ -37,6 +40,9 @@ def convention_named(name: str, job: Job) -> Extension[KernelConvention] | None:
 
 
 def _unknown(name: str, job: Job, at: Span) -> Fault:
+    # Only a run with this fault needs it.
+    from opwright.emit.plugin_codes import UNKNOWN_CONVENTION
+
     names = [extension.value.name for extension in job.extensions.kernel_conventions]
     help = did_you_mean(name, names, "name a plug-in that has it")
     return Fault.at(UNKNOWN_CONVENTION, f"no plug-in of the run has a convention `{name}`", at, help=help)
