@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.check.lint import BackendLint, Lint, OperatorLint, Operators
+    from opwright.convention.c_shim import NoCForm, operator_key, shim_function
     from opwright.cpp.binding import Binding
     from opwright.cpp.c_types import TENSOR, CType, const_ref, mut_ref, optional
     from opwright.cpp.signature import Signature
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
         ListOf,
         Table,
     )
+    from opwright.emit.aten.backend import kernel_signature
+    from opwright.emit.aten.c_shim import shim_callee, shim_declaration, shim_definition, shim_kernel_key
     from opwright.emit.emitter import (
         DeclaredRead,
         Emitter,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
         Slots,
         per_job,
     )
+    from opwright.emit.file_family import file_family
     from opwright.emit.kernel_conventions import KernelConvention, cpp_type, usual_signature
     from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
     from opwright.emit.registration_changes import RegistrationChange
@@ -58,7 +62,7 @@ if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
     from opwright.schema.function import Argument, FunctionSchema
     from opwright.source.codes import Code
-    from opwright.source.diagnostic import Diagnostics, Edit, Fault
+    from opwright.source.diagnostic import Diagnostics, Edit, Fault, did_you_mean
     from opwright.source.expect import (
         expect_boolean,
         expect_integer,
@@ -118,6 +122,7 @@ __all__ = [
     "Mapping",
     "NativeFunction",
     "NativeFunctionsGroup",
+    "NoCForm",
     "Node",
     "NodeValue",
     "OneFile",
@@ -141,21 +146,30 @@ __all__ = [
     "WrapperHook",
     "const_ref",
     "cpp_type",
+    "did_you_mean",
     "expect_boolean",
     "expect_integer",
     "expect_mapping",
     "expect_sequence",
     "expect_string",
     "expect_strings",
+    "file_family",
     "find_cpp_fault",
     "free_names",
+    "kernel_signature",
     "load_yaml",
     "mut_ref",
     "node_at",
+    "operator_key",
     "optional",
     "part_of",
     "per_job",
     "read_beside",
+    "shim_callee",
+    "shim_declaration",
+    "shim_definition",
+    "shim_function",
+    "shim_kernel_key",
     "split_cpp",
     "use_plugins",
     "usual_signature",
@@ -165,29 +179,15 @@ __all__ = [
 
 #: The modules of this package with the public names that each has.
 _MODULES: Final = {
-    "check.lint": (
-        "BackendLint",
-        "Lint",
-        "OperatorLint",
-        "Operators",
-    ),
+    "check.lint": ("BackendLint", "Lint", "OperatorLint", "Operators"),
+    "convention.c_shim": ("NoCForm", "operator_key", "shim_function"),
     "cpp.binding": ("Binding",),
     "cpp.c_types": ("TENSOR", "CType", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
     "dialects.backend.reader": ("read_beside",),
-    "dialects.cpp_expressions": (
-        "CppFault",
-        "CppName",
-        "find_cpp_fault",
-        "free_names",
-        "split_cpp",
-    ),
-    "dialects.dialect": (
-        "BackendReader",
-        "Dialect",
-        "LoadContext",
-    ),
+    "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
+    "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
     "dialects.extra_keys": (
         "ANY_VALUE",
         "CPP_CODE",
@@ -202,6 +202,8 @@ _MODULES: Final = {
         "ListOf",
         "Table",
     ),
+    "emit.aten.backend": ("kernel_signature",),
+    "emit.aten.c_shim": ("shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
     "emit.emitter": (
         "DeclaredRead",
         "Emitter",
@@ -213,45 +215,22 @@ _MODULES: Final = {
         "Slots",
         "per_job",
     ),
+    "emit.file_family": ("file_family",),
     "emit.kernel_conventions": ("KernelConvention", "cpp_type", "usual_signature"),
-    "emit.kernel_selectors": (
-        "KernelCandidate",
-        "KernelSelector",
-    ),
+    "emit.kernel_selectors": ("KernelCandidate", "KernelSelector"),
     "emit.registration_changes": ("RegistrationChange",),
     "emit.registrations": ("Registration",),
-    "emit.registry": (
-        "Check",
-        "Family",
-    ),
-    "emit.wrapper_hooks": (
-        "WrapperArgument",
-        "WrapperFacts",
-        "WrapperHook",
-    ),
+    "emit.registry": ("Check", "Family"),
+    "emit.wrapper_hooks": ("WrapperArgument", "WrapperFacts", "WrapperHook"),
     "model.catalog": ("Catalog",),
-    "model.extra_values": (
-        "ExtraValue",
-        "ExtraValues",
-    ),
+    "model.extra_values": ("ExtraValue", "ExtraValues"),
     "model.fingerprint_key": ("HasFingerprintKey",),
-    "model.native_function": (
-        "NativeFunction",
-        "NativeFunctionsGroup",
-        "ViewGroup",
-    ),
+    "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),
     "plugins.activation": ("use_plugins",),
     "plugins.plugin": ("Plugin",),
-    "schema.function": (
-        "Argument",
-        "FunctionSchema",
-    ),
+    "schema.function": ("Argument", "FunctionSchema"),
     "source.codes": ("Code",),
-    "source.diagnostic": (
-        "Diagnostics",
-        "Edit",
-        "Fault",
-    ),
+    "source.diagnostic": ("Diagnostics", "Edit", "Fault", "did_you_mean"),
     "source.expect": (
         "expect_boolean",
         "expect_integer",
@@ -260,19 +239,8 @@ _MODULES: Final = {
         "expect_string",
         "expect_strings",
     ),
-    "source.node_builders": (
-        "NodeValue",
-        "node_at",
-        "part_of",
-        "with_entries",
-        "without_entries",
-    ),
-    "source.nodes": (
-        "Mapping",
-        "Node",
-        "Scalar",
-        "Sequence",
-    ),
+    "source.node_builders": ("NodeValue", "node_at", "part_of", "with_entries", "without_entries"),
+    "source.nodes": ("Mapping", "Node", "Scalar", "Sequence"),
     "source.span": ("Span",),
     "source.text": ("SourceFile",),
     "source.yaml": ("load_yaml",),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 import pytest
 
 from opwright.dialects.backend.loader import load
 from opwright.dialects.backend.reader import read_beside
+from opwright.dialects.backend.releases import VERSION_FIELDS
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.extra_keys import (
     ANY_VALUE,
@@ -23,8 +25,10 @@ from opwright.dialects.extra_keys import (
     Table,
 )
 from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
+from opwright.dialects.field import mapping_schema
 from opwright.dialects.library.loader import load as load_libraries
 from opwright.dialects.native_functions.loader import load as load_native
+from opwright.dialects.table import BACKEND, NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog
 from opwright.model.external_backend import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, BackendEntry, ExternalBackend
 from opwright.model.extra_values import ExtraValues
@@ -352,3 +356,27 @@ def test_reading_beside() -> None:
     with pytest.raises(Fault):
         read_beside(root, "other.yaml", context)
     assert read == ["folder/more.yaml", "folder/other.yaml"]
+
+
+def test_schemas() -> None:
+    """The JSON Schemas of files have the keys of plug-ins, with their values for releases and their help."""
+    keys = context_of(Diagnostics()).extra_keys
+    schema = BACKEND.schema({**keys, LIBRARY_ENTRY: (ExtraKey("cost", int, LIBRARY_ENTRY),)})
+    assert schema is not None
+    (key,) = [key for key in keys[BACKEND_ENTRY] if key.name == "reduction"]
+    text = json.dumps(schema)
+    assert json.dumps({"reduction": _with_releases({"enum": ["sum", "mean"]})})[1:-1] in text, key.field
+    assert text.count('"cost"') == 1
+    assert '"jit"' in text
+    help = "Whether the profiler sees the call. (plug-in acme)"
+    assert text.count(json.dumps({"description": help})[1:-1]) == 1
+    native = NATIVE_FUNCTIONS.schema({NATIVE_FUNCTION: (ExtraKey("cost", int, NATIVE_FUNCTION, is_required=True),)})
+    assert native is not None
+    assert "cost" in json.loads(json.dumps(native))["items"]["required"]
+    assert '"jit"' not in json.dumps(BACKEND.schema())
+
+
+def _with_releases(values: dict[str, object]) -> dict[str, object]:
+    schema = json.loads(json.dumps(mapping_schema(VERSION_FIELDS)))
+    schema["properties"]["value"] = {"description": "The value in these releases.", **values}
+    return {"description": "(plug-in acme)", "anyOf": [values, {"type": "array", "items": schema}]}

@@ -9,11 +9,11 @@ from opwright.convention.c_shim import NoCForm, left_out, parameters, results
 from opwright.emit.aten.c_shim import (
     Target,
     check_c_forms,
-    declaration,
-    definition,
     emitters,
     header_text,
-    kernel_key,
+    shim_declaration,
+    shim_definition,
+    shim_kernel_key,
     shim_unit,
     targets,
 )
@@ -105,7 +105,7 @@ def test_versions_of_a_shim() -> None:
     assert made.include == "#include <ATen/ops/grow_cpu_dispatch.h>"
     newest, oldest = made.shim.functions
     assert (
-        declaration(newest)
+        shim_declaration(newest)
         == """\
 #if TORCH_FEATURE_VERSION >= TORCH_VERSION_2_12_0
 AOTI_TORCH_EXPORT AOTITorchError aoti_torch_cpu_grow_v2(AtenTensorHandle self, int64_t n, int32_t fast, \
@@ -113,7 +113,7 @@ AtenTensorHandle* ret0);
 #endif // TORCH_FEATURE_VERSION >= TORCH_VERSION_2_12_0"""
     )
     assert (
-        definition(oldest)
+        shim_definition(oldest)
         == """
 AOTITorchError aoti_torch_cpu_grow(AtenTensorHandle self, int64_t n, AtenTensorHandle* ret0) {
     AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({
@@ -135,7 +135,7 @@ def test_outs_come_first() -> None:
     )
     made = shim_unit(job_of(entries).catalog["add_up.out"], _PLAIN, _CPU, own_only=False)
     assert made is not None
-    text = definition(made.shim.functions[0])
+    text = shim_definition(made.shim.functions[0])
     assert "aoti_torch_cpu_add_up_out(AtenTensorHandle out, AtenTensorHandle self) {" in text
     assert "        at::cpu::add_up_out(\n" in text
 
@@ -153,9 +153,9 @@ def test_kernel_that_a_shim_calls() -> None:
     """A device's own kernel goes before shared ones, which out-of-tree devices do not get at all."""
     entries = GROW.replace("CPU: grow_cpu_symint", "CPU: a_symint\n    CompositeExplicitAutograd: b_symint")
     function = job_of(entries).catalog["grow"]
-    assert kernel_key(function, CPU, own_only=False) is CPU
-    assert kernel_key(function, CUDA, own_only=False) is COMPOSITE_EXPLICIT
-    assert kernel_key(function, CUDA, own_only=True) is None
+    assert shim_kernel_key(function, CPU, own_only=False) is CPU
+    assert shim_kernel_key(function, CUDA, own_only=False) is COMPOSITE_EXPLICIT
+    assert shim_kernel_key(function, CUDA, own_only=True) is None
 
 
 def test_delegating_overloads_use_the_kernel_of_their_out() -> None:
@@ -166,8 +166,8 @@ def test_delegating_overloads_use_the_kernel_of_their_out() -> None:
         "  dispatch:\n    CPU: up_out\n"
     )
     function = job_of(entries).catalog["up"]
-    assert kernel_key(function, CPU, own_only=False) is CPU
-    assert kernel_key(function, CUDA, own_only=False) is None
+    assert shim_kernel_key(function, CPU, own_only=False) is CPU
+    assert shim_kernel_key(function, CUDA, own_only=False) is None
 
 
 def test_operators_without_form_in_c_are_noted() -> None:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.external_backend import BackendEntry
 from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
 from opwright.schema.function import Argument, Return
 from opwright.schema.names import OperatorName
 from opwright.schema.types import Type
@@ -37,7 +38,7 @@ __all__ = [
 FINGERPRINT_SIZE: Final = 8
 
 #: Values whose `repr` tells all of them.
-_ATOMS: Final = (str, DispatchKey, enum.Enum, Argument, OperatorName, Return, Type)
+_ATOMS: Final = (str, float, DispatchKey, enum.Enum, Argument, OperatorName, Return, Type)
 
 #: Attributes of a function that its own entry's fingerprint leaves out: its position, its caches, what follows from
 #: other attributes, and its groups, whose members' entries are fingerprinted instead.
@@ -117,8 +118,13 @@ class UnitFingerprints:
     def _compute(self, unit: object) -> bytes:
         if isinstance(unit, DifferentiableFunction):
             return self._differentiable(unit)
+        if isinstance(unit, BackendEntry):
+            # Where its name stands in the file is no part of it.
+            return self._row((unit.function, unit.kernel, unit.options))
         if isinstance(unit, (tuple, list)):
             return self._row(unit)
+        if isinstance(unit, Kernel):
+            return self._row((unit.key, unit.name, unit.namespace, unit.structured))
         if isinstance(unit, HasFingerprintKey):
             return self._row(unit.fingerprint_key)
         if isinstance(unit, DifferentiabilityInfo):

@@ -22,6 +22,7 @@ from opwright.cli import console
 from opwright.cli.arguments import add_plugin_argument
 from opwright.cli.parser import LateChoices
 from opwright.dialects.table import DIALECTS
+from opwright.plugins.active import ACTIVE
 from opwright.source.diagnostic import Diagnostics
 
 #: A document, mostly by the command that writes it -> the package of its schema.
@@ -63,5 +64,5 @@ def schema_text(name: str) -> str:
     if name in DOCUMENTS:
         schema = import_module(f"{DOCUMENTS[name]}.json_schema").json_schema()
     else:
-        schema = next(dialect for dialect in DIALECTS if dialect.name == name).schema()
+        schema = next(dialect for dialect in DIALECTS if dialect.name == name).schema(ACTIVE.extra_keys)
     return json.dumps(schema, indent=2) + "\n"

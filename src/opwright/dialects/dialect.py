@@ -209,13 +209,20 @@ class Dialect(Generic[Model]):
         if self.loader is None:
             import_module(f"{self.package}.loader")
 
-    def schema(self) -> Mapping[str, object] | None:
-        """The JSON Schema of the files of this dialect; None if it has none."""
+    def schema(
+        self, extra_keys: Mapping[str, tuple[ExtraKey, ...]] = MappingProxyType({})
+    ) -> Mapping[str, object] | None:
+        """The JSON Schema of the files of this dialect, with keys that plug-ins declare; None if it has none."""
         if self.json_schema is not None:
             return self.json_schema()
         if not self.has_schema:
             return None
-        return cast("Mapping[str, object]", import_module(f"{self.package}.json_schema").json_schema())
+        schema: Mapping[str, object] = import_module(f"{self.package}.json_schema").json_schema()
+        if not extra_keys:
+            return schema
+        from opwright.dialects.extra_key_schemas import add_extra_keys  # Few runs have plug-ins.
+
+        return add_extra_keys(self.name, schema, extra_keys)
 
     @property
     def has_schema(self) -> bool:

@@ -367,6 +367,10 @@ class ExtraKey:
         help = f"{self.help} (plug-in {self.plugin})".strip() if self.plugin else self.help
         return Field(self.name, self.key_type.words, self.key_type.schema, help, is_required=self.is_required)
 
+    def read(self, node: Node, sink: Diagnostics) -> ExtraValue:
+        """The value of a node, for a dialect of a plug-in. Faults go to the sink."""
+        return self.key_type.read(node, KeyPlace(self.name, self, sink))
+
     def __repr__(self) -> str:
         return f"<extra key {self.name} of a {self.where}>" if self.where else f"<extra key {self.name}>"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
+from opwright.plugins.active import ACTIVE
+from opwright.plugins.plugin import Plugin
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["FieldSchema", "fields_at", "values_at"]
@@ -23,11 +23,14 @@ class FieldSchema(NamedTuple):
     help: str
 
 
-@cache
 def _root(dialect: Dialect[Any]) -> Mapping[str, Any]:
-    if find_spec(f"{dialect.package}.json_schema") is None:
-        return {}
-    return cast("Mapping[str, Any]", import_module(f"{dialect.package}.json_schema").json_schema())
+    return _schema(dialect, ACTIVE.plugins)
+
+
+@cache
+def _schema(dialect: Dialect[Any], _plugins: tuple[Plugin, ...]) -> Mapping[str, Any]:
+    """The schema of a dialect with the keys of the active plug-ins."""
+    return dialect.schema(ACTIVE.extra_keys) or {}
 
 
 def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -307,6 +307,16 @@ class ExternalBackend(Frozen):
         """The section of that name, None if the file has none."""
         return next((section for section in self.sections if section.name == name), None)
 
+    @property
+    def entries(self) -> list[BackendEntry]:
+        """The entries of all sections."""
+        return [entry for section in self.sections for entry in section.entries]
+
+    @property
+    def kernel_owner(self) -> str:
+        """The class whose static members are the kernels, with its namespace."""
+        return f"{self.cpp_namespace}::{self.class_name}"
+
     def display_key(self, key: DispatchKey) -> str:
         """The name of one of the backend's dispatch keys, with the display name in place of the device's.
 

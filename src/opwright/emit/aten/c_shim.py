@@ -84,12 +84,12 @@ class ShimUnit(HasFingerprintKey):
     def shim(self) -> Shim:
         """The shim."""
         try:
-            return Shim(_versions(self.function, self.row, self.target, _callee(self.function, self.key)))
+            return Shim(_versions(self.function, self.row, self.target, shim_callee(self.function, self.key)))
         except c_shim.NoCForm as refusal:
             return Shim((), refusal)
 
 
-def kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) -> DispatchKey | None:
+def shim_kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) -> DispatchKey | None:
     """The dispatch key whose kernel a device's shim calls; with `own_only` no other than the device's own."""
     out = function.group.out if function.group is not None and function.structured_delegate is not None else None
     if key in function.kernels or (out is not None and key in out.kernels):
@@ -99,7 +99,7 @@ def kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) ->
     return next((shared for shared in _SHARED_KEYS if shared in function.kernels), None)
 
 
-def _callee(function: NativeFunction, key: DispatchKey | None) -> str:
+def shim_callee(function: NativeFunction, key: DispatchKey | None = None) -> str:
     """The C++ function that a shim calls: of a dispatch key, or of the public API."""
     schema, api = function.schema, function.library.api
     name = public_api.name(schema, symint=schema.has_symint)
@@ -114,7 +114,7 @@ def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, ow
     """The unit of an operator's shim, or None if the target has no kernel that it could call."""
     if target.key is None:
         return ShimUnit(function, row, target, None)
-    key = kernel_key(function, target.key, own_only=own_only)
+    key = shim_kernel_key(function, target.key, own_only=own_only)
     return None if key is None else ShimUnit(function, row, target, key)
 
 
@@ -190,7 +190,7 @@ def check_c_forms(job: Job, sink: Diagnostics) -> None:
                 sink.note(NO_C_FORM, message, unit.function.entry)
 
 
-def declaration(function: ShimFunction) -> str:
+def shim_declaration(function: ShimFunction) -> str:
     """The declaration of one C function, guarded by its release."""
     text = f"AOTI_TORCH_EXPORT {function.head};"
     if function.guard is None:
@@ -199,7 +199,7 @@ def declaration(function: ShimFunction) -> str:
     return f"#if {condition}\n{text}\n#endif // {condition}"
 
 
-def definition(function: ShimFunction) -> str:
+def shim_definition(function: ShimFunction) -> str:
     """The definition of one C function."""
     assignment = "auto tmp_result = " if function.results else ""
     written = "\n".join([f"\t\t{result.statement}" for result in function.results])
@@ -317,7 +317,7 @@ def _header_units(target: Target, job: Job) -> Sequence[ShimUnit | str]:
 def _header_chunk(unit: ShimUnit | str) -> str:
     if isinstance(unit, str):
         return unit
-    return "".join([f"{declaration(function)}\n" for function in unit.shim.functions])
+    return "".join([f"{shim_declaration(function)}\n" for function in unit.shim.functions])
 
 
 def _declarations(unit: ShimUnit | str, context: FragmentContext) -> Slots:
@@ -325,7 +325,7 @@ def _declarations(unit: ShimUnit | str, context: FragmentContext) -> Slots:
 
 
 def _definitions(unit: ShimUnit, context: FragmentContext) -> Slots:
-    return {"text": [f"\n{definition(function)}" for function in unit.shim.functions]}
+    return {"text": [f"\n{shim_definition(function)}" for function in unit.shim.functions]}
 
 
 #: The lines that declare or define a shim.

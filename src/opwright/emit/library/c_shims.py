@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
 
 from opwright.convention.c_shim import NoCForm, ShimFunction, shim_function
-from opwright.emit.aten.c_shim import declaration, definition
+from opwright.emit.aten.c_shim import shim_declaration, shim_definition
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
@@ -82,7 +82,7 @@ def shim_refusal(function: NativeFunction) -> str:
 
 def _header(shims: LibraryShims, context: FragmentContext) -> Slots:
     functions = [shim for function in shims.functions for shim in shims.shims(function)]
-    return {"namespace": shims.library.namespace, "declarations": [declaration(shim) for shim in functions]}
+    return {"namespace": shims.library.namespace, "declarations": [shim_declaration(shim) for shim in functions]}
 
 
 def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
@@ -90,7 +90,7 @@ def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
     return {
         "namespace": shims.library.namespace,
         "folder": shims.library.headers,
-        "definitions": [definition(shim) for shim in functions],
+        "definitions": [shim_definition(shim) for shim in functions],
     }
 
 

@@ -1,0 +1,73 @@
+"""Families of one file, which most plug-ins add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.registry import Check, Family
+
+__all__ = ["file_family"]
+
+_Unit = TypeVar("_Unit")
+
+
+def file_family(
+    name: str,
+    help: str,
+    *,
+    path: str | Callable[[Job], str],
+    units: Callable[[Job], Sequence[_Unit]],
+    text: Callable[[_Unit, FragmentContext], str],
+    head: Callable[[Job], str] | str = "",
+    end: str = "",
+    checks: Sequence[Callable[[Job, object], None]] = (),
+    dialects: Sequence[str] = (),
+    serves_backends: bool = False,
+    by_default: bool = False,
+    belongs_to_sources: bool = False,
+) -> Family:
+    """A family whose one file has a head, the text of each unit, and an end.
+
+    `path` is relative to the output folder. `checks` get the job and the sink before anything is written. A file that
+    `belongs_to_sources` is kept in the user's source tree, and no later run removes it.
+
+    >>> names = file_family(
+    ...     "names",
+    ...     "the names of all operators",
+    ...     path="names.txt",
+    ...     units=lambda job: job.catalog.functions,
+    ...     text=lambda function, context: f"{function.name}\\n",
+    ... )
+    >>> names.name, names.folders
+    ('names', {'names': '.'})
+    """
+
+    def slots_of(unit: _Unit | None, context: FragmentContext) -> Slots:
+        return {"text": (end if unit is None else text(unit, context),)}
+
+    def emitters(job: Job) -> list[AnyEmitter]:
+        emitter = Emitter[_Unit | None](
+            name=f"{name}_file",
+            family=name,
+            template=None,
+            folder=name,
+            units=lambda job: [*units(job), *([None] if end else [])],
+            fragment=slots_of,
+            layout=OneFile(path if isinstance(path, str) else path(job)),
+            belong_to_sources=belongs_to_sources,
+            file_slots=lambda job: {"text": (head if isinstance(head, str) else head(job),)},
+        )
+        return [emitter]
+
+    return Family(
+        name,
+        help,
+        emitters=(emitters,),
+        folders={name: "."},
+        checks=tuple([Check(check) for check in checks]),
+        dialects=tuple(dialects),
+        serves_backends=serves_backends,
+        by_default=by_default,
+    )
