@@ -175,5 +175,8 @@ def _check_repeated_facts(entry: BackendEntryBuilder) -> None:
 
 
 def _report_repeated_fact(option: str, entry: BackendEntryBuilder) -> None:
+    if entry.section.head.is_rewritten:
+        # The author of the file did not write the option.
+        return
     message = f"`{option}` repeats what holds for `{entry.function.name}` without it"
     entry.warning(codes.REPEATS_INHERITED, message, entry.key_span(option), help=f"delete `{option}`")

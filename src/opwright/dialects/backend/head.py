@@ -25,6 +25,7 @@ OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
 
 def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     """The head of a file. Raises Fault if the file is not a mapping."""
+    own_root = root
     if context.backend_readers:
         from opwright.dialects.backend.reader import read_vendor_file
 
@@ -36,6 +37,7 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     sink = context.sink
     check_unique_keys(root, sink)
     head = HeadBuilder(root, context.rules, sink)
+    head.is_rewritten = root is not own_root
     names = [name for name in READERS if not (context.tolerant and name in OWN_FIELDS)]
     # Some readers need what others read, such as the C++ namespace.
     values = {key.value: value for key, value in root.entries}

@@ -39,6 +39,7 @@ class HeadBuilder:
         "families",
         "hooks",
         "inherited",
+        "is_rewritten",
         "kernel_name",
         "library_files",
         "manual",
@@ -65,6 +66,8 @@ class HeadBuilder:
         self.class_name: str | None = None
         self.display_name = ""
         self.out_is_primary = False
+        #: Whether a plug-in made the nodes, from a file of another form.
+        self.is_rewritten = False
         self.device_guard = False
         self.symint: list[Scalar] = []
         self.manual: list[Scalar] = []
