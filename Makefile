@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends bench bench-library fuzz cases kills clean venv
+.PHONY: demo test test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz cases kills clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -107,6 +107,12 @@ conformance-releases: $(TOOL)
 #   make replay-backends FOLDER=path/to/files
 replay-backends: $(REFERENCE)
 	$(VENV)/bin/python -m tests.conformance.backend_folder $(FOLDER)
+
+# What vendors published, made again from the inputs in their wheels at the package index; or the files of a folder:
+#   make vendor-replay ONLY='torch_npu 2.13.0'
+#   make vendor-replay FOLDER=path/to/files
+vendor-replay: $(REFERENCE)
+	$(VENV)/bin/python -m tests.vendor_replay $(if $(ONLY),--only '$(ONLY)') $(if $(FOLDER),--folder '$(FOLDER)')
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')

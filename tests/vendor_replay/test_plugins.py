@@ -1,0 +1,304 @@
+"""The plug-ins for vendors' inputs, on a few lines in the dialect of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from opwright.dialects.backend.loader import load
+from opwright.dialects.dialect import LoadContext
+from opwright.model.external_backend import BackendEntry, ExternalBackend, Implementation
+from opwright.plugins.activation import use_plugins
+from opwright.plugins.active import with_plugins
+from opwright.plugins.use import ensure_active
+from opwright.release.rules import Rules
+from opwright.release.version import parse_version
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from tests.dialects.test_backend_dialect import operators, pytorch
+from tests.vendor_replay.vendors import PLUGINS
+
+
+@pytest.fixture(autouse=True)
+def no_plugins() -> Iterator[None]:
+    """No plug-in stays active after a test."""
+    yield
+    ensure_active(())
+
+
+def read(plugin: str, text: str, **beside: str) -> tuple[ExternalBackend, Diagnostics]:
+    """The backend that a plug-in reads from a text, and what it says; `beside` are files in the same folder."""
+    use_plugins(str(PLUGINS / f"{plugin}.py"))
+    sink = Diagnostics()
+
+    def read_file(path: str) -> SourceFile:
+        return SourceFile(path, beside[Path(path).stem])
+
+    rules = Rules(parse_version("2.13.0"))
+    context = LoadContext(sink, rules, pytorch(), operators(), operators().functions, read_file=read_file)
+    backends = load([SourceFile("vendor.yaml", text)], with_plugins(context))
+    assert backends, [str(diagnostic) for diagnostic in sink]
+    return backends[0], sink
+
+
+def entries(backend: ExternalBackend, section: str = "supported") -> dict[str, BackendEntry]:
+    """The entries of a section, by name with the namespace of other libraries."""
+    found = next(part.entries for part in backend.sections if part.name == section)
+    names = [(entry.function.namespace.replace("aten", ""), entry.function.name.text) for entry in found]
+    return {f"{space}::{name}" if space else name: entry for (space, name), entry in zip(names, found, strict=True)}
+
+
+def said(sink: Diagnostics) -> list[tuple[str, str]]:
+    """The codes of what was said, each with the text that it points to."""
+    return [(diagnostic.code, diagnostic.labels[0].span.text) for diagnostic in sink.sorted()]
+
+
+TORCH_NPU = """\
+backend: NPU
+cpp_namespace: at_npu::native
+custom:
+- func: npu_scale(Tensor self, SymInt by) -> Tensor
+  impl_ns: op_api
+- func: npu_make(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
+    bool? pin_memory=None) -> Tensor
+supported:
+- abs
+- npu_make
+- func: clone
+  op_api: True
+- func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  impl_ns: acl_op, op_api
+  device_check: NoCheck
+- func: _coalesce(Tensor self) -> Tensor
+  sparse: op_api
+- func: _softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor
+  impl_ns: op_api
+  structured_delegate: _softmax_backward_data.out
+- func: _softmax_backward_data.out(...) -> Tensor(a!)
+  impl_ns: op_api
+  structured: True
+- func: cat(Tensor[] tensors, int dim=0) -> Tensor
+  impl_ns: op_api
+  structured_delegate: cat.out
+- func: cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
+  impl_ns: op_api
+  structured: True
+symint:
+- func: zeros(SymInt[] size) -> Tensor
+  impl_ns: op_api
+- func: npu_scale(Tensor self, SymInt by) -> Tensor
+  impl_ns: op_api
+quant:
+- func: int_repr(Tensor self) -> Tensor
+  impl_ns: acl_op
+autograd:
+- func: _thnn_fused_gru_cell(...) -> (Tensor, Tensor)
+  impl_ns: op_api
+"""
+
+
+def test_torch_npu() -> None:
+    """Entries of several forms become one list, own operators those of a namespace."""
+    backend, sink = read("torch_npu", TORCH_NPU)
+    assert said(sink) == [("NPU0001", "_coalesce")]
+    dense = entries(backend)
+    plain = ["abs", "clone", "add.Tensor", "cat", "cat.out", "zeros"]
+    assert {*dense} == {*plain, "_softmax_backward_data.out", "npu::npu_scale", "npu::npu_make"}
+    assert dense["add.Tensor"].options.device_check is False
+    assert dense["clone"].options.values.flag("op_api")
+    assert [name for name in dense if dense[name].kernel.structured] == ["_softmax_backward_data.out"]
+    assert [name for name in dense if dense[name].kernel.symint] == ["zeros", "npu::npu_scale"]
+    assert entries(backend, "quantized")["int_repr"].options.callee == "op_plugin::int_repr"
+    assert entries(backend, "autograd")["_thnn_fused_gru_cell"].options.callee == "op_plugin::_thnn_fused_gru_cell"
+
+
+def test_mistakes_stand_in_the_vendors_file() -> None:
+    """A diagnostic points to the characters of the file that the plug-in reads."""
+    entry = "- func: absx(Tensor self) -> Tensor\n  impl_ns: op_api\n"
+    text = f"backend: NPU\ncpp_namespace: at_npu::native\nsupported:\n{entry}"
+    _, sink = read("torch_npu", text)
+    assert ("E1306", "absx") in said(sink)
+
+
+TORCH_MLU = """\
+aten:
+- func: mul.out
+  structured: True
+- func: sort.values_stable
+  structured: True
+  override_meta: True
+- func: sort.stable
+  structured_delegate: sort.values_stable
+- func: abs
+  derived_type: bang
+  custom_autograd: True
+  dispatch: PrivateUse1, SparsePrivateUse1
+- func: abs
+- func: removed_operator
+vision:
+- func: nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor
+custom:
+- func: fused(Tensor self) -> Tensor
+  derived_type: mluop
+"""
+
+
+def test_torch_mlu() -> None:
+    """Each library of kernels is a family, and each library of operators a namespace."""
+    backend, sink = read("torch_mlu", TORCH_MLU)
+    assert said(sink) == [("MLU0001", "abs"), ("MLU0001", "removed_operator")]
+    dense = entries(backend)
+    assert {*dense} == {"mul.out", "sort.values_stable", "abs", "torchvision::nms", "torch_mlu::fused"}
+    assert dense["mul.out"].options.implementation is Implementation.stub
+    assert dense["sort.values_stable"].options.define_meta
+    assert dense["abs"].options.callee == "torch_mlu::ops::bang_abs"
+    assert dense["torch_mlu::fused"].options.callee == "torch_mlu::ops::mluop_fused"
+    assert "abs" in entries(backend, "sparse")
+    assert entries(backend, "autograd")["abs"].options.callee == "torch_mlu::ops::cnnl_abs_autograd"
+
+
+TORCH_MUSA = """\
+- func: amax
+- func: amax.out
+  dispatch:
+    PrivateUse1: AMaxOut
+- func: mul.out
+- func: erf.out
+  structured: False
+  dispatch:
+    PrivateUse1: ErfOut
+- func: abs
+  device_guard: True
+  dispatch:
+    PrivateUse1: abs
+    SparsePrivateUse1: AbsSparse
+- func: linear
+- func: removed_operator
+  dispatch:
+    PrivateUse1: Removed
+"""
+
+
+def test_torch_musa() -> None:
+    """What an entry does not say comes from PyTorch's own: which operators are structured, and whose kernel it is."""
+    backend, sink = read("torch_musa", TORCH_MUSA)
+    assert said(sink) == [("MUSA0001", "linear"), ("MUSA0001", "removed_operator")]
+    dense = entries(backend)
+    assert {*dense} == {"amax.out", "mul.out", "erf.out", "abs"}
+    assert dense["amax.out"].options.callee == "at::musa::structured_AMaxOut"
+    assert dense["mul.out"].options.implementation is Implementation.stub
+    assert dense["erf.out"].options.callee == "at::musa::ErfOut"
+    assert dense["abs"].options.callee == "at::native::abs"
+    assert entries(backend, "sparse")["abs"].options.callee == "at::musa::AbsSparse"
+
+
+def test_torch_xla() -> None:
+    """Operators that the release does not have are left out, in all sections."""
+    text = (
+        "backend: XLA\ncpp_namespace: torch_xla\nsupported:\n- abs\n- removed_operator\nsymint:\n- removed_operator\n"
+    )
+    backend, sink = read("torch_xla", text)
+    assert said(sink) == [("XLA0001", "removed_operator")] * 2
+    assert [*entries(backend)] == ["abs"]
+
+
+IPEX = """\
+backend: XPU
+cpp_namespace: at
+class_name: DenseKernels
+use_out_as_primary: true
+supported:
+- abs
+- abs
+- removed_operator
+autograd:
+- cdist
+"""
+
+
+def test_ipex() -> None:
+    """The files for other dispatch keys stand beside the one for dense tensors, each with its class."""
+    names = ("sparse", "quantized", "nestedtensor")
+    beside = {f"{name}xpu_functions": f"class_name: {name}Kernels\nsupported:\n- abs\n" for name in names}
+    backend, sink = read("ipex", IPEX, **beside)
+    assert said(sink) == [("IPEX0001", "abs"), ("IPEX0001", "removed_operator")]
+    assert [*entries(backend)] == ["abs"]
+    assert entries(backend, "sparse")["abs"].options.class_name == "sparseKernels"
+    assert entries(backend, "nested_tensor")["abs"].options.class_name == "nestedtensorKernels"
+    assert entries(backend, "autograd")["cdist"].kernel.name == "cdist_autograd"
+
+
+XPU_OPS = """\
+- func: mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    XPU: mul_out
+- func: amax.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    XPU: amax_xpu
+- func: abs(Tensor self) -> Tensor
+  dispatch:
+    SparseXPU, SparseCsrXPU: abs_sparse
+    CompositeExplicitAutograd: abs
+- func: relu(Tensor self) -> Tensor
+  dispatch:
+    CPU: relu
+- func: removed_operator(Tensor self) -> Tensor
+  dispatch:
+    XPU: removed
+"""
+
+
+def test_torch_xpu_ops() -> None:
+    """Kernels for the keys of the backend become entries; other entries are PyTorch's."""
+    backend, sink = read("torch_xpu_ops", XPU_OPS)
+    assert said(sink) == [("XPU0001", "removed_operator")]
+    dense = entries(backend)
+    assert [*dense] == ["mul.out", "amax.out"]
+    assert dense["mul.out"].options.implementation is Implementation.stub
+    assert dense["amax.out"].options.callee == "at::native::structured_amax_xpu"
+    assert entries(backend, "sparse_csr")["abs"].options.callee == "at::native::abs_sparse"
+
+
+OP_PLUGIN = """\
+all_version: [v2.1, v2.2, v2.12]
+official:
+- func: abs(Tensor self) -> Tensor
+  acl_op: all_version
+- func: relu(Tensor self) -> Tensor
+  op_api: [v2.2, newest]
+- func: add.Tensor(Tensor self, Tensor other) -> Tensor
+  op_api: v2.1, v2.2
+- func: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  op_api: [v2.1, v2.2]
+- func: sub.Tensor(Tensor self, Tensor other) -> Tensor
+  op_api: v2.2, v2.12
+  device_check: NoCheck
+- func: removed_operator(Tensor self) -> Tensor
+  op_api: all_version
+custom:
+- func: npu_scale(Tensor self, SymInt by) -> Tensor
+  op_api: all_version
+symint:
+- func: npu_scale(Tensor self, SymInt by) -> Tensor
+  op_api: all_version
+quant:
+- func: int_repr(Tensor self) -> Tensor
+  acl_op: [v2.2, newest]
+"""
+
+
+def test_op_plugin() -> None:
+    """An entry counts if a library has a kernel in the release of the run, even one newer than all that are known."""
+    backend, sink = read("op_plugin", OP_PLUGIN)
+    left_out = ["add.Tensor", "mul.Tensor", "removed_operator"]
+    assert said(sink) == [("OPP0001", name) for name in left_out]
+    dense = entries(backend)
+    assert [*dense] == ["abs", "relu", "sub.Tensor", "npu::npu_scale"]
+    assert dense["sub.Tensor"].options.device_check is False
+    assert dense["npu::npu_scale"].kernel.symint
+    assert dense["abs"].options.callee == "op_plugin::abs"
+    assert "int_repr" in entries(backend, "quantized")
