@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,10 @@ from types import ModuleType
 
 import pytest
 
+from opwright.cli.main import main
+from opwright.dialects.table import BACKEND
+from opwright.lsp.field_schemas import fields_at
+from opwright.plugins.use import ensure_active
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import Generate, generate, program, torch
 
@@ -226,3 +231,17 @@ def test_sizes(path: Path) -> None:
     assert assignments
     assert not [part for part in targets if isinstance(part, ast.Attribute)]
     assert "setattr" not in text
+
+
+def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    """The JSON Schema of backend files has the keys of the plug-ins that the command names, and of no others."""
+    try:
+        assert main(["schema", "backend", "--plugin", str(KERNELS / "yaml_kernels.py")]) == 0
+        fields = fields_at(BACKEND, ("supported", "relu"))
+    finally:
+        ensure_active(())
+    schema = json.loads(capsys.readouterr().out)
+    options = schema["$defs"]["backend_entry"]["anyOf"][1]["additionalProperties"]["properties"]
+    assert options["exec"]["anyOf"][0] == {"type": "string"}
+    assert {"exec", "results", "new_params"} <= {field.name for field in fields}
+    assert "exec" not in {field.name for field in fields_at(BACKEND, ("supported", "relu"))}

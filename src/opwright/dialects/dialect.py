@@ -61,10 +61,6 @@ class BackendReader:
         self.plugin: Final = plugin
         """The name of the plug-in; the run fills it in."""
 
-    def of_plugin(self, name: str) -> BackendReader:
-        """The same reader with the name of its plug-in."""
-        return BackendReader(self.name, self.recognizes, self.rewrite, plugin=name)
-
     def __repr__(self) -> str:
         return f"<reader {self.name}>"
 

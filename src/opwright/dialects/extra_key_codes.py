@@ -76,29 +76,14 @@ KEY_TAKEN: Final = _code(
     35,
     "a plug-in declares a key that exists",
     """
-A key of a plug-in has another name than the keys of Opwright at the same place, and than those of other plug-ins of the
-run:
+A key of a plug-in says where it stands, and has another name than the keys of Opwright at the same place:
 
     ExtraKey("structured", bool, where="backend entry")
              ^^^^^^^^^^^^ backend entries have this option already
 """,
 )
-READER_FAILED: Final = _code(
-    40,
-    "a plug-in fails while it reads a file",
-    """
-A plug-in can read a vendor's own file: it makes a backend file from its nodes. Its function raised an exception, or did
-not return a mapping.
-
-    BackendReader("acme", recognizes, lambda root, context: root["operators"])
-                                                            ^^^^^^^^^^^^^^^^^ TypeError
-
-The message has the exception and its place. A mistake in the file itself is a diagnostic that the plug-in reports to
-`context.sink`.
-""",
-)
 TWO_READERS: Final = _code(
-    41,
+    40,
     "two plug-ins read a file",
     """
 Each file is read by one plug-in at most, but several recognise it:

@@ -17,7 +17,7 @@ from opwright.plugins.discovery import PluginName, load_plugin
 from opwright.plugins.faults import shown_path
 from opwright.plugins.guard import CallGuard
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.safe_extensions import emit_extensions, extra_keys
+from opwright.plugins.safe_extensions import emit_extensions, extra_keys, safe_reader
 from opwright.plugins.safe_rows import headers_family, safe_dialect, safe_family
 from opwright.plugins.sources import folder_of
 from opwright.plugins.validation import check_plugin, definition_span
@@ -58,7 +58,7 @@ def activate(wanted: tuple[Plugin, ...]) -> None:
             ACTIVE.extra_keys = extra_keys(named, sink)
         sink.raise_if_errors()
         readers = [(plugin, reader) for plugin in named for reader in plugin.backend_readers]
-        ACTIVE.backend_readers = tuple([reader.of_plugin(plugin.name) for plugin, reader in readers])
+        ACTIVE.backend_readers = tuple([safe_reader(plugin, reader) for plugin, reader in readers])
         extensions = emit_extensions(named)
         ACTIVE.extensions = extensions if any(extensions) else None
     except BaseException:

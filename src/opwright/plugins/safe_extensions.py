@@ -8,6 +8,8 @@ from typing import Final, TypeVar
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
+from opwright.dialects.dialect import BackendReader
+from opwright.dialects.extra_key_codes import KEY_TAKEN
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.emit.extensions import EmitExtensions, Extension
 from opwright.emit.kernel_conventions import KernelConvention
@@ -20,17 +22,20 @@ from opwright.plugins.guard import CallGuard
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.validation import definition_span
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.nodes import Mapping
 
-__all__ = ["emit_extensions", "extra_keys"]
+__all__ = ["emit_extensions", "extra_keys", "safe_reader"]
 
 _Part = TypeVar("_Part")
 
 
 def extra_keys(plugins: Iterable[Plugin], sink: Diagnostics) -> dict[str, tuple[ExtraKey, ...]]:
-    """The keys that plug-ins declare, by the place where they stand; reports those that two declare."""
+    """The keys that plug-ins declare, by the place where they stand; reports names that are taken."""
     keys: dict[str, dict[str, ExtraKey]] = {}
     for plugin in plugins:
         for row in plugin.extra_keys:
+            if not _can_stand(row, plugin, sink):
+                continue
             key = row.of_plugin(plugin.name)
             earlier = keys.setdefault(row.where, {}).setdefault(row.name, key)
             if earlier is not key:
@@ -39,6 +44,33 @@ def extra_keys(plugins: Iterable[Plugin], sink: Diagnostics) -> dict[str, tuple[
                 comma = "" if earlier.plugin == plugin.name else ","
                 sink.error(NAME_CLASH, f"{message}{comma} {whose}", definition_span(plugin))
     return {where: tuple(own.values()) for where, own in keys.items()}
+
+
+def _can_stand(key: ExtraKey, plugin: Plugin, sink: Diagnostics) -> bool:
+    """Whether a key has a place, and a name that Opwright does not use there."""
+    from opwright.dialects.own_keys import own_keys  # It imports the fields of several dialects.
+
+    if not key.where:
+        message, help = f"plug-in `{plugin.name}` declares the key `{key.name}` of no place", "give it `where`"
+    elif key.name in own_keys(key.where):
+        message = f"plug-in `{plugin.name}` declares the key `{key.name}` of a {key.where}, which is Opwright's own"
+        help = "choose another name"
+    else:
+        return True
+    sink.error(KEY_TAKEN, message, definition_span(plugin), help=help)
+    return False
+
+
+def safe_reader(plugin: Plugin, reader: BackendReader) -> BackendReader:
+    """A reader of backend files with safe functions and the name of its plug-in."""
+    guard = CallGuard(plugin)
+    recognizes = guard.function(f"`recognizes` of the reader `{reader.name}`", reader.recognizes)
+    rewrite = guard.function(f"`rewrite` of the reader `{reader.name}`", reader.rewrite, _wrong_root)
+    return BackendReader(reader.name, recognizes, rewrite, plugin=plugin.name)
+
+
+def _wrong_root(value: object) -> str:
+    return "" if isinstance(value, Mapping) else f"a `{type(value).__name__}`, not a `Mapping`"
 
 
 def emit_extensions(plugins: Sequence[Plugin]) -> EmitExtensions:
