@@ -69,6 +69,23 @@ def test_files_elsewhere(source: Path, tmp_path: Path) -> None:
     assert "neither below the working folder nor among PyTorch's inputs" in stderr
 
 
+def test_plugins_without_a_path(source: Path) -> None:
+    """A plug-in that is named as a module may be missing on other machines."""
+    (source / "own.py").write_text('from opwright.plugin import Plugin\n\nplugin = Plugin("own", api=1)\n')
+    stderr = faulty(source, "--plugin", "own", "--out", "gen", "--describe", "json")
+    assert "E0617" in stderr
+    assert "the plug-in `own` is not named by its path" in stderr
+
+
+def test_hermetic_runs_ignore_the_project(source: Path, reference_inputs: Path) -> None:
+    """A project's file is no input of a hermetic run, so it does not change what the run does."""
+    (source / "pyproject.toml").write_text('[tool.opwright]\nplugins = ["missing.py"]\n')
+    words = ("--out", "gen", "--source-path", str(reference_inputs))
+    assert "missing.py" in faulty(source, *words)
+    command = [sys.executable, "-m", "opwright", "generate", "--library", "acme.yaml", *words, "--hermetic"]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+
+
 def test_parts_are_not_described(source: Path) -> None:
     """The description of a part alone would lose the others."""
     assert "E0617" in faulty(source, "--out", "gen", "--describe", "json", "--shard", "0/2")

@@ -53,6 +53,23 @@ def test_all_families(tmp_path: Path, reference_inputs: Path) -> None:
     check_actions(tmp_path, tmp_path, *where, "--actions", 3)
 
 
+@pytest.mark.parametrize("names", ["command line", "project"])
+def test_plugins(tmp_path: Path, reference_inputs: Path, names: str) -> None:
+    """The sources and templates of a plug-in are inputs of the actions that use it, however it is named."""
+    source = tmp_path / "source"
+    shutil.copytree(EXAMPLES / "plugins" / "kernel_table", source, ignore=shutil.ignore_patterns("__pycache__"))
+    words = ["--plugin", "kernel_table.py"] if names == "command line" else []
+    if names == "project":
+        (source / "pyproject.toml").write_text('[tool.opwright]\nplugins = ["kernel_table.py"]\n')
+    words += ["--source-path", str(reference_inputs), "--only", "kernel_table"]
+    description = described(source, *words)
+    files = description["actions"][0]["files"]
+    assert "kernel_table.py" in files
+    assert any(path.startswith("templates/") for path in files)
+    assert "pyproject.toml" not in files
+    check_actions(tmp_path, source, *words)
+
+
 @pytest.mark.thorough
 def test_pytorch(tmp_path: Path, reference_inputs: Path) -> None:
     """The default families of PyTorch in four actions."""

@@ -35,7 +35,8 @@ machine. A file elsewhere has no path that a build system could use.
 
     error[E0617]: `/home/me/acme.yaml` is neither below the working folder nor among PyTorch's inputs
 
-Run the command in the folder of the build that has the file.
+Run the command in the folder of the build that has the file. Name plug-ins by their paths too, and leave out `--shard`:
+`--describe` describes all parts, as many as `--actions` says.
 """,
     )
 )

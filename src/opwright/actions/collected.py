@@ -37,15 +37,19 @@ class PartFiles(NamedTuple):
 
 
 def collect_parts(
-    request: Request, files: Iterable[str], part_of: Callable[[PlannedFile, FileSpec], str], sink: Diagnostics
+    request: Request,
+    files: Callable[[], Iterable[str]],
+    part_of: Callable[[PlannedFile, FileSpec], str],
+    sink: Diagnostics,
 ) -> tuple[Generation, dict[str, PartFiles]]:
     """The generation of a request, and what each of its parts reads and writes.
 
-    `files` are the files that the request names; the function finds those that these name, and PyTorch's inputs.
+    `files` gives the files that the request and its plug-ins name, once the inputs are loaded; the function finds those
+    that these name, and PyTorch's inputs.
     `part_of` gives the name of the part that an output is in. Raises FaultsFound with all faults of the inputs.
     """
     recorded = RecordedInputs(request.inputs)
-    named = {os.path.abspath(path) for path in files}
+    named: set[str] = set()
 
     def read_file(path: str) -> SourceFile:
         named.add(os.path.abspath(path))
@@ -63,6 +67,7 @@ def collect_parts(
     read = _inputs_of_templates(generation, recorded, frozenset().union(*templates.values()))
     # Some families check their templates before they make any file.
     shared = loaded | recorded.reads.difference(*read.values()) | set(_MARKS)
+    named.update(map(os.path.abspath, files()))
     others = frozenset(path for path in named if os.path.isfile(path))
     return generation, {
         part: PartFiles(

@@ -99,7 +99,9 @@ def settle_plugins(arguments: argparse.Namespace) -> None:
     from opwright.source.project_file import find_project_file
 
     asked = vars(arguments)
-    path = None if asked.get("isolated") else asked.get("config") or find_project_file(os.getcwd())
+    # A hermetic run has no files but those that its arguments name.
+    is_alone = asked.get("isolated") or asked.get("hermetic")
+    path = None if is_alone else asked.get("config") or find_project_file(os.getcwd())
     named: list[str] = []
     if path is not None and os.path.isfile(path):
         with open(path, "rb") as stream:

@@ -16,7 +16,7 @@ from opwright.run.request import OutputShard
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from opwright.build.file_spec import FileSpec
     from opwright.build.plan import PlannedFile
@@ -33,6 +33,7 @@ _PATHS: Final = {
     "operators": WordPlace.FILE,
     "executorch": WordPlace.FILE,
     "executorch_custom": WordPlace.FILE,
+    "input": WordPlace.FILE,
     "op_selection_yaml_path": WordPlace.FILE,
     "native_aot_ops_dir": WordPlace.FOLDER,
     "templates": WordPlace.FOLDER,
@@ -95,13 +96,13 @@ def describe(
     arguments: argparse.Namespace,
     parser: argparse.ArgumentParser,
     request: Request,
-    files: Iterable[str],
+    files: Callable[[], Iterable[str]],
     sink: Diagnostics,
 ) -> None:
     """Print the actions of a generation, or write them to the path that the arguments name.
 
-    `parser` has the arguments, and `files` are the files that they name. Raises FaultsFound with all faults of the
-    inputs, and Fault for inputs that a build system cannot have (E0616, E0617).
+    `parser` has the arguments, and `files` gives the files that they name, once the inputs are loaded. Raises
+    FaultsFound with all faults of the inputs, and Fault for inputs that a build system cannot have (E0616, E0617).
     """
     description = _description(arguments, parser, request, files, sink)
     target = arguments.describe_to
@@ -136,7 +137,7 @@ def _description(
     arguments: argparse.Namespace,
     parser: argparse.ArgumentParser,
     request: Request,
-    files: Iterable[str],
+    files: Callable[[], Iterable[str]],
     sink: Diagnostics,
 ) -> Description:
     if request.shard is not None:
@@ -157,8 +158,12 @@ def _description(
             return path_below(out, os.path.dirname(planned.target)) or os.curdir
         return str(OutputShard.number_of(spec, count))
 
-    more = [] if wheel is None else [wheel]
-    generation, parts = collect_parts(request, [*files, *more], part_of, sink)
+    def all_files() -> list[str]:
+        # The project's file names plug-ins, which are words of the actions.
+        own = set(files()) - {arguments.project_file}
+        return [*own, *([] if wheel is None else [wheel])]
+
+    generation, parts = collect_parts(request, all_files, part_of, sink)
     words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]
     words += [Word("--release"), Word(arguments.release or str(generation.version)), Word("--hermetic")]
     actions = [
@@ -204,12 +209,26 @@ def _common_words(arguments: argparse.Namespace, parser: argparse.ArgumentParser
             continue
         flag = action.option_strings[0]
         place = _PATHS.get(action.dest)
+        if action.dest == "plugin":
+            _check_plugins(value)
+            place = WordPlace.FILE
         values = [] if isinstance(value, bool) else [value] if isinstance(value, str) else list(value)
         words = [Word(str(text)) if place is None else _path_word(str(text), place, root) for text in values]
         if action.nargs == 0 or action.nargs == "*":
             yield from [Word(flag), *words]
         else:
             yield from [part for word in words for part in (Word(flag), word)]
+
+
+def _check_plugins(names: Iterable[str]) -> None:
+    """Raises Fault (E0617) for a plug-in that is not named by its path: other machines may not have it installed."""
+    for name in names:
+        if not os.path.exists(name):
+            raise Fault.at(
+                NOT_DESCRIBABLE,
+                f"the plug-in `{name}` is not named by its path",
+                help="name the file of the plug-in with `--plugin`, below the working folder",
+            )
 
 
 def _torch_words(inputs: Inputs, wheel: str | None, root: str | None) -> list[Word]:

@@ -447,7 +447,7 @@ def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     request = _request(arguments, _inputs(arguments, sink), sink)
-    describe(arguments, parser, request, _files_besides(arguments), sink)
+    describe(arguments, parser, request, lambda: _files_besides(arguments), sink)
 
 
 def _watch(arguments: argparse.Namespace) -> int:
@@ -471,7 +471,8 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
 
         check_declared(arguments.declared, arguments.out, generation.plan())
     outcome = write_outputs(arguments, session, generation)
-    _keep_families(arguments)
+    if not arguments.hermetic:
+        _keep_families(arguments)
     _print_summary(arguments, run_facts(generation, outcome), outcome.summary.written, started)
     if arguments.stats:
         from opwright.cli.stats import print_stats
