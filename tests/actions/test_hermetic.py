@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import opwright as opwright_package
 from tests.actions.sandbox import Sandbox, described, opwright, run_apart
 from tests.engine.project import WholeProject, files_of
 
@@ -51,6 +52,20 @@ def test_all_families(tmp_path: Path, reference_inputs: Path) -> None:
     families = [word for family in project.families for word in ("--only", family)]
     where = ("--source-path", project.inputs, "--release", "2.13", *families)
     check_actions(tmp_path, tmp_path, *where, "--actions", 3)
+
+
+@pytest.mark.parametrize("templates", [(), ("--templates", "own")])
+def test_executorch(tmp_path: Path, reference_inputs: Path, templates: tuple[str, ...]) -> None:
+    """The actions of registrations for ExecuTorch; a folder of templates is an input of theirs."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "functions.yaml").write_text(
+        "- op: add.out\n  kernels:\n    - arg_meta: null\n      kernel_name: mine::add_out\n"
+    )
+    own = Path(opwright_package.__file__).parent / "emit" / "executorch" / "templates"
+    shutil.copytree(own, source / "own", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    words = ("--executorch", "functions.yaml", "--source-path", str(reference_inputs), *templates)
+    check_actions(tmp_path, source, *words)
 
 
 @pytest.mark.parametrize("names", ["command line", "project"])

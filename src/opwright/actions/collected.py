@@ -45,8 +45,8 @@ def collect_parts(
     """The generation of a request, and what each of its parts reads and writes.
 
     `files` gives the files that the request and its plug-ins name, once the inputs are loaded; the function finds those
-    that these name, and PyTorch's inputs.
-    `part_of` gives the name of the part that an output is in. Raises FaultsFound with all faults of the inputs.
+    that these name, the templates that are used, and PyTorch's inputs. `part_of` gives the name of the part that an
+    output is in. Raises FaultsFound with all faults of the inputs.
     """
     recorded = RecordedInputs(request.inputs)
     named: set[str] = set()
@@ -64,28 +64,39 @@ def collect_parts(
         part = part_of(planned, spec)
         outputs.setdefault(part, []).append(planned.target)
         templates.setdefault(part, set()).update([] if template is None else [template])
-    read = _inputs_of_templates(generation, recorded, frozenset().union(*templates.values()))
+    read = _template_sources(generation, recorded, frozenset().union(*templates.values()))
     # Some families check their templates before they make any file.
-    shared = loaded | recorded.reads.difference(*read.values()) | set(_MARKS)
-    named.update(map(os.path.abspath, files()))
-    others = frozenset(path for path in named if os.path.isfile(path))
+    shared = loaded | recorded.reads.difference(*[source.inputs for source in read.values()]) | set(_MARKS)
+    own_folder = None if request.templates is None else os.path.abspath(request.templates)
+    named.update(path for path in map(os.path.abspath, files()) if os.path.dirname(path) != own_folder)
     return generation, {
         part: PartFiles(
-            _existing(recorded, shared.union(*[read[name] for name in templates[part]])), others, tuple(outputs[part])
+            _existing(recorded, shared.union(*[read[name].inputs for name in templates[part]])),
+            frozenset(filter(os.path.isfile, named.union(*[read[name].files for name in templates[part]]))),
+            tuple(outputs[part]),
         )
         for part in sorted(outputs)
     }
 
 
-def _inputs_of_templates(
+class TemplateSource(NamedTuple):
+    """What a template is read from: PyTorch's inputs by name, or a file of the user's by its path."""
+
+    inputs: set[str]
+    files: list[str]
+
+
+def _template_sources(
     generation: Generation, recorded: RecordedInputs, templates: Iterable[str]
-) -> dict[str, set[str]]:
-    """The names of the inputs that each template is read from."""
+) -> dict[str, TemplateSource]:
+    """What each template is read from. Opwright's own templates are read from nothing: they belong to the tool."""
     all_reads = recorded.reads
-    read: dict[str, set[str]] = {}
+    read: dict[str, TemplateSource] = {}
     for name in sorted(templates):
-        recorded.reads = read[name] = set()
-        generation.read_template(name)
+        recorded.reads = set()
+        path = generation.read_template(name).path
+        is_own = not recorded.reads and generation.request.templates is not None
+        read[name] = TemplateSource(recorded.reads, [os.path.abspath(path)] if is_own else [])
     recorded.reads = all_reads
     return read
 

@@ -33,7 +33,6 @@ _PATHS: Final = {
     "operators": WordPlace.FILE,
     "executorch": WordPlace.FILE,
     "executorch_custom": WordPlace.FILE,
-    "input": WordPlace.FILE,
     "op_selection_yaml_path": WordPlace.FILE,
     "native_aot_ops_dir": WordPlace.FOLDER,
     "templates": WordPlace.FOLDER,
