@@ -15,12 +15,23 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from opwright.convention import native, public_api
-from opwright.convention.c_shim import operator_key
-from opwright.emit.aten.c_shim import ShimUnit, Target, declaration, kernel_key
+from opwright.emit.aten.c_shim import ShimUnit, Target
 from opwright.emit.backend.structured_classes import free_classes, header_lines
 from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import BackendEntry
-from opwright.plugin import Dialect, Emitter, Family, FragmentContext, Job, LoadContext, OneFile, Plugin
+from opwright.plugin import (
+    Dialect,
+    Emitter,
+    Family,
+    FragmentContext,
+    Job,
+    LoadContext,
+    OneFile,
+    Plugin,
+    operator_key,
+    shim_declaration,
+    shim_kernel_key,
+)
 from opwright.release.tables import ShimOperator
 from opwright.release.version import parse_version
 from opwright.source.text import SourceFile
@@ -82,10 +93,10 @@ def c_shims(job: Job) -> str:
     own, texts = {entry.function for entry in entries(job, "aten")}, []
     left_out = {*WITHOUT_SHIM, *tables.get("inductor_fallback_ops_npu_not_support", ())}
     for name in sorted(table.keys() & by_name.keys() - left_out):
-        called = key if by_name[name] in own else kernel_key(by_name[name], key, own_only=False)
+        called = key if by_name[name] in own else shim_kernel_key(by_name[name], key, own_only=False)
         if called is not None:
             shim = ShimUnit(by_name[name], table[name], Target("npu", key), called).shim
-            texts += [declaration(version) for version in shim.functions]
+            texts += [shim_declaration(version) for version in shim.functions]
     headers = ["torch_npu/csrc/inductor/aoti_torch/c/shim.h"]
     if job.rules.version >= parse_version("2.13"):
         headers.insert(0, "torch/csrc/inductor/aoti_torch/utils.h")
