@@ -12,7 +12,7 @@ from pathlib import Path
 
 import opwright
 from opwright.release.fetch import open_wheel
-from tests.vendor_replay.folder import print_folder, refusal, replay_folder
+from tests.vendor_replay.folder import EXECUTORCH_VERSION, failures, print_folder, replay_folder, replay_members
 from tests.vendor_replay.replay import Replayed, replay_wheel
 from tests.vendor_replay.report import print_replayed, print_summary, unexplained
 from tests.vendor_replay.vendors import VENDORS, Vendor
@@ -40,7 +40,7 @@ def replay_files(folder: Path, release: str) -> int:
     """Replay the files below a folder; the exit status is 1 if one of them has an error, or there is none."""
     results = replay_folder(folder.resolve(), opwright.open_inputs(release))
     print(print_folder(results))
-    return 1 if not results or any(loaded.errors and not refusal(loaded.path) for loaded in results) else 0
+    return 1 if not results or failures(results) else 0
 
 
 def main() -> int:
@@ -54,14 +54,21 @@ def main() -> int:
         if chosen.only in f"{vendor.name} {version}":
             replays.append(replay(vendor, version))
             print(print_replayed(replays[-1], markdown=False), flush=True)
-    print(print_summary(replays))
+    if replays:
+        print(print_summary(replays))
+    version, release = EXECUTORCH_VERSION
+    members = []
+    if chosen.only in f"executorch {version}":
+        members = replay_members(open_wheel("executorch", version), opwright.open_inputs(release))
+        print(f"\n== executorch {version}\n\n{print_folder(members)}")
     if chosen.markdown is not None:
         pages = [print_replayed(replayed, markdown=True) for replayed in replays]
+        pages += [f"## executorch {version}\n\n{print_folder(members)}"] if members else []
         chosen.markdown.write_text(
             "\n".join(["# Vendor replay", "", print_summary(replays), "", *pages]), encoding="utf-8"
         )
     is_good = all(replayed.share >= WANTED_SHARE and not unexplained(replayed) for replayed in replays)
-    return 0 if replays and is_good else 1
+    return 0 if (replays or members) and is_good and not failures(members) else 1
 
 
 if __name__ == "__main__":

@@ -20,10 +20,23 @@ from opwright.source.nodes import Mapping, Node, Sequence
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.conformance.report import table
+from tests.vendor_replay.replay import Members
 from tests.vendor_replay.vendors import PLUGINS
 
 COLUMNS: Final = ("file", "read by", "operators", "files", "not taken", "warnings", "errors")
 EXECUTORCH: Final = "ExecuTorch"
+#: The members of ExecuTorch's wheel with operators.
+EXECUTORCH_MEMBERS: Final = (
+    "executorch/backends/cadence/aot/functions*.yaml",
+    "executorch/backends/cortex_m/ops/operators.yaml",
+    "executorch/kernels/portable/custom_ops.yaml",
+    "executorch/kernels/portable/et_copy_ops.yaml",
+    "executorch/kernels/portable/functions.yaml",
+    "executorch/kernels/quantized/quantized.yaml",
+    "executorch/runtime/kernel/test/functions.yaml",
+)
+#: The version of ExecuTorch, and the release of PyTorch that it is for.
+EXECUTORCH_VERSION: Final = ("1.5.1", "2.13.0")
 #: The name of PyTorch's own input that a patch beside a vendor's file changes, by the name of the patch.
 PATCHES: Final = {
     "native_functions.yaml.patch": "native/native_functions.yaml",
@@ -64,8 +77,12 @@ def replay_folder(folder: Path, inputs: Inputs) -> list[Loaded]:
     plugins = {path.stem: use_plugins(str(path)) for path in sorted(PLUGINS.glob("*.py"))}
     results = []
     for path in sorted(folder.rglob("*.yaml")):
-        root = load_yaml(SourceFile.read(str(path)))
-        reader = reader_of(root, plugins)
+        try:
+            reader = reader_of(load_yaml(SourceFile.read(str(path))), plugins)
+        except Fault as fault:
+            error = f"{fault.diagnostic.code}: {fault.diagnostic.message}"
+            results.append(Loaded(_shown(path, folder), "nothing", errors=(error,)))
+            continue
         if reader:
             own_inputs = with_patches(inputs, path.parent)
             results.append(
@@ -73,6 +90,17 @@ def replay_folder(folder: Path, inputs: Inputs) -> list[Loaded]:
             )
     read_beside = {name for loaded in results for name in loaded.beside}
     return [loaded for loaded in results if str(folder / loaded.path) not in read_beside]
+
+
+def replay_members(wheel: Members, inputs: Inputs) -> list[Loaded]:
+    """What became of the files of operators in ExecuTorch's wheel, which has no files that were made from them."""
+    names = [name for name in wheel.names() if any(fnmatchcase(name, pattern) for pattern in EXECUTORCH_MEMBERS)]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in wheel.read(names).items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return replay_folder(Path(folder), inputs)
 
 
 def _shown(path: Path, folder: Path) -> str:
@@ -94,6 +122,11 @@ def reader_of(root: Node, plugins: dict[str, tuple[Plugin, ...]]) -> str:
 def refusal(path: str) -> str:
     """Why the generator of its author refuses a file too; empty for other files."""
     return next((reason for pattern, reason in REFUSED if fnmatchcase(path, pattern)), "")
+
+
+def failures(results: list[Loaded]) -> list[str]:
+    """The files with errors that the generators of their authors do not refuse."""
+    return [loaded.path for loaded in results if loaded.errors and not refusal(loaded.path)]
 
 
 def with_patches(inputs: Inputs, folder: Path) -> Inputs:

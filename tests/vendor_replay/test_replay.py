@@ -8,7 +8,7 @@ import pytest
 from opwright.plugins.use import ensure_active
 from tests.dialects.test_backend_dialect import pytorch
 from tests.vendor_replay.compare import Verdict
-from tests.vendor_replay.folder import print_folder, refusal, replay_folder
+from tests.vendor_replay.folder import failures, print_folder, refusal, replay_folder, replay_members
 from tests.vendor_replay.replay import Replayed, replay_wheel
 from tests.vendor_replay.report import print_replayed, print_summary, unexplained
 from tests.vendor_replay.vendors import TORCH_NPU, Group
@@ -151,6 +151,23 @@ def test_patches_beside_a_file(tmp_path: Path) -> None:
     (tmp_path / "musa_functions.yaml").write_text(entry, encoding="utf-8")
     [loaded] = replay_folder(tmp_path, pytorch())
     assert (loaded.reader, loaded.operators, loaded.notes, loaded.errors) == ("torch_musa", 1, (), ())
+
+
+def test_a_file_that_is_no_yaml(tmp_path: Path) -> None:
+    """A file that cannot be read is an error of that file alone."""
+    (tmp_path / "broken.yaml").write_text("supported: [abs\n", encoding="utf-8")
+    [loaded] = replay_folder(tmp_path, pytorch())
+    assert (loaded.path, loaded.reader) == ("broken.yaml", "nothing")
+    assert loaded.errors[0].startswith("E01")
+    assert failures([loaded]) == ["broken.yaml"]
+
+
+def test_members_of_executorch() -> None:
+    """The files of operators in a wheel are read, and other members are not."""
+    entry = "- op: abs.out\n  kernels:\n  - arg_meta: null\n    kernel_name: acme::abs_out\n"
+    names = ("executorch/kernels/portable/functions.yaml", "executorch/kernels/portable/test/functions.yaml")
+    [loaded] = replay_members(Wheel(dict.fromkeys(names, entry)), pytorch())
+    assert (loaded.path, loaded.operators, loaded.errors) == (names[0], 1, ())
 
 
 def test_files_that_their_authors_refuse_too() -> None:
