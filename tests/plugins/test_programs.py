@@ -177,6 +177,25 @@ def test_edits(generate: Callable[..., int], project: Project, folder: Path) -> 
     assert "include/acme/more.h" in files_of(project.out)
 
 
+def test_watch(generate: Callable[..., int], project: Project, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that watches imports an edited plug-in again, also after an edit with a mistake."""
+    module = folder / "acme" / "names.py"
+    text = module.read_text()
+    seen: list[bool] = []
+
+    def changes(*folders: str, **options: object) -> Iterator[set[str]]:
+        del options
+        assert str(folder / "acme") in folders
+        for edit in ("def file_name(function):\n    return 1 +\n", text.replace(".txt", ".text")):
+            module.write_text(edit)
+            yield set()
+            seen.append((project.out / "share/costs/twice.text").is_file())
+
+    monkeypatch.setattr("watchfiles.watch", changes)
+    assert generate(*ONLY, "--watch") == 0
+    assert seen == [False, True]
+
+
 def test_parts_lists_and_checks(
     generate: Callable[..., int], project: Project, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

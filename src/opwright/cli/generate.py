@@ -456,7 +456,16 @@ def _watch(arguments: argparse.Namespace) -> int:
 
     session = _session(arguments)
     session.take_stamps(_inputs(arguments, Diagnostics()), _files_besides(arguments))
-    return watch(arguments, generate, session.stamps)
+    return watch(arguments, _generate_again, session.stamps)
+
+
+def _generate_again(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:
+    """Generate with the plug-ins as they are now."""
+    if arguments.uses_plugins:
+        from opwright.cli.plugin_use import reload_plugins
+
+        reload_plugins(arguments)
+    return generate(arguments, sink)
 
 
 def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:

@@ -24,6 +24,7 @@ __all__ = [
     "activate_for_help",
     "activate_installed",
     "plugin_files",
+    "reload_plugins",
     "use_plugins",
 ]
 
@@ -45,6 +46,15 @@ def use_plugins(arguments: argparse.Namespace, parser: Parser) -> None:
         say(f"{failure}\n")
     parser.check_choices(arguments)
     arguments.uses_plugins = bool(ACTIVE.plugins)
+
+
+def reload_plugins(arguments: argparse.Namespace) -> None:
+    """Import the active plug-ins whose sources changed again. Raises Fault and FaultsFound for their faults."""
+    from opwright.plugins.discovery import PluginName, load_plugin
+
+    unnamed = [plugin.name for plugin in ACTIVE.plugins if not plugin.is_named]
+    again = [load_plugin(PluginName(name)).without_changes() for name in unnamed]
+    ensure_active([*_load_named(arguments), *again])
 
 
 def activate_for_help(words: Sequence[str]) -> None:

@@ -1,0 +1,44 @@
+"""The examples of the page about plug-ins run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import opwright.plugin
+from opwright.cli.main import main
+from opwright.plugin import Plugin, use_plugins
+from opwright.plugins.use import ensure_active
+from tests.engine.project import Project
+from tests.plugins.fault_cases import installed_below
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE)
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_examples_are_valid(number: int) -> None:
+    """Each example is Python, and one that makes a plug-in runs without a fault."""
+    code = compile(EXAMPLES[number], "<docs/plugins.md>", "exec")
+    if "= Plugin(" not in EXAMPLES[number]:
+        return
+    names = {name: getattr(opwright.plugin, name) for name in opwright.plugin.__all__}
+    exec(code, names)
+    plugin = names.get("plugin")
+    if isinstance(plugin, Plugin):
+        use_plugins(plugin)
+        ensure_active(())
+
+
+def test_the_first_plugin(project: Project) -> None:
+    """The first plug-in of the page makes the file that the page shows."""
+    folder = project.inputs.parent
+    (folder / "operator_list.py").write_text(EXAMPLES[1])
+    where = ["--source-path", "inputs", "--release", "2.13", "--out", "build", "--jobs", "1"]
+    with installed_below(folder):
+        assert main(["generate", "--plugin", "operator_list.py", "--only", "operator_list", *where]) == 0
+    lines = (folder / "build/lists/operators.txt").read_text().splitlines()
+    assert lines[0] == "aten::twice(Tensor self) -> Tensor"
+    assert len(EXAMPLES[1].splitlines()) < 40
