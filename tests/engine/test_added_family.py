@@ -92,8 +92,13 @@ def test_a_drop_in_program_makes_it(generate: Callable[..., int]) -> None:
     assert notes.FAMILY in registry.chosen_families(None)
 
 
-#: The modules that list kinds of projects, which have names of families.
-KINDS_OF_PROJECTS = ("opwright.cli.new", "opwright.extension.project")
+#: The modules that list kinds of projects, options or dialects, which have names of families.
+KINDS_OF_PROJECTS = (
+    "opwright.cli.new",
+    "opwright.extension.project",
+    "opwright.cli.describing",
+    "opwright.dialects.extra_key_schemas",
+)
 
 
 def test_no_other_module_lists_families() -> None:

@@ -57,8 +57,8 @@ def test_no_process_is_copied_beside_the_watcher(project: Project, monkeypatch: 
     class NotedSession(Session):
         """A session that notes how many processes it may use when it loads."""
 
-        def __init__(self, run: Run, *, jobs: int | None = None) -> None:
-            super().__init__(run, jobs=jobs)
+        def __init__(self, run: Run, *, jobs: int | None = None, keeps_state: bool = True) -> None:
+            super().__init__(run, jobs=jobs, keeps_state=keeps_state)
             limits.append(jobs)
 
     monkeypatch.setattr("opwright.cli.generate.Session", NotedSession)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -191,7 +193,9 @@ def test_watch(generate: Callable[..., int], project: Project, folder: Path, mon
             yield set()
             seen.append((project.out / "share/costs/twice.text").is_file())
 
-    monkeypatch.setattr("watchfiles.watch", changes)
+    watchfiles = types.ModuleType("watchfiles")
+    monkeypatch.setattr(watchfiles, "watch", changes, raising=False)
+    monkeypatch.setitem(sys.modules, "watchfiles", watchfiles)
     assert generate(*ONLY, "--watch") == 0
     assert seen == [False, True]
 

@@ -135,14 +135,15 @@ def _head_names(arguments: argparse.Namespace) -> list[PluginName]:
     from opwright.source.diagnostic import Fault
     from opwright.source.text import SourceFile
 
+    asked = vars(arguments)
+    backends = asked.get("backend") or []
+    paths = [*(asked.get("library") or []), *([backends] if isinstance(backends, str) else backends)]
     names: list[PluginName] = []
-    for option in ("library", "backend", "files"):
-        paths = vars(arguments).get(option) or []
-        for path in [paths] if isinstance(paths, str) else paths:
-            if os.path.isfile(path):
-                # Loading the file reports what is wrong with it.
-                with contextlib.suppress(Fault):
-                    names += head_names(SourceFile.read(path))
+    for path in [*paths, *(asked.get("files") or [])]:
+        if os.path.isfile(path):
+            # Loading the file reports what is wrong with it.
+            with contextlib.suppress(Fault):
+                names += head_names(SourceFile.read(path))
     return names
 
 
