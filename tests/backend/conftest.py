@@ -49,13 +49,10 @@ def failures(
 def build_backend(folder: Path, program: str, device_object: Path, temporary: pytest.TempPathFactory) -> Path:
     """Generate and compile the backend of a folder with `acme.yaml` and `kernels.cpp`; gives its library.
 
-    Backends with many sources have a header `prefix.h`, which is compiled once. A file `plugins.txt` names plug-ins.
+    Backends with many sources have a header `prefix.h`, which is compiled once.
     """
     out = temporary.mktemp(folder.name)
     command = ["generate", "--backend", str(folder / "acme.yaml"), "--torch", "auto", "--out", str(out)]
-    plugins = folder / "plugins.txt"
-    for path in plugins.read_text(encoding="utf-8").split() if plugins.exists() else ():
-        command += ["--plugin", str(ROOT / path)]
     assert main(command) == 0
     ensure_active(())
     built = temporary.mktemp(f"{folder.name}_build")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import pytest
@@ -18,7 +18,7 @@ from opwright.emit.backend.checks import check_wrappers
 from opwright.emit.backend.sections import registered_units, section_files
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import EmitExtensions, Extension
-from opwright.emit.kernel_conventions import KernelConvention
+from opwright.emit.kernel_conventions import KernelConvention, usual_signature
 from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
 from opwright.emit.plugin_codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.emit.registration_changes import RegistrationChange
@@ -35,6 +35,7 @@ from opwright.model.external_backend import (
     HookPosition,
     Implementation,
 )
+from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.emit.external_backends import backend_job, files_of, slot
@@ -307,6 +308,14 @@ def test_a_convention_declares_and_calls_kernels() -> None:
     assert "#include <acme/tensor.h>" in slot(files.source, "external_backend_headers")
     assert slot(files.header, "namespace_prologue").startswith("#include <acme/tensor.h>\n")
     assert "static acme::Tensor scale(acme::Tensor self, int64_t by);" in slot(files.header, "dispatch_declarations")
+    options = {"scale": EntryOptions(convention="acme_tensors"), "scale_": PLAIN}
+    head = HeadOptions(default_args=True)
+    extensions = converting(TO_ACME, FROM_ACME)
+    mixed = backend_job(ENTRIES, options, extensions, conventions=["acme_tensors"], options=head)
+    declared = slot(files_of(mixed).header, "dispatch_declarations")
+    # The defaults of a convention's signature are its own.
+    assert "scale(acme::Tensor self, int64_t by);" in declared
+    assert "scale_(at::Tensor & self, int64_t by=1);" in declared
 
 
 def test_convention_of_one_family() -> None:
@@ -318,6 +327,13 @@ def test_convention_of_one_family() -> None:
     text = wrappers_of(backend_job(ENTRIES, {"scale": options}, extensions, conventions=["acme_tensors"]))
     assert "return acme::fast::scale(self, by.guard_int(__FILE__, __LINE__));\n" in text
     assert "auto opwright_kernel_result = acme::exact::scale(acme::wrap(self), " in text
+    # A kernel with another convention does not have the type of its operator, which the checks compare with.
+    declared = backend_job(
+        ENTRIES, {"scale": options}, extensions, conventions=["acme_tensors"], options=HeadOptions(includes=("acme.h",))
+    )
+    assert "acme::exact" not in slot(files_of(declared).source, "ops_headers")
+    assert "::kernels::scale(self, " in wrappers_of(declared)
+    assert "= acme::exact::scale(acme::wrap(self), " in wrappers_of(declared)
 
 
 def test_convention_of_an_out_kernel() -> None:
@@ -368,6 +384,9 @@ def test_a_failing_convention_is_reported_once() -> None:
     """A convention that fails is not asked for the signature of the next operator."""
     (fault,) = checked(convention_job(["scale", "drop"], converting(code=failing)))  # type: ignore[arg-type]
     assert fault.code == "E2305"
+
+
+OPERATORS = {"scale": PLAIN, "drop": PLAIN, "blend.out": STRUCTURED}
 
 
 def changing(*changes: RegistrationChange) -> EmitExtensions:
@@ -425,9 +444,9 @@ def test_a_failing_change_is_reported_once() -> None:
     assert (fault.code, fault.labels[0].text) == ("E2305", "for `scale`")
 
 
-def fingerprints(extensions: EmitExtensions) -> dict[str, bytes]:
+def fingerprints(extensions: EmitExtensions, operators: Mapping[str, EntryOptions] = OPERATORS) -> dict[str, bytes]:
     """The fingerprint of each unit of a backend."""
-    job = backend_job(ENTRIES, {"scale": PLAIN, "drop": PLAIN, "blend.out": STRUCTURED}, extensions)
+    job = backend_job(ENTRIES, operators, extensions)
     (file,) = section_files(job)
     units = registered_units(file, job)
     names = [unit.wrapped[1][0][0].name.text for unit in units]
@@ -441,8 +460,41 @@ def test_fingerprints_cover_what_plug_ins_add() -> None:
     assert passing == plain
     dropping = fingerprints(hooks(("before", lambda facts: "f();" if facts.operator == "drop" else None)))
     assert [name for name in plain if plain[name] != dropping[name]] == ["drop"]
+    other = fingerprints(hooks(("before", lambda facts: "g();" if facts.operator == "drop" else None)))
+    assert [name for name in plain if dropping[name] != other[name]] == ["drop"]
     structured = fingerprints(hooks(("before", lambda facts: "f();" if facts.is_structured else None)))
     assert [name for name in plain if plain[name] != structured[name]] == ["blend"]
+
+
+def test_fingerprints_cover_choices_and_conventions() -> None:
+    """Other statements of a selector, another signature and another conversion are other fingerprints."""
+    operators = {"scale": family_options("fast", "exact")}
+    texts = ("return {fast};", "return {exact};")
+    first, second = [fingerprints(selecting(lambda *_, text=text: text), operators) for text in texts]
+    assert first != second
+    operators = {"scale": EntryOptions(convention="acme_tensors")}
+    conventions = (
+        converting(TO_ACME, FROM_ACME),
+        converting(TO_ACME._replace(form="acme::other({0})"), FROM_ACME),
+        converting(TO_ACME, FROM_ACME, code=usual_signature),
+    )
+    assert len({fingerprints(convention, operators)["scale"] for convention in conventions}) == 3
+
+
+def test_wrappers_of_lazy_tensors_stay() -> None:
+    """Plug-ins add nothing to the wrappers of lazy tensors."""
+    job = backend_job(ENTRIES, OPERATORS, hooks(("before", lambda facts: "f();")))
+    (backend,) = job.backends
+    lazy = Job(
+        job.catalog,
+        job.rules,
+        job.options,
+        backends=job.backends,
+        lazy_backends=[LazyBackend(backend, ())],
+        extensions=job.extensions,
+    )
+    added = [[bool(unit.additions) for unit in registered_units(section_files(each)[0], each)] for each in (job, lazy)]
+    assert added == [[True, True, True], [False, False, False]]
 
 
 def test_plug_ins_that_add_nothing_change_nothing() -> None:
