@@ -143,3 +143,26 @@ def test_backend_files_are_completed_and_fixed(tmp_path: Path) -> None:
         assert {"mul.Tensor", "mul.out"} <= {item.label for item in answers.items}
 
     _in_session(tmp_path, steps)
+
+
+def test_diagnostics_of_plugins(tmp_path: Path) -> None:
+    """A file whose head names a plug-in may have its keys, and a plug-in that does not load is reported in the file."""
+    (tmp_path / "keys.py").write_text(
+        "from opwright.plugin import ExtraKey, Plugin\n"
+        'plugin = Plugin("keys", api=1, extra_keys=[ExtraKey("fast", bool, where="backend entry")])\n'
+    )
+    path = tmp_path / "acme.yaml"
+    text = "backend: PrivateUse1\ncpp_namespace: acme\nplugins: [./keys.py]\nsupported:\n- add.out: {fast: 3}\n"
+    path.write_text(text)
+
+    def errors(rows: Sequence[lsp.Diagnostic]) -> list[str]:
+        return [row.message.split("\n")[0] for row in rows if row.severity is lsp.DiagnosticSeverity.Error]
+
+    async def steps(own: Editor) -> None:
+        uri = await own.open(path)
+        assert errors(own.client.diagnostics[uri]) == ["`fast` is an integer, not a boolean"]
+        assert not errors(await own.replace(uri, "fast: 3", "fast: true"))
+        missing = f"no plug-in `{tmp_path / 'gone.py'}`: there is no such file"
+        assert errors(await own.replace(uri, "keys.py", "gone.py")) == [missing]
+
+    _in_session(tmp_path, steps)

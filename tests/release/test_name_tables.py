@@ -150,6 +150,8 @@ OTHER_LISTS = {
     ("opwright.dump.data", "view"),
     # Python's augmented assignments are part of the grammar of names.
     ("opwright.schema.names", "add"),
+    # JSON Schema has words for the least and the greatest number.
+    ("opwright.dialects.upgraders.fields", "type"),
 }
 
 

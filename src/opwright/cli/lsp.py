@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 from opwright import __version__
 from opwright.cli import console
-from opwright.cli.arguments import not_empty
+from opwright.cli.arguments import add_plugin_argument, not_empty
 from opwright.cli.explain import all_code_names
 from opwright.source.diagnostic import Diagnostics
 
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--torch", metavar="SPEC", type=not_empty, help=help + "wheel, or a version")
     help = "a folder `aten/src/ATen` instead"
     where.add_argument("--source-path", metavar="DIR", type=not_empty, help=help)
+    add_plugin_argument(parser)
     parser.add_argument("--stdio", action="store_true", help="talk on standard input and output, as it always does")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
 
@@ -44,5 +45,5 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.USAGE
     from opwright.lsp.server import serve
 
-    serve(__version__, arguments.torch, arguments.source_path)
+    serve(__version__, arguments.torch, arguments.source_path, arguments.plugin_words)
     return console.SUCCESS

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -47,12 +48,12 @@ _SEVERITIES: Final = {
 class OperatorServer(LanguageServer):
     """A server with the open operator files of an editor, and the last reports about them."""
 
-    def __init__(self, version: str, torch: str | None, source_path: str | None) -> None:
+    def __init__(self, version: str, torch: str | None, source_path: str | None, plugins: Sequence[str]) -> None:
         super().__init__("opwright", version)
         self.project: Final = Project(lambda: open_inputs(torch, source_path))
         self.reports: Final[dict[str, FileReport]] = {}
-        inputs = (("--torch", torch), ("--source-path", source_path))
-        flags = [word for flag, value in inputs if value is not None for word in (flag, value)]
+        options = (("--torch", torch), ("--source-path", source_path), *[("--plugin", name) for name in plugins])
+        flags = [word for flag, value in options if value is not None for word in (flag, value)]
         self._checker: Final = [sys.executable, "-m", "opwright", "lsp", "--check", *flags]
         self._check: asyncio.Task[None] | None = None
 
@@ -128,16 +129,16 @@ class OperatorServer(LanguageServer):
     async def _check_all(self, files: dict[str, SourceFile]) -> list[DiagnosticRow] | None:
         """The diagnostics of all open files, from a process of its own; None if it failed."""
         folder = next((os.path.dirname(path) for path in files), os.getcwd())
-        process = await asyncio.create_subprocess_exec(
-            *self._checker, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-        )
+        process = await asyncio.create_subprocess_exec(*self._checker, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         request = {"folder": folder, "texts": {path: file.text for path, file in files.items()}}
         try:
-            output, _ = await process.communicate(json.dumps(request).encode())
+            output, complaint = await process.communicate(json.dumps(request).encode())
         finally:
             if process.returncode is None:
                 process.kill()
         if process.returncode != 0:
+            text = complaint.decode(errors="replace").rstrip()
+            self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, text))
             return None
         rows: list[DiagnosticRow] = json.loads(output)["diagnostics"]
         return rows
@@ -184,9 +185,12 @@ def _uri(path: str) -> str:
     return from_fs_path(os.path.abspath(path)) or path
 
 
-def serve(version: str, torch: str | None, source_path: str | None) -> None:
-    """Serve an editor on standard input and output until it ends the session."""
-    server = OperatorServer(version, torch, source_path)
+def serve(version: str, torch: str | None, source_path: str | None, plugins: Sequence[str]) -> None:
+    """Serve an editor on standard input and output until it ends the session.
+
+    `plugins` are the plug-ins that the command line names; they are active in this process already.
+    """
+    server = OperatorServer(version, torch, source_path, plugins)
     _add_document_features(server)
     _add_position_features(server)
     _add_editing_features(server)

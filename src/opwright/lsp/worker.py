@@ -12,10 +12,13 @@ from typing import TextIO
 
 from opwright.check.formats.json_text import render_json
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings
+from opwright.plugins.active import active_plugins
+from opwright.plugins.head_names import with_head_plugins
+from opwright.plugins.use import ensure_active
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.run.checked_files import CheckedFiles, kind_of
 from opwright.run.findings import find
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 
 __all__ = ["check_texts"]
@@ -32,6 +35,14 @@ def check_texts(
     asked = json.load(request)
     texts = tuple([SourceFile(path, text) for path, text in asked["texts"].items()])
     texts = tuple([text for text in texts if kind_of(text) is not None])
+    try:
+        ensure_active(with_head_plugins(active_plugins(), texts))
+    except (Fault, FaultsFound) as raised:
+        # Without the plug-in, its keys would all be reported as mistakes.
+        sink = Diagnostics()
+        sink.take(raised)
+        report.write(render_json(sink.sorted()))
+        return
     settings = _settings(asked["folder"], all_code_names)
 
     def open_release() -> Inputs:

@@ -34,9 +34,10 @@ def head_names(file: SourceFile) -> list[PluginName]:
         return []
     node = root.get("plugins") if isinstance(root, Mapping) else None
     items = None if node is None else expect_strings(node, "`plugins`", Diagnostics())
-    folder = os.path.dirname(file.path)
+    # A name without a slash would be that of a module.
+    folder = os.path.dirname(file.path) or os.curdir
     return [
-        PluginName(os.path.join(folder, item.value) if is_path(item.value) else item.value, item.span)
+        PluginName(os.path.join(folder, os.path.normpath(item.value)) if is_path(item.value) else item.value, item.span)
         for item in items or ()
     ]
 
