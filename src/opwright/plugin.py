@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from opwright.check.lint import BackendLint, Lint, OperatorLint, Operators
     from opwright.convention.c_shim import NoCForm, operator_key, shim_function
+    from opwright.convention.public_api import cpp_name
     from opwright.cpp.binding import Binding
     from opwright.cpp.c_types import TENSOR, CType, const_ref, mut_ref, optional
     from opwright.cpp.signature import Signature
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
         ListOf,
         Table,
     )
+    from opwright.dialects.listed_operators import ListedOperator, listed_operators
     from opwright.emit.aten.backend import kernel_signature
-    from opwright.emit.aten.c_shim import shim_callee, shim_declaration, shim_definition, shim_kernel_key
+    from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
+    from opwright.emit.backend.structured_classes import structured_declarations, structured_includes
     from opwright.emit.emitter import (
         DeclaredRead,
         Emitter,
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
         Slots,
         per_job,
     )
-    from opwright.emit.file_family import file_family
+    from opwright.emit.file_family import file_family, text_family
     from opwright.emit.kernel_conventions import KernelConvention, cpp_type, usual_signature
     from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
     from opwright.emit.registration_changes import RegistrationChange
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from opwright.emit.registry import Check, Family
     from opwright.emit.wrapper_hooks import WrapperArgument, WrapperFacts, WrapperHook
     from opwright.model.catalog import Catalog
+    from opwright.model.external_backend import BackendEntry, ExternalBackend
     from opwright.model.extra_values import ExtraValue, ExtraValues
     from opwright.model.fingerprint_key import HasFingerprintKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -85,6 +89,7 @@ __all__ = [
     "CPP_NAME",
     "TENSOR",
     "Argument",
+    "BackendEntry",
     "BackendLint",
     "BackendReader",
     "Binding",
@@ -101,6 +106,7 @@ __all__ = [
     "Edit",
     "Either",
     "Emitter",
+    "ExternalBackend",
     "ExtraKey",
     "ExtraValue",
     "ExtraValues",
@@ -118,6 +124,7 @@ __all__ = [
     "KeyType",
     "Lint",
     "ListOf",
+    "ListedOperator",
     "LoadContext",
     "Mapping",
     "NativeFunction",
@@ -145,7 +152,9 @@ __all__ = [
     "WrapperFacts",
     "WrapperHook",
     "const_ref",
+    "cpp_name",
     "cpp_type",
+    "device_shims",
     "did_you_mean",
     "expect_boolean",
     "expect_integer",
@@ -157,6 +166,7 @@ __all__ = [
     "find_cpp_fault",
     "free_names",
     "kernel_signature",
+    "listed_operators",
     "load_yaml",
     "mut_ref",
     "node_at",
@@ -171,6 +181,9 @@ __all__ = [
     "shim_function",
     "shim_kernel_key",
     "split_cpp",
+    "structured_declarations",
+    "structured_includes",
+    "text_family",
     "use_plugins",
     "usual_signature",
     "with_entries",
@@ -181,6 +194,7 @@ __all__ = [
 _MODULES: Final = {
     "check.lint": ("BackendLint", "Lint", "OperatorLint", "Operators"),
     "convention.c_shim": ("NoCForm", "operator_key", "shim_function"),
+    "convention.public_api": ("cpp_name",),
     "cpp.binding": ("Binding",),
     "cpp.c_types": ("TENSOR", "CType", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
@@ -202,8 +216,10 @@ _MODULES: Final = {
         "ListOf",
         "Table",
     ),
+    "dialects.listed_operators": ("ListedOperator", "listed_operators"),
     "emit.aten.backend": ("kernel_signature",),
-    "emit.aten.c_shim": ("shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
+    "emit.aten.c_shim": ("device_shims", "shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
+    "emit.backend.structured_classes": ("structured_declarations", "structured_includes"),
     "emit.emitter": (
         "DeclaredRead",
         "Emitter",
@@ -215,7 +231,7 @@ _MODULES: Final = {
         "Slots",
         "per_job",
     ),
-    "emit.file_family": ("file_family",),
+    "emit.file_family": ("file_family", "text_family"),
     "emit.kernel_conventions": ("KernelConvention", "cpp_type", "usual_signature"),
     "emit.kernel_selectors": ("KernelCandidate", "KernelSelector"),
     "emit.registration_changes": ("RegistrationChange",),
@@ -223,6 +239,7 @@ _MODULES: Final = {
     "emit.registry": ("Check", "Family"),
     "emit.wrapper_hooks": ("WrapperArgument", "WrapperFacts", "WrapperHook"),
     "model.catalog": ("Catalog",),
+    "model.external_backend": ("BackendEntry", "ExternalBackend"),
     "model.extra_values": ("ExtraValue", "ExtraValues"),
     "model.fingerprint_key": ("HasFingerprintKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),

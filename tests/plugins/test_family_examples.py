@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+import opwright
 from opwright.cli.main import main
 from opwright.plugins.use import ensure_active
 from tests.engine.project import Project, files_of
 from tests.plugins.fault_cases import installed_below
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "plugins"
+#: What plug-ins may import of Opwright, besides the package itself.
+PUBLIC = frozenset(["opwright.plugin", *[f"opwright.{name}" for name in opwright.__all__]])
 
 
 def generate(name: str, project: Project, *more: str) -> dict[str, str]:
@@ -58,10 +61,49 @@ def test_an_edited_operator_changes_its_pages(project: Project, capsys: pytest.C
 
 @pytest.mark.parametrize("name", ["operator_list", "kernel_table"])
 def test_examples_are_short(name: str) -> None:
-    """An example has at most 50 lines, imports `opwright.plugin` alone, and assigns to no attribute."""
-    text = (EXAMPLES / name / f"{name}.py").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 50
-    tree = ast.parse(text)
-    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert modules <= {"__future__", "opwright.plugin"}
-    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    """An example has at most 50 lines."""
+    assert len((EXAMPLES / name / f"{name}.py").read_text(encoding="utf-8").splitlines()) <= 50
+
+
+MODULES = sorted([path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*.py")])
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_need_the_public_api_alone(module: str) -> None:
+    """No example imports anything of Opwright but `opwright` and `opwright.plugin`, or changes what it imports."""
+    assert faults_of((EXAMPLES / module).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from opwright.emit.emitter import Job",
+        "from opwright import emit",
+        "import opwright.emit.registry as registry",
+        "import opwright.plugin\nopwright.plugin.Job = None",
+        "del Job.read",
+        "setattr(Job, 'read', None)",
+        "import_module('opwright.emit')",
+    ],
+)
+def test_faults_of_examples_are_found(line: str) -> None:
+    """The test of the examples finds each way around the public API."""
+    assert len(faults_of(line)) == 1
+
+
+def faults_of(text: str) -> list[str]:
+    """The lines of a plug-in that import more than the public API, or change an attribute."""
+    faults = []
+    for node in ast.walk(ast.parse(text)):
+        imported: list[str] = []
+        if isinstance(node, ast.Import):
+            imported = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            imported = names if node.module == "opwright" else [str(node.module)]
+        is_inner = any(name.startswith("opwright.") and name not in PUBLIC for name in imported)
+        is_stored = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+        if is_inner or is_stored or called in ("setattr", "delattr", "__import__", "import_module"):
+            faults.append(ast.unparse(node))
+    return faults

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from opwright.release.version import parse_version
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.dialects.test_backend_dialect import operators, pytorch
+from tests.vendor_replay.replay import generate
 from tests.vendor_replay.vendors import PLUGINS
+from tests.vendor_replay.vendors import TORCH_NPU as VENDOR
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +115,32 @@ def test_torch_npu() -> None:
     assert [name for name in dense if dense[name].kernel.symint] == ["zeros", "npu::npu_scale"]
     assert entries(backend, "quantized")["int_repr"].options.callee == "op_plugin::int_repr"
     assert entries(backend, "autograd")["_thnn_fused_gru_cell"].options.callee == "op_plugin::_thnn_fused_gru_cell"
+
+
+SHIM_TABLES = """\
+inductor_fallback_ops_npu: dict[str, dict[str, list[str]]] = {"aten.cat.default": {}, "aten.no_operator.default": {}}
+inductor_fallback_ops_npu_not_support: dict[str, dict[str, list[str]]] = {"aten._trilinear.default": {}}
+"""
+
+
+def test_torch_npu_api() -> None:
+    """The other headers have own operators by their C++ names, shims of operators that run, and both sorts of class."""
+    texts = {VENDOR.backend: TORCH_NPU, "fallback_ops.py": SHIM_TABLES}
+    files = {name: SourceFile(name, text) for name, text in texts.items()}
+    made = generate(VENDOR, pytorch(), files, Diagnostics())
+    assert "TORCH_NPU_API at::Tensor npu_scale(const at::Tensor & self, c10::SymInt by);" in made["CustomFunctions.h"]
+    assert "npu_scale(c10::DispatchKeySet dispatchKeySet, const at::Tensor & self" in made["CustomRedispatch.h"]
+    assert "torch_npu.npu_make = torch.ops.npu.npu_make\n" in made["custom_ops.py"]
+    shims = re.findall(r"AOTI_TORCH_EXPORT AOTITorchError aoti_torch_npu_(\w+)\(", made["c_shim_npu.h"])
+    # The backend has a kernel of `cat`, PyTorch one of the other for all devices, and of `bmm.out` none for this one.
+    assert {"cat", "normal_functional"} < {*shims}
+    assert not {"bmm_out", "no_operator", "_trilinear"} & {*shims}
+    assert shims.index("cat") < shims.index("normal_functional")
+    members = [line for line in made["NPUOpApiNativeFunctions.h"].splitlines() if line.startswith("static")]
+    assert [re.split(r"[ (]", line)[2] for line in members] == ["clone"]
+    structured = made["NPUStructuredNativeFunctions.h"]
+    assert "#include <ATen/ops/_softmax_backward_data_meta.h>\n" in structured
+    assert "struct structured__softmax_backward_data_out : public at::meta::structured__softmax_backward" in structured
 
 
 def test_mistakes_stand_in_the_vendors_file() -> None:

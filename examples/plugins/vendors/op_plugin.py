@@ -13,6 +13,7 @@ from collections.abc import Container, Iterator
 from opwright.plugin import (
     BackendReader,
     Code,
+    ListedOperator,
     LoadContext,
     Mapping,
     Node,
@@ -20,9 +21,8 @@ from opwright.plugin import (
     Plugin,
     Scalar,
     Sequence,
+    listed_operators,
     node_at,
-    part_of,
-    with_entries,
 )
 
 KERNELS = ("acl_op", "op_api", "dvm")
@@ -37,7 +37,6 @@ HEAD: dict[str, NodeValue] = {
     "derived_overloads": False,
     "families": {"op_plugin": {"namespace": "op_plugin"}},
 }
-Entry = tuple[Scalar, Scalar, Mapping]
 LEFT_OUT = Code("OPP0001", "an entry of op-plugin that makes nothing", "No library has a kernel of it in this release.")
 
 
@@ -61,24 +60,22 @@ def holds(node: Node | None, release: str, known: list[str]) -> bool:
     return release in names or names == ["all_version"]
 
 
-def entries(root: Mapping, section: str, context: LoadContext, own: Container[str] = ()) -> Iterator[Entry]:
-    """The entries of a section that make something in the release of the run: name, schema and fields.
+def entries(root: Mapping, section: str, context: LoadContext, own: Container[str] = ()) -> Iterator[ListedOperator]:
+    """The entries of a section that make something in the release of the run.
 
     `own` are the names of operators that PyTorch does not have.
     """
-    known, items = words(root.get("all_version")), root.get(section)
-    release = f"v{context.rules.version.series}"
-    for item in items if isinstance(items, Sequence) else ():
-        func = item.get("func") if isinstance(item, Mapping) else None
-        if not isinstance(item, Mapping) or not isinstance(func, Scalar):
-            continue
-        name = part_of(func, 0, len(func.value.partition("(")[0]))
-        if not any(holds(item.get(key), release if release in known else known[-1], known) for key in KERNELS):
+    known, release = words(root.get("all_version")), f"v{context.rules.version.series}"
+    for operator in listed_operators(root.get(section)):
+        name = operator.name
+        if not any(
+            holds(operator.fields.get(key), release if release in known else known[-1], known) for key in KERNELS
+        ):
             context.sink.note(LEFT_OUT.code, f"`{name.value}` has no kernel for dense tensors in {release}", name.span)
         elif section != "custom" and name.value not in own and name.value not in context.operators:
             context.sink.note(LEFT_OUT.code, f"`{name.value}` is no operator of this release", name.span)
         else:
-            yield name, func, item
+            yield operator
 
 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
@@ -98,7 +95,7 @@ def rewrite(root: Node, context: LoadContext) -> Mapping:
     for section, own in (("quantized", "quant"), ("autograd", "autograd")):
         kernels = [(name, f"op_plugin::{name.value.partition('.')[0]}") for name, _, _ in entries(root, own, context)]
         sections[section] = [node_at(name, {name.value: {"kernel": kernel}}) for name, kernel in kernels]
-    return with_entries(Mapping(root.file, root.start, root.end, []), {**HEAD, **sections})
+    return node_at(root, {**HEAD, **sections})
 
 
 plugin = Plugin(

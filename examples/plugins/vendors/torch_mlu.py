@@ -8,8 +8,6 @@ are PyTorch's own where the CPU and CUDA share them, unless the entry overrides 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from opwright.plugin import (
     BackendReader,
     Code,
@@ -19,10 +17,8 @@ from opwright.plugin import (
     NodeValue,
     Plugin,
     Scalar,
-    Sequence,
+    listed_operators,
     node_at,
-    part_of,
-    with_entries,
 )
 
 LIBRARIES = {"vision": "torchvision", "audio": "torchaudio", "custom": "torch_mlu"}
@@ -49,15 +45,6 @@ def recognizes(root: Node) -> bool:
     return isinstance(root, Mapping) and root.get("aten") is not None and root.get("backend") is None
 
 
-def entries(root: Mapping, section: str) -> Iterator[tuple[Scalar, Mapping]]:
-    """The entries of a section: name and fields."""
-    items = root.get(section)
-    for item in items if isinstance(items, Sequence) else ():
-        func = item.get("func") if isinstance(item, Mapping) else None
-        if isinstance(func, Scalar) and isinstance(item, Mapping):
-            yield part_of(func, 0, len(func.value.partition("(")[0])), item
-
-
 def options(name: str, fields: Mapping, context: LoadContext) -> dict[str, NodeValue]:
     """How a dense operator of PyTorch is implemented."""
     function, family = context.operators[name], fields.get("derived_type") or "cnnl"
@@ -74,7 +61,7 @@ def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file. An overload that follows from a structured one has no entry there."""
     assert isinstance(root, Mapping)
     sections: dict[str, dict[str, Node]] = {"supported": {}, "sparse": {}, "autograd": {}}
-    for name, fields in entries(root, "aten"):
+    for name, _, fields in listed_operators(root.get("aten")):
         if name.value not in context.operators or name.value in sections["supported"]:
             reason = "has an entry above" if name.value in sections["supported"] else "is no operator of this release"
             context.sink.note(LEFT_OUT.code, f"`{name.value}` {reason}", name.span)
@@ -89,13 +76,13 @@ def rewrite(root: Node, context: LoadContext) -> Mapping:
             kernel = f"torch_mlu::ops::cnnl_{function.name.unambiguous}_autograd"
             sections["autograd"][name.value] = node_at(name, {"kernel": kernel})
     for section, namespace in LIBRARIES.items():
-        for name, fields in entries(root, section):
-            own: dict[str, NodeValue] = {"func": fields.get("func"), "family": fields.get("derived_type") or "cnnl"}
+        for name, func, fields in listed_operators(root.get(section)):
+            own: dict[str, NodeValue] = {"func": func, "family": fields.get("derived_type") or "cnnl"}
             sections["supported"][f"{namespace}::{name.value}"] = node_at(name, own)
     lists: dict[str, NodeValue] = {
         section: [node_at(own, {name: own}) for name, own in table.items()] for section, table in sections.items()
     }
-    return with_entries(Mapping(root.file, root.start, root.end, []), {**HEAD, **lists})
+    return node_at(root, {**HEAD, **lists})
 
 
 plugin = Plugin(

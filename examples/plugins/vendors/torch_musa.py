@@ -18,8 +18,8 @@ from opwright.plugin import (
     Plugin,
     Scalar,
     Sequence,
+    listed_operators,
     node_at,
-    with_entries,
 )
 
 SECTIONS = {
@@ -70,12 +70,8 @@ def options(entry: Mapping, kernel: str, function: NativeFunction, *, is_dense: 
 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
-    assert isinstance(root, Sequence)
     sections: dict[str, list[NodeValue]] = {section: [] for section in SECTIONS.values()}
-    for entry in root:
-        name = entry.get("func") if isinstance(entry, Mapping) else None
-        if not isinstance(entry, Mapping) or not isinstance(name, Scalar):
-            continue
+    for name, _, entry in listed_operators(root):
         if name.value not in context.operators:
             context.sink.note(LEFT_OUT.code, f"`{name.value}` is no operator of this release", name.span)
             continue
@@ -91,7 +87,7 @@ def rewrite(root: Node, context: LoadContext) -> Mapping:
                 named = kernel.value if isinstance(kernel, Scalar) else ""
                 own = options(entry, named, function, is_dense=is_dense)
                 sections[SECTIONS[key]].append(node_at(name, {name.value: own}))
-    return with_entries(Mapping(root.file, root.start, root.end, []), {**HEAD, **sections})
+    return node_at(root, {**HEAD, **sections})
 
 
 plugin = Plugin(

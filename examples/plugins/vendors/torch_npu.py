@@ -8,8 +8,6 @@ Entries are names, or mappings with `func`; a mapping counts if it says how the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from opwright.plugin import (
     BackendReader,
     Code,
@@ -20,9 +18,8 @@ from opwright.plugin import (
     NodeValue,
     Plugin,
     Scalar,
-    Sequence,
+    listed_operators,
     node_at,
-    part_of,
     with_entries,
 )
 
@@ -50,17 +47,7 @@ def recognizes(root: Node) -> bool:
     return isinstance(backend, Scalar) and backend.value == "NPU"
 
 
-def entries(root: Mapping, section: str) -> Iterator[tuple[Scalar, Scalar, frozenset[str]]]:
-    """The entries of a section: name, schema and keys."""
-    items = root.get(section)
-    for item in items if isinstance(items, Sequence) else ():
-        func = item.get("func") if isinstance(item, Mapping) else item
-        keys = [key.value for key, _ in item] if isinstance(item, Mapping) else ["impl_ns"]
-        if isinstance(func, Scalar):
-            yield part_of(func, 0, len(func.value.partition("(")[0])), func, frozenset(keys)
-
-
-def options(name: Scalar, keys: frozenset[str]) -> dict[str, NodeValue]:
+def options(name: Scalar, keys: set[str]) -> dict[str, NodeValue]:
     """The options of an entry; structured kernels are classes in the namespace, but for that of `cat`."""
     checks: dict[str, NodeValue] = {"device_check": False} if "device_check" in keys else {}
     is_structured = "structured" in keys and name.value != "cat.out"
@@ -71,18 +58,19 @@ def options(name: Scalar, keys: frozenset[str]) -> dict[str, NodeValue]:
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
     assert isinstance(root, Mapping)
-    custom = {f"npu::{name.value}": (name, func) for name, func, _ in entries(root, "custom")}
-    symint = [name for name, _, _ in entries(root, "symint")]
+    custom = {f"npu::{name.value}": (name, func) for name, func, _ in listed_operators(root.get("custom"))}
+    symint = [name for name, _, _ in listed_operators(root.get("symint"))]
     supported: dict[str, Node] = {}
-    for name, _, keys in [*entries(root, "supported"), *entries(root, "symint")]:
-        if not keys & IMPLEMENTED:
+    for name, _, fields in [*listed_operators(root.get("supported")), *listed_operators(root.get("symint"))]:
+        keys = {key.value for key, _ in fields}
+        if keys and not keys & IMPLEMENTED:
             context.sink.note(LEFT_OUT.code, f"`{name.value}` is left out: it names no dense kernel", name.span)
         elif f"npu::{name.value}" not in custom and (name.value == "cat" or "structured_delegate" not in keys):
             supported.setdefault(name.value, node_at(name, {name.value: options(name, keys)}))
     supported |= {name: node_at(place, {name: {"func": func}}) for name, (place, func) in custom.items()}
     others: dict[str, NodeValue] = {}
     for section, own in (("quantized", "quant"), ("autograd", "autograd")):
-        names = [name for name, _, _ in entries(root, own)]
+        names = [name for name, _, _ in listed_operators(root.get(own))]
         kernels: dict[str, NodeValue] = {name.value: f"op_plugin::{name.value.partition('.')[0]}" for name in names}
         others[section] = [node_at(name, {name.value: {"kernel": kernels[name.value]}}) for name in names]
     own_symint = [f"npu::{name.value}" for name in symint]

@@ -11,30 +11,23 @@ has their Python names. `c_shim_npu.h` has C functions for AOTInductor. `NPUOpAp
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 
-from opwright.convention import native, public_api
-from opwright.emit.aten.c_shim import ShimUnit, Target
-from opwright.emit.backend.structured_classes import free_classes, header_lines
-from opwright.model.dispatch_key import key_named
-from opwright.model.external_backend import BackendEntry
 from opwright.plugin import (
+    BackendEntry,
     Dialect,
-    Emitter,
-    Family,
-    FragmentContext,
     Job,
     LoadContext,
-    OneFile,
     Plugin,
-    operator_key,
+    SourceFile,
+    cpp_name,
+    device_shims,
+    kernel_signature,
     shim_declaration,
-    shim_kernel_key,
+    structured_declarations,
+    structured_includes,
+    text_family,
 )
-from opwright.release.tables import ShimOperator
-from opwright.release.version import parse_version
-from opwright.source.text import SourceFile
 
 #: Operators without a shim, which the program names in its code.
 WITHOUT_SHIM = (
@@ -45,30 +38,30 @@ WITHOUT_SHIM = (
     "aten.scatter_reduce.two_out",
     "aten.repeat_interleave.Tensor",
 )
+ATEN = ("#pragma once", "#include <ATen/Tensor.h>")
+OPENING, CLOSING = '#ifdef __cplusplus\nextern "C" {\n#endif\n', '\n#ifdef __cplusplus\n} // extern "C"\n#endif\n'
 
 
-def load_tables(files: Sequence[SourceFile], context: LoadContext) -> object:
+def load_tables(files: Sequence[SourceFile], context: LoadContext) -> dict[str, list[str]]:
     """The operators in each table of the module `fallback_ops.py`."""
     del context
-    statements = [statement for file in files for statement in ast.parse(file.text).body]
-    tables = [statement for statement in statements if isinstance(statement, ast.AnnAssign)]
+    tables = [table for file in files for table in ast.parse(file.text).body if isinstance(table, ast.AnnAssign)]
     return {ast.unparse(table.target): [*ast.literal_eval(table.value)] for table in tables if table.value}
 
 
-def entries(job: Job, namespace: str) -> Iterator[BackendEntry]:
+def entries(job: Job, namespace: str) -> list[BackendEntry]:
     """The entries for dense tensors with operators of a namespace."""
-    for backend in job.backends:
-        yield from [entry for entry in backend.sections[0].entries if entry.function.namespace == namespace]
+    return [entry for entry in job.backends[0].sections[0].entries if entry.function.namespace == namespace]
 
 
-def custom_functions(guard: str, namespace: str, first: str, job: Job) -> str:
+def custom_functions(job: Job, guard: str, namespace: str, first: str = "") -> str:
     """A header with a function for each own operator."""
-    is_exported = job.rules.version >= parse_version("2.10")
+    is_exported = job.rules.version >= (2, 10)
     macro, header = ("TORCH_NPU_API ", '\n#include "torch_npu/csrc/core/npu/NPUMacros.h"') if is_exported else ("", "")
     lines = []
     for entry in entries(job, "npu"):
-        signature = (native.symint_signature if entry.kernel.symint else native.signature)(entry.function)
-        lines.append(f"{macro}{signature.declaration(public_api.name(entry.function.schema), first=first)};")
+        signature = kernel_signature(entry.function, entry.kernel)
+        lines.append(f"{macro}{signature.declaration(cpp_name(entry.function), first=first)};")
     text, guard, includes = "\n".join(lines), f"TORCH_NPU_CSRC_ATEN_{guard}", f"#include <ATen/ATen.h>{header}"
     return f"#ifndef {guard}\n#define {guard}\n\n{includes}\n\nnamespace {namespace} {{\n\n{text}\n\n}}\n\n#endif\n"
 
@@ -76,109 +69,51 @@ def custom_functions(guard: str, namespace: str, first: str, job: Job) -> str:
 def custom_ops(job: Job) -> str:
     """The Python names of own operators."""
     names = dict.fromkeys([entry.function.name.name for entry in entries(job, "npu")])
-    lines = [f"torch_npu.{name} = torch.ops.npu.{name}" for name in names]
-    return "\n".join(["import warnings", "import torch", "import torch_npu", "", "", *lines, ""])
+    imports = ["import warnings", "import torch", "import torch_npu", "", ""]
+    return "\n".join([*imports, *[f"torch_npu.{name} = torch.ops.npu.{name}" for name in names], ""])
 
 
 def c_shims(job: Job) -> str:
     """A C function for each operator of the tables with a kernel of the backend, or with one for all devices."""
-    key, tables = key_named("PrivateUse1"), job.more_inputs.get("npu_shims")
-    if not isinstance(tables, dict):
-        tables = {}
-    table = {
-        **dict.fromkeys(tables.get("inductor_fallback_ops_npu", ()), ShimOperator(None, ())),
-        **job.shim_tables.device,
-    }
-    by_name = {operator_key(function): function for function in job.catalog.functions}
-    own, texts = {entry.function for entry in entries(job, "aten")}, []
-    left_out = {*WITHOUT_SHIM, *tables.get("inductor_fallback_ops_npu_not_support", ())}
-    for name in sorted(table.keys() & by_name.keys() - left_out):
-        called = key if by_name[name] in own else shim_kernel_key(by_name[name], key, own_only=False)
-        if called is not None:
-            shim = ShimUnit(by_name[name], table[name], Target("npu", key), called).shim
-            texts += [shim_declaration(version) for version in shim.functions]
-    headers = ["torch_npu/csrc/inductor/aoti_torch/c/shim.h"]
-    if job.rules.version >= parse_version("2.13"):
-        headers.insert(0, "torch/csrc/inductor/aoti_torch/utils.h")
-    includes = "\n".join([f"#include <{header}>" for header in headers])
-    opening, closing = '#ifdef __cplusplus\nextern "C" {\n#endif\n', '\n#ifdef __cplusplus\n} // extern "C"\n#endif\n'
-    return "\n".join(["#pragma once", "", includes, "", opening, *texts, closing])
+    tables = job.more_inputs.get("npu_shims")
+    lists = tables if isinstance(tables, dict) else {}
+    names = {*job.shim_tables.device, *lists.get("inductor_fallback_ops_npu", ())}
+    names -= {*WITHOUT_SHIM, *lists.get("inductor_fallback_ops_npu_not_support", ())}
+    includes = ["#include <torch/csrc/inductor/aoti_torch/utils.h>"] if job.rules.version >= (2, 13) else []
+    includes.append("#include <torch_npu/csrc/inductor/aoti_torch/c/shim.h>")
+    texts = [shim_declaration(shim) for shim in device_shims(job, job.backends[0], "npu", names)]
+    return "\n".join(["#pragma once", "", *includes, "", OPENING, *texts, CLOSING])
 
 
 def op_api_header(job: Job) -> str:
     """The kernels of another library, as members of a class of their own."""
     found = [entry for entry in entries(job, "aten") if entry.options.values.flag("op_api")]
-    members = [f"static {native.signature(entry.function).declaration(entry.kernel.name)};" for entry in found]
-    return "\n".join([*OP_API_HEAD, *members, "};", "}"])
+    kernels = [(entry.kernel.name, kernel_signature(entry.function, entry.kernel)) for entry in found]
+    members = [f"static {signature.declaration(name)};" for name, signature in kernels]
+    head = ("#include <ATen/ATen.h>", "namespace at_npu::native {", "struct NPUNativeOpApiFunctions {")
+    return "\n".join([*ATEN, *head, *members, "};", "}"])
 
 
 def structured_header(job: Job) -> str:
     """The structured kernels."""
-    backend = job.backends[0]
-    headers = [line for line in header_lines(backend) if "_meta.h" in line]
-    return "\n".join(
-        [
-            "#pragma once",
-            "#include <ATen/Tensor.h>",
-            "#include <ATen/TensorIterator.h>",
-            *headers,
-            *free_classes(backend, ""),
-        ]
-    )
+    includes = ["#include <ATen/TensorIterator.h>", *structured_includes(job.backends[0])]
+    return "\n".join([*ATEN, *includes, *structured_declarations(job.backends[0])])
 
 
-OP_API_HEAD = (
-    "#pragma once",
-    "#include <ATen/Tensor.h>",
-    "#include <ATen/ATen.h>",
-    "namespace at_npu::native {",
-    "struct NPUNativeOpApiFunctions {",
-)
-FILES: dict[str, Callable[[Job], str]] = {
-    "CustomFunctions.h": partial(custom_functions, "CUSTOM_FUNCTIONS", "at_npu::native::custom_ops", ""),
-    "CustomRedispatch.h": partial(
-        custom_functions, "CUSTOM_REDISPATCH", "at_npu::redispatch", "c10::DispatchKeySet dispatchKeySet"
-    ),
-    "custom_ops.py": custom_ops,
-    "c_shim_npu.h": c_shims,
-    "NPUOpApiNativeFunctions.h": op_api_header,
-    "NPUStructuredNativeFunctions.h": structured_header,
-}
-
-
-def fragment(text: str, context: FragmentContext) -> dict[str, list[str]]:
-    """The text of a file."""
-    del context
-    return {"text": [text]}
-
-
-def emitters(job: Job) -> list[Emitter[str]]:
-    """The emitters of all files."""
-    del job
-    return [emitter(path, text) for path, text in FILES.items()]
-
-
-def emitter(path: str, text: Callable[[Job], str]) -> Emitter[str]:
-    """The emitter of one file."""
-    return Emitter(
-        name=path,
-        family="torch_npu_api",
-        template=None,
-        folder="torch_npu_api",
-        units=lambda job: [text(job)],
-        fragment=fragment,
-        layout=OneFile(path),
-    )
-
-
-FAMILY = Family(
+redispatch = ("CUSTOM_REDISPATCH", "at_npu::redispatch", "c10::DispatchKeySet dispatchKeySet")
+family = text_family(
     "torch_npu_api",
     "the headers of torch_npu besides those of its kernels",
-    emitters=[emitters],
-    folders={"torch_npu_api": ""},
+    {
+        "CustomFunctions.h": lambda job: custom_functions(job, "CUSTOM_FUNCTIONS", "at_npu::native::custom_ops"),
+        "CustomRedispatch.h": lambda job: custom_functions(job, *redispatch),
+        "custom_ops.py": custom_ops,
+        "c_shim_npu.h": c_shims,
+        "NPUOpApiNativeFunctions.h": op_api_header,
+        "NPUStructuredNativeFunctions.h": structured_header,
+    },
     dialects=("shim_tables", "npu_shims"),
     serves_backends=True,
-    by_default=False,
 )
-TABLES: Dialect[object] = Dialect("npu_shims", inputs=("fallback_ops.py",), loads_into=dict, loader=load_tables)
-plugin = Plugin("torch_npu_api", api=1, families=[FAMILY], dialects=[TABLES])
+tables = Dialect[object]("npu_shims", inputs=("fallback_ops.py",), loads_into=dict, loader=load_tables)
+plugin = Plugin("torch_npu_api", api=1, families=[family], dialects=[tables])

@@ -20,9 +20,8 @@ from opwright.plugin import (
     Plugin,
     Scalar,
     Sequence,
+    listed_operators,
     node_at,
-    part_of,
-    with_entries,
 )
 
 SECTIONS = {
@@ -72,13 +71,8 @@ def options(function: NativeFunction, kernel: str, *, is_dense: bool) -> dict[st
 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
-    assert isinstance(root, Sequence)
     sections: dict[str, list[NodeValue]] = {section: [] for section in SECTIONS.values()}
-    for entry in root:
-        func = entry.get("func") if isinstance(entry, Mapping) else None
-        if not isinstance(entry, Mapping) or not isinstance(func, Scalar):
-            continue
-        name = part_of(func, 0, len(func.value.partition("(")[0]))
+    for name, _, entry in listed_operators(root):
         found = [*kernels(entry)]
         if found and name.value not in context.operators:
             context.sink.note(LEFT_OUT.code, f"`{name.value}` is no operator of this release", name.span)
@@ -87,7 +81,7 @@ def rewrite(root: Node, context: LoadContext) -> Mapping:
             own = options(context.operators[name.value], kernel.value, is_dense=key == "XPU")
             sections[SECTIONS[key]].append(node_at(name, {name.value: own}))
     filled: dict[str, NodeValue] = {section: items for section, items in sections.items() if items}
-    return with_entries(Mapping(root.file, root.start, root.end, []), {**HEAD, **filled})
+    return node_at(root, {**HEAD, **filled})
 
 
 plugin = Plugin(

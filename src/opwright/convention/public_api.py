@@ -40,6 +40,11 @@ def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False
     return text
 
 
+def cpp_name(function: NativeFunction) -> str:
+    """The C++ name of an overload's function in the public API, such as `add_out` for `add.out`."""
+    return name(function.schema)
+
+
 def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument."""
     return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)

@@ -1,14 +1,14 @@
-"""Families of one file, which most plug-ins add."""
+"""Families of one file, which most plug-ins add, and families of a few files that are one text each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.registry import Check, Family
 
-__all__ = ["file_family"]
+__all__ = ["file_family", "text_family"]
 
 _Unit = TypeVar("_Unit")
 
@@ -70,4 +70,44 @@ def file_family(
         dialects=tuple(dialects),
         serves_backends=serves_backends,
         by_default=by_default,
+    )
+
+
+def text_family(
+    name: str,
+    help: str,
+    files: Mapping[str, Callable[[Job], str]],
+    *,
+    dialects: Sequence[str] = (),
+    serves_backends: bool = False,
+) -> Family:
+    """A family with a few files, each of which is one text that a function makes of the whole job.
+
+    The paths are relative to the output folder. Runs make the files if they name the family, and each run makes all of
+    their text: for files with many operators, an emitter with a unit for each operator is faster.
+
+    >>> count = text_family("count", "how many", {"count.txt": lambda job: f"{len(job.catalog.functions)}\\n"})
+    >>> count.name, count.by_default
+    ('count', False)
+    """
+
+    def emitter(path: str, text: Callable[[Job], str]) -> AnyEmitter:
+        return Emitter[str](
+            name=f"{name}_{path}",
+            family=name,
+            template=None,
+            folder=name,
+            units=lambda job: [text(job)],
+            fragment=lambda unit, context: {"text": (unit,)},
+            layout=OneFile(path),
+        )
+
+    return Family(
+        name,
+        help,
+        emitters=(lambda job: [emitter(path, text) for path, text in files.items()],),
+        folders={name: "."},
+        dialects=tuple(dialects),
+        serves_backends=serves_backends,
+        by_default=False,
     )

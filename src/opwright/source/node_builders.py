@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Table
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
@@ -17,7 +17,15 @@ NodeValue: TypeAlias = "Node | str | bool | int | list[NodeValue] | dict[str, No
 """What a node is built from: a plain value, or a node that stays as it is."""
 
 
-def node_at(place: Node, value: NodeValue) -> Node:
+@overload
+def node_at(place: Node, value: Table[str, NodeValue]) -> Mapping: ...
+
+
+@overload
+def node_at(place: Node, value: NodeValue) -> Node: ...
+
+
+def node_at(place: Node, value: NodeValue | Table[str, NodeValue]) -> Node:
     """A node with a value, whose span is that of another node. Nodes inside the value stay as they are.
 
     >>> from opwright.source.text import SourceFile
@@ -30,7 +38,7 @@ def node_at(place: Node, value: NodeValue) -> Node:
     if isinstance(value, (Scalar, Sequence, Mapping)):
         return value
     file, start, end = place.file, place.start, place.end
-    if isinstance(value, dict):
+    if isinstance(value, Table):
         return Mapping(file, start, end, [(_scalar(place, key), node_at(place, item)) for key, item in value.items()])
     if isinstance(value, list):
         return Sequence(file, start, end, [node_at(place, item) for item in value])

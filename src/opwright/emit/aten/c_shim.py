@@ -7,7 +7,7 @@ new argument gets another version of its shim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -24,6 +24,7 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT,
     DispatchKey,
 )
+from opwright.model.external_backend import ExternalBackend
 from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator
@@ -148,6 +149,23 @@ def shim_units(job: Job) -> dict[Target, list[ShimUnit]]:
         candidates = [shim_unit(function, row, target, own_only=own_only) for function, row in rows]
         units[target] = [unit for unit in candidates if unit is not None]
     return units
+
+
+def device_shims(job: Job, backend: ExternalBackend, device: str, names: Iterable[str]) -> list[ShimFunction]:
+    """The C functions of a backend's device for operators, ordered by the names that tables of shims have for them.
+
+    `device` is part of their names. An operator in the tables of the run has the versions that stand there. One whose
+    types have no C form, that the run does not have, or that has no kernel for the device, gets none.
+    """
+    own = {entry.function for section in backend.sections if section.key is backend.key for entry in section.entries}
+    functions, table, target = _functions_by_key(job), job.shim_tables.device, Target(device, backend.key)
+    shims: list[ShimFunction] = []
+    for name in sorted(functions.keys() & set(names)):
+        function = functions[name]
+        key = backend.key if function in own else shim_kernel_key(function, backend.key, own_only=False)
+        if key is not None:
+            shims += ShimUnit(function, table.get(name, ShimOperator(None, ())), target, key).shim.functions
+    return shims
 
 
 def check_names(job: Job, sink: Diagnostics) -> None:

@@ -111,7 +111,7 @@ def _other_declarations(backend: ExternalBackend, job: Job) -> Iterator[str]:
         if kernel_class != _own_class(backend):
             members = "\n".join(declarations)
             yield enclose(kernel_class.namespace, f"\nstruct {macro}{kernel_class.name} {{\n\n{members}\n\n}};")
-    yield from structured_classes.free_classes(backend, macro)
+    yield from structured_classes.structured_declarations(backend, macro)
     yield from structured_classes.stub_notes(backend)
     if backend.options.includes:
         return

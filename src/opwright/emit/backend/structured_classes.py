@@ -13,7 +13,14 @@ from opwright.model.external_backend import BackendEntry, ExternalBackend, Imple
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.release.tables import kernel_stubs
 
-__all__ = ["class_declaration", "free_classes", "group_of", "header_lines", "stub_notes"]
+__all__ = [
+    "class_declaration",
+    "group_of",
+    "header_lines",
+    "structured_declarations",
+    "structured_includes",
+    "stub_notes",
+]
 
 #: The header with macros for kernel files.
 _MACROS: Final = "#include <opwright/privateuse1.h>"
@@ -38,7 +45,7 @@ def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup, macro: s
     return f"struct {macro}{structured_class_body(group, entry.kernel, own)}"
 
 
-def free_classes(backend: ExternalBackend, macro: str) -> list[str]:
+def structured_declarations(backend: ExternalBackend, macro: str = "") -> list[str]:
     """The structured kernels of families in namespaces: those of each namespace, sorted; `macro` exports them."""
     classes: dict[str, list[str]] = {}
     for entry, group in _own_kernels(backend):
@@ -86,9 +93,14 @@ def _own_kernels(backend: ExternalBackend) -> Iterator[tuple[BackendEntry, Nativ
                 yield entry, group
 
 
+def structured_includes(backend: ExternalBackend) -> list[str]:
+    """The `#include` lines for PyTorch's shape functions, from which the structured kernels of a backend derive."""
+    return sorted({include(group.out, "_meta") for _, group in _own_kernels(backend)})
+
+
 def header_lines(backend: ExternalBackend) -> Iterable[str]:
     """The lines before the classes: what declares PyTorch's shape functions, and the macros for kernel files."""
-    headers = sorted({include(group.out, "_meta") for _, group in _own_kernels(backend)})
+    headers = structured_includes(backend)
     if not headers:
         return ()
     return (
