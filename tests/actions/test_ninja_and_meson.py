@@ -15,7 +15,9 @@ from tests.actions.sandbox import opwright
 from tests.engine.project import files_of, replace_once
 
 LIBRARY = Path(__file__).resolve().parents[2] / "examples" / "library"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
+#: Where programs are looked for: those that were installed with the tests stand beside Python.
+PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+ENVIRONMENT = {**os.environ, "PATH": PATH, "PYTHONPATH": str(Path(package.__file__).parents[1])}
 
 #: Stands for a compiler: a copy of one generated file.
 NINJA = """\
@@ -45,7 +47,7 @@ custom_target(
 alias_target('everything', opwright_targets)
 """
 
-needs_ninja = pytest.mark.skipif(shutil.which("ninja") is None, reason="there is no Ninja")
+needs_ninja = pytest.mark.skipif(shutil.which("ninja", path=PATH) is None, reason="there is no Ninja")
 
 
 def run(folder: Path, *words: str) -> str:
@@ -93,7 +95,7 @@ def test_ninja(source: Path, plain: dict[str, bytes], reference_inputs: Path) ->
 
 
 @needs_ninja
-@pytest.mark.skipif(shutil.which("meson") is None, reason="there is no Meson")
+@pytest.mark.skipif(shutil.which("meson", path=PATH) is None, reason="there is no Meson")
 def test_meson(source: Path, plain: dict[str, bytes], reference_inputs: Path) -> None:
     """Meson knows every output; a file that stays the same makes nothing else run."""
     words = ("--library", "acme.yaml", "--out", "gen", "--describe", "meson", "--describe-to", "operators")

@@ -154,6 +154,12 @@ def on_terminal(arguments: list[str], variables: dict[str, str]) -> str:
     return shown.decode()
 
 
+def take_signals() -> None:
+    """Let signals end the process, whatever the process that runs the tests ignores."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to see that the run has begun")
 @pytest.mark.parametrize(
     ("number", "status", "said"),
@@ -172,7 +178,7 @@ def test_a_run_that_is_stopped(tmp_path: Path, number: signal.Signals, status: i
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=take_signals,
     )
     while not any(tmp_path.glob("aten/src/ATen/**/*.h")):
         assert run.poll() is None

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from opwright.emit.extensions import EmitExtensions, Extension
+from opwright.emit.kernel_conventions import KernelConvention, usual_signature
+from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
+from opwright.emit.wrapper_hooks import WrapperFacts
 from tests.backend.stub_cases import load_cases
 from tests.dialects.cases import load_cases as dialect_cases
 
@@ -19,6 +23,19 @@ EXTENDED_BACKENDS = [
 
 #: All files. Texts of every third length are read as PyTorch's generator reads them, which knows the first files alone.
 BACKENDS = PLAIN_BACKENDS + [text if len(text) % 3 else text + "\n" for text in EXTENDED_BACKENDS]
+
+
+def _first_kernel(wrapper: WrapperFacts, candidates: tuple[KernelCandidate, ...]) -> str:
+    return f"return {{{candidates[0].family}}};"
+
+
+#: What files may ask of plug-ins: to choose among kernels of several families, and two conventions.
+EXTENSIONS = EmitExtensions(
+    kernel_selectors=(Extension("acme", KernelSelector("first", _first_kernel)),),
+    kernel_conventions=tuple(
+        [Extension("acme", KernelConvention(name, usual_signature)) for name in ("acme_tensors", "bang_tensors")]
+    ),
+)
 
 #: A file with lazy tensors.
 LAZY_BACKENDS = [

@@ -55,7 +55,7 @@ from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
 from tests.dialects.cases import load_cases
 from tests.executorch.executorch_cases import sound_texts
-from tests.fuzz.backends import BACKENDS, LAZY_BACKENDS
+from tests.fuzz.backends import BACKENDS, EXTENSIONS, LAZY_BACKENDS
 from tests.fuzz.checks import FILES, check_settings, check_text
 from tests.fuzz.libraries import LIBRARIES
 from tests.fuzz.modules import MEMBERS, MODULES, SETTINGS, TEMPLATES
@@ -193,7 +193,7 @@ def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, 
 def use_backends(backends: tuple[ExternalBackend, ...], context: LoadContext, length: int) -> object:
     """Emits the files of backends, after the checks that a run makes."""
     libraries = tuple([library for backend in backends for library in backend.libraries])
-    job = Job(context.operators, RULES, Options(), backends=backends, libraries=libraries)
+    job = Job(context.operators, RULES, Options(), backends=backends, libraries=libraries, extensions=EXTENSIONS)
     return emitted_family("backend", job, context) + emitted_family("library", job, context)
 
 
