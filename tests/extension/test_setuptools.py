@@ -84,6 +84,8 @@ class Project:
             "LDCXXSHARED": f"{program} -shared",
             "LDSHARED": f"{program} -shared",
             "TORCH_DONT_CHECK_COMPILER_ABI": "1",
+            # Otherwise PyTorch puts a compiler cache, where one is installed, before the compiler.
+            "TORCH_NO_COMPILER_WRAPPER": "1",
         }
         return subprocess.run(
             [sys.executable, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
