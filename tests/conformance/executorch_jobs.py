@@ -89,14 +89,14 @@ def flag_jobs() -> list[Job]:
     ]
 
 
-def case_job(version: str = NEWEST) -> Job:
+def case_job() -> Job:
     """The job of the cases, which one process of each side runs one after the other."""
     places = ("{root}", "{native}", "{tags}")
     return Job(
         "executorch-cases",
         reference=(("{tests}/executorch/case_runs.py", "reference", *places),),
         opwright=(("{tests}/executorch/case_runs.py", "opwright", *places),),
-        inputs=f"{EXECUTORCH}-{version}-{CASES}",
+        inputs=f"{EXECUTORCH}-{NEWEST}-{CASES}",
     )
 
 
@@ -109,7 +109,6 @@ def full_jobs() -> list[Job]:
             partial(set_jobs, version), "executorch-portable executorch-quantized-aten executorch-keys"
         )
     ]
-    older += [replace(case_job(version), name=f"executorch-cases-{version}") for version in VERSIONS[1:]]
     mutated = [
         replace(wide(inputs)[mode], name=f"executorch-wide-mutated-{inputs}")
         for inputs, mode in (("third", 1), ("namespace", 0), ("overloads", 0))
