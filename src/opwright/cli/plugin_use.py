@@ -151,7 +151,7 @@ def plugin_files(arguments: argparse.Namespace) -> list[str]:
     """The files, and folders of files, of the active plug-ins, and the project file if it names plug-ins."""
     if not ACTIVE.plugins:
         return []
-    from opwright.plugins.sources import sources_of
+    from opwright.plugins.sources import source_paths
 
-    paths = [path for plugin in ACTIVE.plugins for path in (*sources_of(plugin).files, *sources_of(plugin).folders)]
+    paths = source_paths(ACTIVE.plugins)
     return paths if arguments.project_file is None else [*paths, arguments.project_file]

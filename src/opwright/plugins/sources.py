@@ -16,7 +16,7 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
 
-__all__ = ["PluginSources", "folder_of", "module_files", "sources_fingerprint", "sources_of"]
+__all__ = ["PluginSources", "folder_of", "module_files", "source_paths", "sources_fingerprint", "sources_of"]
 
 
 class PluginSources(NamedTuple):
@@ -60,6 +60,11 @@ def sources_of(plugin: Plugin) -> PluginSources:
                 folders.add(folder)
                 files.update(os.path.join(folder, own) for own in names)
     return PluginSources(tuple(sorted(files)), tuple(sorted(folders)))
+
+
+def source_paths(plugins: Iterable[Plugin]) -> list[str]:
+    """The paths of the files of plug-ins, and of the folders in which a new file would be one of them."""
+    return [path for sources in map(sources_of, plugins) for path in (*sources.files, *sources.folders)]
 
 
 @cache

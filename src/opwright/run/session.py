@@ -79,13 +79,12 @@ def generate(
 
 
 def _plugin_sources(request: Request) -> list[str]:
-    """The files of the plug-ins of a request, and the folders in which a new file would be one of them."""
+    """The paths of the sources of a request's plug-ins."""
     if not request.plugins:
         return []
-    from opwright.plugins.sources import sources_of
+    from opwright.plugins.sources import source_paths
 
-    sources = [sources_of(plugin) for plugin in request.plugins]
-    return [path for own in sources for path in (*own.files, *own.folders)]
+    return source_paths(request.plugins)
 
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
