@@ -140,17 +140,23 @@ class DeclaredRead(Generic[Fact]):
 
     An emitter lists its reads, so the engine can tell when its fragments must be made again: it fingerprints
     `fingerprint_key` of the fact, which must hold everything that fragments use of it and be made of functions, groups,
-    texts, numbers and tuples of these.
+    texts, numbers and tuples of these. `witnesses` are functions of a job with which alone the fact is the same: runs
+    after an edit, which load few functions, load these too.
     """
 
-    __slots__ = ("fingerprint_key", "get", "name")
+    __slots__ = ("fingerprint_key", "get", "name", "witnesses")
 
     def __init__(
-        self, name: str, get: Callable[[Job], Fact], fingerprint_key: Callable[[Fact], object] = lambda fact: fact
+        self,
+        name: str,
+        get: Callable[[Job], Fact],
+        fingerprint_key: Callable[[Fact], object] = lambda fact: fact,
+        witnesses: Callable[[Job], Iterable[NativeFunction]] = lambda _: (),
     ) -> None:
         self.name: Final = name
         self.get: Final = get
         self.fingerprint_key: Final = fingerprint_key
+        self.witnesses: Final = witnesses
 
 
 class FragmentContext:

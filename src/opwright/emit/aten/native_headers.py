@@ -33,8 +33,16 @@ def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
 
     Declarations have this order.
     """
-    keys = {key: None for function in job.catalog.functions for key in function.kernels}
-    return {key: rank for rank, key in enumerate(keys)}
+    return {key: rank for rank, key in enumerate(_first_functions(job))}
+
+
+def _first_functions(job: Job) -> Mapping[DispatchKey, NativeFunction]:
+    """The first function with a kernel for each dispatch key, in the order in which entries name the keys."""
+    first: dict[DispatchKey, NativeFunction] = {}
+    for function in job.catalog.functions:
+        for key in function.kernels:
+            first.setdefault(key, function)
+    return first
 
 
 def declarations(units: Iterable[KernelUnit], ranks: Mapping[DispatchKey, int], rules: Rules) -> str:
@@ -113,7 +121,10 @@ def _roots(job: Job) -> list[RootUnits]:
 
 #: The ranks of the dispatch keys that have kernels.
 _KEY_RANKS: Final[DeclaredRead[Mapping[DispatchKey, int]]] = DeclaredRead(
-    "key_ranks", key_ranks, lambda ranks: tuple([key.name for key in ranks])
+    "key_ranks",
+    key_ranks,
+    lambda ranks: tuple([key.name for key in ranks]),
+    lambda job: _first_functions(job).values(),
 )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.cpp.text import string_literal
 from opwright.emit.aten.units import NO_SLOTS
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, OneFile, Slots, per_job
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
+from opwright.source.named_tuple import NamedTuple
 
 NamespaceOverloads = tuple[str, Sequence[NativeFunction]]
 
@@ -16,46 +18,84 @@ NamespaceOverloads = tuple[str, Sequence[NativeFunction]]
 _OPENED_ELSEWHERE: Final = ("quantized", "quantized_decomposed")
 
 
-def namespaces(job: Job) -> list[NamespaceOverloads]:
-    """The namespaces with the overloads whose schemas are registered."""
+def namespaces(job: Job) -> dict[str, list[NativeFunction]]:
+    """The overloads whose schemas are registered, by their namespaces."""
     namespaces: dict[str, list[NativeFunction]] = {}
     everything = job.options.force_schema_registration
     for function in job.catalog.functions:
         chosen = namespaces.setdefault(function.namespace, [])
         if everything or job.selection.selects(function):
             chosen.append(function)
-    return list(namespaces.items())
+    return namespaces
+
+
+class _TagVector(NamedTuple):
+    """The vector of a set of tags: its name, and the overload before which it is defined."""
+
+    name: str
+    first: NativeFunction
+
+
+def _tag_vectors(functions: Iterable[NativeFunction]) -> dict[frozenset[str], _TagVector]:
+    """The vectors of the tags of overloads: a set of tags has one, where it first occurs."""
+    vectors: dict[frozenset[str], _TagVector] = {}
+    for function in functions:
+        if function.tags and function.tags not in vectors:
+            vectors[function.tags] = _TagVector(f"tags_{len(vectors)}", function)
+    return vectors
+
+
+def _registration(function: NativeFunction, vectors: Mapping[frozenset[str], _TagVector]) -> str:
+    """The statement that declares an overload, after the vector of its tags if no overload before has them."""
+    definition, name = "", "{}"
+    if function.tags:
+        name, first = vectors[function.tags]
+        if first is function:
+            members = ", ".join([f"at::Tag::{tag}" for tag in sorted(function.tags)])
+            definition = f"const std::vector<at::Tag> {name} = {{{members}}};\n"
+    return f"{definition}m.def({string_literal(str(function.schema))}, {name});\n"
 
 
 def registrations(functions: Sequence[NativeFunction]) -> list[str]:
-    """The statements that declare the overloads of one library.
-
-    A set of tags becomes a vector where it first occurs, which the overloads that follow share.
-    """
-    vectors: dict[frozenset[str], str] = {}
-    texts = []
-    for function in functions:
-        tags = function.tags
-        vector = vectors.get(tags) if tags else "{}"
-        before = ""
-        if vector is None:
-            vector = vectors[tags] = f"tags_{len(vectors)}"
-            members = ", ".join([f"at::Tag::{tag}" for tag in sorted(tags)])
-            before = f"const std::vector<at::Tag> {vector} = {{{members}}};\n"
-        texts.append(f"{before}m.def({string_literal(str(function.schema))}, {vector});\n")
-    return texts
+    """The statements that declare the overloads of one library."""
+    vectors = _tag_vectors(functions)
+    return [_registration(function, vectors) for function in functions]
 
 
-def _library(namespace: NamespaceOverloads, context: FragmentContext) -> Slots:
+@per_job
+def _own_tag_vectors(job: Job) -> Mapping[frozenset[str], _TagVector]:
+    """The vectors of the tags of PyTorch's own overloads."""
+    return _tag_vectors(namespaces(job).get(PYTORCH.namespace, ()))
+
+
+_TAG_VECTORS: Final[DeclaredRead[Mapping[frozenset[str], _TagVector]]] = DeclaredRead(
+    "tag_vectors",
+    _own_tag_vectors,
+    lambda vectors: tuple([(tuple(sorted(tags)), vector.first.name.text) for tags, vector in vectors.items()]),
+    lambda job: [vector.first for vector in _own_tag_vectors(job).values()],
+)
+
+
+def _units(job: Job) -> list[NativeFunction | NamespaceOverloads]:
+    """The overloads of PyTorch's own namespace one by one, and those of each other namespace together."""
+    units: list[NativeFunction | NamespaceOverloads] = []
+    for namespace, functions in namespaces(job).items():
+        units += functions if namespace == PYTORCH.namespace else [(namespace, functions)]
+    return units
+
+
+def _fragment(unit: NativeFunction | NamespaceOverloads, context: FragmentContext) -> Slots:
     if context.options.skip_dispatcher_registration:
         return NO_SLOTS
-    return library_slots(*namespace)
+    if isinstance(unit, NativeFunction):
+        return {"aten_schema_registrations": (_registration(unit, context.read(_TAG_VECTORS)),)}
+    return library_slots(*unit)
 
 
 def library_slots(name: str, functions: Sequence[NativeFunction]) -> Slots:
     """The slots with the schemas of the overloads of one namespace."""
     body = registrations(functions)
-    if name == "aten":
+    if name == PYTORCH.namespace:
         return {"aten_schema_registrations": body}
     macro = "TORCH_LIBRARY_FRAGMENT" if name in _OPENED_ELSEWHERE else "TORCH_LIBRARY"
     statements = "\t".join(body)
@@ -81,8 +121,9 @@ def emitters(job: Job) -> list[AnyEmitter]:
             name="register_schema_source",
             family="sources",
             template="RegisterSchema.cpp",
-            units=namespaces,
-            fragment=_library,
+            units=_units,
+            fragment=_fragment,
+            reads=(_TAG_VECTORS,),
             layout=OneFile("RegisterSchema.cpp"),
             file_slots=file_slots,
         )

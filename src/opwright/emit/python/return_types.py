@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
 
 from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Job, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.python.structs import Struct, structs
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
 
 
 @per_job
-def _structs(job: Job) -> list[list[Struct]]:
-    """The types of each Python function that has any, by the functions' names; methods count as functions."""
+def _functions_with_structs(job: Job) -> Sequence[tuple[NativeFunction, ...]]:
+    """The overloads of each Python function whose results have types, by their names; methods count as functions."""
     groups: dict[str, list[NativeFunction]] = {}
     for function in bound_functions(job):
         if len(function.schema.returns) > 1:
             groups.setdefault(function.name.name, []).append(function)
-    struct_groups = [list(structs(group).values()) for _, group in sorted(groups.items())]
-    return [group for group in struct_groups if group]
+    return [tuple(group) for _, group in sorted(groups.items()) if structs(group)]
 
 
 def definition(struct: Struct) -> str:
@@ -49,19 +47,16 @@ def registration(struct: Struct) -> str:
     return f'addReturnType(return_types_module, "{struct.name}", generated::{struct.getter}());'
 
 
-def _header(job: Job) -> Slots:
-    return {
-        "py_return_types_declarations": [
-            f"PyTypeObject* {struct.getter}();" for group in _structs(job) for struct in group
-        ]
-    }
+def _declarations(functions: Sequence[NativeFunction], _: FragmentContext) -> Slots:
+    types = structs(functions).values()
+    return {"py_return_types_declarations": [f"PyTypeObject* {struct.getter}();" for struct in types]}
 
 
-def _source(job: Job) -> Slots:
-    groups = _structs(job)
+def _definitions(functions: Sequence[NativeFunction], _: FragmentContext) -> Slots:
+    types = structs(functions).values()
     return {
-        "py_return_types": ["\n".join(map(definition, group)) for group in groups],
-        "py_return_types_registrations": [registration(struct) for group in groups for struct in group],
+        "py_return_types": ["\n".join(map(definition, types))],
+        "py_return_types_registrations": list(map(registration, types)),
     }
 
 
@@ -69,40 +64,34 @@ def _tags(job: Job) -> Slots:
     return {"enum_of_valid_tags": "".join([f'\n.value("{tag}", at::Tag::{tag})' for tag in sorted(job.catalog.tags)])}
 
 
-#: The lines that name the function whose results have a type, or a tag.
-_GETTER: Final = r".*\bget_(?P<operator>\w+?)_structseq\d*\("
-_TAG: Final = r'\.value\("(?P<tag>\w+)"'
-
-
-def _emitter(name: str, file: str, file_slots: Callable[[Job], Slots], line_names: str) -> AnyEmitter:
-    template = f"autograd/{file}"
-    return whole_file(
-        file,
-        name=name,
+def _emitter(
+    file: str, fragment: Callable[[Sequence[NativeFunction], FragmentContext], Slots], slots: Sequence[str]
+) -> AnyEmitter:
+    kind = "header" if file.endswith(".h") else "source"
+    return Emitter(
+        name=f"python_return_types_{kind}",
         family="python",
-        template=template,
+        template=f"autograd/{file}",
         folder="autograd",
-        file_slots=file_slots,
-        line_names=line_names,
+        units=_functions_with_structs,
+        fragment=fragment,
+        layout=OneFile(file),
+        file_slots=lambda job: {"generated_comment": generated_comment(file, job), **dict.fromkeys(slots, ())},
     )
-
-
-def _comment(file: str, file_slots: Callable[[Job], Slots]) -> Callable[[Job], Slots]:
-    """File slots with the comment that most of autograd's files have."""
-    return lambda job: {"generated_comment": generated_comment(file, job), **file_slots(job)}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the three files."""
     return [
-        _emitter(
-            "python_return_types_source",
-            "python_return_types.cpp",
-            _comment("python_return_types.cpp", _source),
-            _GETTER,
+        _emitter("python_return_types.cpp", _definitions, ("py_return_types", "py_return_types_registrations")),
+        _emitter("python_return_types.h", _declarations, ("py_return_types_declarations",)),
+        whole_file(
+            "python_enum_tag.cpp",
+            name="python_enum_tag_source",
+            family="python",
+            template="autograd/python_enum_tag.cpp",
+            folder="autograd",
+            file_slots=_tags,
+            line_names=r'\.value\("(?P<tag>\w+)"',
         ),
-        _emitter(
-            "python_return_types_header", "python_return_types.h", _comment("python_return_types.h", _header), _GETTER
-        ),
-        _emitter("python_enum_tag_source", "python_enum_tag.cpp", _tags, _TAG),
     ]
