@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.build.chunk_spans import ABSENT, FileContents, FileSpans, assemble, splice
+from opwright.build.chunk_spans import ABSENT, FileContents, FileSpans, assemble, replace_chunks, splice
 from opwright.build.fingerprints import FINGERPRINT_SIZE, fingerprint
 from opwright.build.template import AnyTemplate, Template, WholeText
 from opwright.source.text import SourceFile
@@ -98,6 +100,39 @@ def test_spliced_file_is_the_assembled_one(old: list[Unit], more: list[Unit], or
     if len({fingerprints_of([unit]) for unit in new}) == len(new):
         # A unit that stands there twice may be made once more.
         assert all(fingerprints_of([new[number]]) not in known for number in chunks.asked)
+
+
+@given(UNITS, st.dictionaries(st.integers(0, 5), st.fixed_dictionaries({}, optional={"first": TEXTS, "second": TEXTS})))
+def test_replaced_chunks_give_the_assembled_file(old: list[Unit], edited: dict[int, Unit]) -> None:
+    """With new chunks of some units the file is the one made from all units, or it is left to others."""
+    file_slots: Unit = {"first": ["// head"], **FILE_SLOTS}
+    before, spans = assembled(TEMPLATE, old, file_slots)
+    edited = {number: unit for number, unit in edited.items() if number < len(old)}
+    new = [edited.get(number, unit) for number, unit in enumerate(old)]
+    assert replaced(before, spans, new, edited) in (None, assembled(TEMPLATE, new, file_slots))
+
+
+def replaced(
+    before: bytes, spans: FileSpans, new: list[Unit], numbers: Iterable[int]
+) -> tuple[bytes, FileSpans] | None:
+    """A file with the chunks of some units of a new one."""
+    chunks = UnitChunks(TEMPLATE, new)
+    makers = {
+        number: partial(lambda number, slot, indent: chunks.chunk(slot, indent, number), number) for number in numbers
+    }
+    file = replace_chunks(TEMPLATE, FILLED, spans, before, makers)
+    return None if file is None else (file[0], FileSpans(fingerprints_of(new), file[1]))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_usual_chunks_are_replaced(number: int) -> None:
+    """Chunks that end in a line break can be replaced, also the last one, whose line break is cut off."""
+    old: list[Unit] = [{"first": [f"int f{index}();\n"], "second": [f"int g{index}();\n"]} for index in range(3)]
+    file_slots: Unit = {"first": [], **FILE_SLOTS}
+    before, spans = assembled(TEMPLATE, old, file_slots)
+    new = [*old]
+    new[number] = {"first": ["int longer();\n"], "second": ["h();\n\n"]}
+    assert replaced(before, spans, new, [number]) == assembled(TEMPLATE, new, file_slots)
 
 
 def test_absent_chunks_are_told_from_empty_ones() -> None:

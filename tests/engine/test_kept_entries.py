@@ -12,12 +12,19 @@ from opwright.build import kept_entries
 from opwright.dialects.derivatives.loader import _Loader
 from opwright.dialects.native_functions import loader
 from opwright.dialects.native_functions.entry import load_entry
+from opwright.run.session import Session
 from opwright.source.diagnostic import FaultsFound
 from opwright.source.nodes import Mapping
 from tests.engine.project import Project, WholeProject, files_of, put, replace_once, state_files
 from tests.engine.test_library_runs import generate, request_of
 
 MEAN_OF = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
+
+
+@pytest.fixture(autouse=True)
+def _load_all_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let runs load all operators, as after edits that do more than change entries in place."""
+    monkeypatch.setattr(Session, "write_edit", lambda *_: None)
 
 
 class Entries:
@@ -136,11 +143,10 @@ def test_entries_of_derivatives_are_kept(
     derivatives = Derivatives(monkeypatch)
     everything = derivatives.run(project, *families)
     assert everything == 11
-    assert not state_files(project, ".derivatives.entries")
+    assert len(state_files(project, ".derivatives.entries")) == 1
     for step, (path, old, new, count) in enumerate(
         [
-            (project.yaml, "eps=1e-6", "eps=1e-5", everything),
-            (project.yaml, "eps=1e-5", "eps=1e-4", 0),
+            (project.yaml, "eps=1e-6", "eps=1e-5", 0),
             (project.derivatives, "grad * by", "by * grad", 1),
             (project.yaml, "- func: mean_of(", "- func: median_of(", everything),
         ]
@@ -222,7 +228,7 @@ def test_a_shared_run_uses_kept_entries(project: Project, tmp_path: Path) -> Non
     """A run whose second process reads what changed gives what a fresh run gives, also after a syntax error."""
     project.run()
     for step in range(3):
-        project.edit(f"eps=1e-{6 + step}", f"eps=1e-{7 + step}")
+        project.edit("- func: rows(", f"- func: more{step}(Tensor self) -> Tensor\n\n- func: rows(")
         project.run("--jobs", 2)
     assert state_files(project, ".entries")
     project.edit("- func: rows(", "- func: rows_(\n- func: rows(")

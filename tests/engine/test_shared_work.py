@@ -173,6 +173,7 @@ def test_comparing_is_shared_from_more_work_on(project: Project, monkeypatch: py
         shared.append(arguments)
         return share(*arguments)  # type: ignore[arg-type]
 
+    monkeypatch.setattr("opwright.run.session.Session.write_edit", lambda *_: None)
     monkeypatch.setattr("opwright.build.engine.share_work", counted)
     monkeypatch.setattr("opwright.build.processes.usable_processes", lambda jobs: 2)
     counts = []

@@ -27,7 +27,7 @@ def test_stats_show_what_an_edit_costs(project: Project) -> None:
     assert second["sources operators_source"][2:] == [1, 10]
     assert max(numbers[2] for name, numbers in second.items() if name != "all emitters") == 1
     assert sum(second["all emitters"][:2]) == sum(first["all emitters"][:2])
-    assert re.search(r"^render and write files +\d+\.\d{3}$", run.stdout, re.MULTILINE)
+    assert re.search(r"^load the edit and write files +\d+\.\d{3}$", run.stdout, re.MULTILINE)
 
 
 def test_stats_do_not_make_a_run_another_one(project: Project) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from opwright.build.fingerprints import FINGERPRINT_SIZE, split_fingerprints
 from opwright.build.template import AnyTemplate, TemplatePart
@@ -19,7 +19,20 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = ["ABSENT", "Chunks", "FileContents", "FileSpans", "SlotSpans", "assemble", "changed_units", "splice"]
+__all__ = [
+    "ABSENT",
+    "Chunks",
+    "FileContents",
+    "FileSpans",
+    "SlotSpans",
+    "assemble",
+    "changed_units",
+    "replace_chunks",
+    "splice",
+]
+
+Chunk: TypeAlias = "Callable[[str, str], str | None]"
+"""The chunk of a unit in the slot of a name, with an indent."""
 
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""
@@ -259,6 +272,58 @@ def _splice_slot(
         if end > start:
             parts.append(data[start : end - gap])
     return separator.join(parts), new_lengths
+
+
+def replace_chunks(
+    template: AnyTemplate, filled: Collection[str], spans: FileSpans, old: bytes, new_chunks: Mapping[int, Chunk]
+) -> tuple[bytes, tuple[SlotSpans, ...]] | None:
+    """The bytes of an old file with new chunks of a few units, and its slots. Nothing else of the file is made again.
+
+    `new_chunks` gives the chunk in a slot, for each of these units by its number. None if a unit fills other slots than
+    before, if more than line breaks of the last chunk are cut off at the end of a slot, or if the old file's spans do
+    not fit the template.
+    """
+    named = [part for part in template.parts if part.name in filled and part.indent is not None]
+    if spans.slots is None or len(named) != len(spans.slots):
+        return None
+    parts: list[bytes] = []
+    slots: list[SlotSpans] = []
+    copied = shift = 0
+    gap = len(template.separator)
+    for part, slot in zip(named, spans.slots, strict=True):
+        lengths = array("i")
+        lengths.frombytes(slot.lengths)
+        offsets = _offsets(lengths, {len(lengths), *new_chunks}, gap)
+        start, trimmed = slot.start + shift, slot.trimmed
+        whole_end = slot.start + offsets[len(lengths)] - gap
+        end = whole_end - trimmed
+        for number in sorted(new_chunks):
+            chunk = new_chunks[number](part.name, part.indent or "")
+            first = slot.start + offsets[number]
+            last = first + max(lengths[number], 0)
+            if (chunk is None) is not (lengths[number] == ABSENT):
+                return None
+            if chunk is None:
+                continue
+            data = chunk.encode()
+            lengths[number] = len(data)
+            if last == whole_end and template.separator:
+                # The last chunk, whose line breaks at the end are cut off.
+                data, last = data.rstrip(b"\n"), end
+                trimmed = lengths[number] - len(data)
+                if not data or last <= first:
+                    return None
+            elif last > end:
+                return None
+            parts += [old[copied:first], data]
+            copied = last
+            shift += len(data) - (last - first)
+        slots.append(SlotSpans(start, lengths.tobytes(), trimmed))
+    parts.append(old[copied:])
+    data = b"".join(parts)
+    if b'"""\n' in data and template.with_docstring_lines(data.decode()) != data.decode():
+        return None
+    return data, tuple(slots)
 
 
 def _offsets(lengths: array[int], numbers: Iterable[int], gap: int) -> dict[int, int]:

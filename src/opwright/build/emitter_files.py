@@ -222,6 +222,11 @@ class EmitterFiles:
         self._fragments_made += 1
         return self.emitter.fragment(self.units[number], self._context)
 
+    def chunk(self, number: int, slot: str, indent: str) -> str | None:
+        """The chunk of a unit in a slot."""
+        value = self.fragment(number).get(slot)
+        return None if value is None else self.template.chunk(value, indent)
+
     def chunks(self, slot: str, indent: str) -> list[str | None]:
         """The chunks of all units in a slot, made once for all files."""
         chunks = self._chunks.get((slot, indent))
@@ -325,8 +330,14 @@ class EmitterFiles:
         if not self._has_file_per_unit:
             reused = self._state is not None and "_filled_slots" not in self.__dict__
             filled = self._state.filled if self._state is not None and reused else self._filled_slots
+        job, reads = self._build.job, self.emitter.reads
         return EmitterState(
-            self._context_fingerprint, self._template_fingerprint, self._file_slots_fingerprint, filled, self._spans
+            self._context_fingerprint,
+            self._template_fingerprint,
+            self._file_slots_fingerprint,
+            filled,
+            self._spans,
+            tuple([function.name.text for read in reads for function in read.witnesses(job)]),
         )
 
     def fragment_counts(self) -> FragmentCounts:
@@ -353,8 +364,7 @@ class _FileChunks:
 
     def chunk(self, slot: str, indent: str, number: int) -> str | None:
         """The chunk of one unit."""
-        value = self._files.fragment(self._units[number]).get(slot)
-        return None if value is None else self._files.template.chunk(value, indent)
+        return self._files.chunk(self._units[number], slot, indent)
 
     def texts(self, slot: str) -> Sequence[str]:
         """The texts of all units in a slot, in order."""

@@ -86,6 +86,15 @@ class InputStamps:
         self._statuses[path] = _status(path)
         self.files[path] = _stamp(path)
 
+    def including(self, paths: Iterable[str]) -> InputStamps:
+        """The same stamps with those of more files."""
+        stamps = InputStamps(self.files, self.folders)
+        stamps._statuses = dict(self._statuses)
+        for path in paths:
+            if path not in stamps.files:
+                stamps.add(path)
+        return stamps
+
     def distrust_changed(self) -> None:
         """Forget the contents of every file, and the names in every folder, that changed since this state was taken.
 

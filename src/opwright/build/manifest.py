@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Manifest",
+    "has_manifest",
     "load_manifest",
     "load_manifests",
     "manifest_facts",
@@ -98,7 +99,11 @@ class Manifest:
 
     def outputs_hold(self) -> bool:
         """Whether everything that the run wrote is there as the run left it."""
-        return len(self.intact_outputs()) == len(self.outputs) and len(_intact(self.others)) == len(self.others)
+        return len(self.intact_outputs()) == len(self.outputs) and self.others_hold()
+
+    def others_hold(self) -> bool:
+        """Whether what the run wrote outside of its output folders is there as the run left it."""
+        return len(_intact(self.others)) == len(self.others)
 
     def intact_outputs(self) -> dict[str, Status]:
         """The outputs that are as the run left them."""
@@ -162,6 +167,11 @@ def load_manifest(run: Run) -> Manifest | None:
     """The manifest of the last run of this kind, or None when there is none that can be trusted."""
     manifest = _load(run.state_path(_SUFFIX), run)
     return manifest if manifest is not None and manifest.kind == run.kind else None
+
+
+def has_manifest(run: Run) -> bool:
+    """Whether there is a manifest of the last run of this kind, trusted or not."""
+    return os.path.lexists(run.state_path(_SUFFIX))
 
 
 def load_manifests(run: Run) -> list[Manifest]:

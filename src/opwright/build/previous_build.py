@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BuildState", "EmitterState", "PreviousBuild", "PreviousFile", "load_state", "write_state"]
 
-_FORMAT: Final = b"opwright-spans 3 "
+_FORMAT: Final = b"opwright-spans 4 "
 _SUFFIX: Final = ".spans"
 _LENGTH_SIZE: Final = array("i").itemsize
 
@@ -33,7 +33,8 @@ class EmitterState(NamedTuple):
     """How the files of one emitter were made.
 
     `context`, `template` and `file_slots` are fingerprints of what all its files share, `filled` has the slots that
-    units fill, and `files` the spans of each file by path.
+    units fill, and `files` the spans of each file by path. `witnesses` are the names of the functions with which alone
+    the context is the same.
     """
 
     context: bytes
@@ -41,6 +42,7 @@ class EmitterState(NamedTuple):
     file_slots: bytes
     filled: frozenset[str]
     files: Mapping[str, FileSpans]
+    witnesses: tuple[str, ...] = ()
 
 
 class BuildState(NamedTuple):
@@ -100,8 +102,16 @@ _UnitFiles: TypeAlias = "tuple[list[str], str]"
 """The files of one unit each, of which there are thousands: their paths, and their fingerprints joined."""
 
 
+_StoredState: TypeAlias = "tuple[list[str], list[str], _UnitFiles, dict[str, _StoredSpans], tuple[str, ...]]"
+"""The state of an emitter: its fingerprints, the slots that units fill, its files, and the witnesses of its reads."""
+
+
 def _decode_emitter(
-    fingerprints: list[str], filled: list[str], unit_files: _UnitFiles, files: Mapping[str, _StoredSpans]
+    fingerprints: list[str],
+    filled: list[str],
+    unit_files: _UnitFiles,
+    files: Mapping[str, _StoredSpans],
+    witnesses: list[str],
 ) -> EmitterState:
     context, template, file_slots = map(bytes.fromhex, fingerprints)
     paths, joined = unit_files[0], a2b_base64(unit_files[1])
@@ -112,7 +122,7 @@ def _decode_emitter(
         for path, start in zip(paths, range(0, len(joined), FINGERPRINT_SIZE), strict=True)
     }
     spans.update({path: _decode_spans(*stored) for path, stored in files.items()})
-    return EmitterState(context, template, file_slots, frozenset(map(str, filled)), spans)
+    return EmitterState(context, template, file_slots, frozenset(map(str, filled)), spans, tuple(map(str, witnesses)))
 
 
 def _decode_spans(encoded: str, slots: list[tuple[int, str, int]] | None) -> FileSpans:
@@ -140,7 +150,7 @@ def write_state(run: Run, state: BuildState) -> str:
     return header.decode() if replace_state(run.state_path(_SUFFIX), header + b"\n" + body) else ""
 
 
-def _encode_emitter(state: EmitterState) -> tuple[list[str], list[str], _UnitFiles, dict[str, _StoredSpans]]:
+def _encode_emitter(state: EmitterState) -> _StoredState:
     paths: list[str] = []
     joined: list[bytes] = []
     files: dict[str, _StoredSpans] = {}
@@ -151,7 +161,7 @@ def _encode_emitter(state: EmitterState) -> tuple[list[str], list[str], _UnitFil
         else:
             files[path] = _encode_spans(spans)
     fingerprints = [state.context.hex(), state.template.hex(), state.file_slots.hex()]
-    return fingerprints, sorted(state.filled), (paths, _text(b"".join(joined))), files
+    return fingerprints, sorted(state.filled), (paths, _text(b"".join(joined))), files, state.witnesses
 
 
 def _encode_spans(spans: FileSpans) -> _StoredSpans:

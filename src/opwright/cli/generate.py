@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from functools import partial
 
 from opwright.cli.arguments import (
     add_backend_arguments,
@@ -25,10 +26,10 @@ from opwright.cli.arguments import (
     settle_plugins,
 )
 from opwright.cli.parser import LateChoices
-from opwright.cli.runs import current_manifest, files_besides, request_facts, run_of
+from opwright.cli.runs import current_manifest, files_besides, repeat_messages, request_facts, run_of
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
-from opwright.run.session import Session, run_facts
+from opwright.run.session import Session
 from opwright.source.numbers import read_number
 
 # Modules that do the work are imported only if there is work.
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from opwright.emit.registry import Family
     from opwright.model.executorch import ExecutorchOptions
     from opwright.release.inputs import Inputs
-    from opwright.run.generation import Generation
+    from opwright.run.generation import Generation, Outcome
     from opwright.run.request import OutputShard, OutputsInFolder, Request
     from opwright.source.diagnostic import Diagnostics
 
@@ -361,16 +362,20 @@ def _check_files(arguments: argparse.Namespace) -> None:
             raise Fault.at(FAMILY_WITHOUT_FILE, message, help=f"add {flags}")
 
 
-def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
+def _load(session: Session, arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Generation:
+    generation = session.load(inputs, partial(_request, arguments, inputs), sink, _files_besides(arguments))
+    generation.check_shims()
+    return generation
+
+
+def _checked_inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
+    """The inputs of a run whose arguments fit together."""
     _check_files(arguments)
     if arguments.hermetic:
         from opwright.cli.describing import check_hermetic
 
         check_hermetic(arguments)
-    inputs = _inputs(arguments, sink)
-    generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, _files_besides(arguments))
-    generation.check_shims()
-    return generation
+    return _inputs(arguments, sink)
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
@@ -431,11 +436,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.describe:
         _describe(arguments, sink)
         return console.SUCCESS
+    inputs, session = _checked_inputs(arguments, sink), _session(arguments)
     if not (arguments.dry_run or arguments.list_outputs or arguments.check):
-        generate(arguments, sink)
+        # What is said of the inputs is not about an edit.
+        if len(sink) or not _generate_edit(arguments, session, inputs):
+            _generate_all(arguments, session, inputs, sink)
         return console.SUCCESS
-    session = _session(arguments)
-    generation = _load(session, arguments, sink)
+    generation = _load(session, arguments, inputs, sink)
     return console.SUCCESS if extras.list_or_check(arguments, session, generation, sink) else console.FAULTS
 
 
@@ -468,13 +475,43 @@ def _generate_again(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[G
     return generate(arguments, sink)
 
 
+def _generate_edit(arguments: argparse.Namespace, session: Session, inputs: Inputs) -> bool:
+    """Write what an edit changed and print a summary, if that needs few operators; gives whether it was done."""
+    if arguments.declared is not None:
+        return False
+    started = time.perf_counter()
+    outcome = session.write_edit(inputs, partial(_request, arguments, inputs), _files_besides(arguments))
+    if outcome is None:
+        return False
+    repeat_messages(session.facts, arguments.color)
+    if arguments.stamp is not None:
+        from opwright.cli.extras import write_stamp
+
+        write_stamp(arguments.stamp)
+    _print_results(arguments, session, outcome, started)
+    return True
+
+
+def _print_results(arguments: argparse.Namespace, session: Session, outcome: Outcome, started: float) -> None:
+    """Print the summary of a run, and what else is asked for."""
+    _print_summary(arguments, session.facts, outcome.summary.written, started)
+    if arguments.stats:
+        from opwright.cli.stats import print_stats
+
+        print_stats(session, outcome)
+
+
 def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:
     """Write the files and print a summary. Gives the generation and the stamps of its inputs."""
+    session = _session(arguments)
+    return _generate_all(arguments, session, _checked_inputs(arguments, sink), sink), session.stamps
+
+
+def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Inputs, sink: Diagnostics) -> Generation:
     from opwright.cli.extras import write_outputs
 
     started = time.perf_counter()
-    session = _session(arguments)
-    generation = _load(session, arguments, sink)
+    generation = _load(session, arguments, inputs, sink)
     if arguments.declared is not None:
         from opwright.cli.extras import check_declared
 
@@ -482,9 +519,5 @@ def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generati
     outcome = write_outputs(arguments, session, generation)
     if not arguments.hermetic:
         _keep_families(arguments)
-    _print_summary(arguments, run_facts(generation, outcome), outcome.summary.written, started)
-    if arguments.stats:
-        from opwright.cli.stats import print_stats
-
-        print_stats(session, outcome)
-    return generation, session.stamps
+    _print_results(arguments, session, outcome, started)
+    return generation

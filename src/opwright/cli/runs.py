@@ -15,9 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from opwright.build.manifest import Manifest
+    from opwright.release.inputs import Inputs
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["current_manifest", "drop_in_run_of", "files_besides", "request_facts", "run_of", "run_unless_current"]
+__all__ = [
+    "current_manifest",
+    "drop_in_run_of",
+    "files_besides",
+    "repeat_messages",
+    "request_facts",
+    "run_of",
+    "run_unless_current",
+    "write_all",
+    "write_edit",
+]
 
 #: Arguments that do not change the outputs.
 _WITHOUT_EFFECT = frozenset(
@@ -100,9 +112,37 @@ def current_manifest(run: Run, color: str = AUTO) -> Manifest | None:
     `color` is a choice of `--color`.
     """
     manifest = Session(run).current_manifest()
-    if manifest is not None and (messages := str(manifest.facts.get("said", ""))):
-        say(messages if wants_color(color) else without_color(messages))
+    if manifest is not None:
+        repeat_messages(manifest.facts, color)
     return manifest
+
+
+def repeat_messages(facts: Mapping[str, str | int], color: str = AUTO) -> None:
+    """Print the messages of an earlier run, from the facts in its manifest."""
+    if messages := str(facts.get("said", "")):
+        say(messages if wants_color(color) else without_color(messages))
+
+
+def write_edit(
+    session: Session, inputs: Inputs, make_request: Callable[[Diagnostics], Request], besides: Iterable[str] = ()
+) -> bool:
+    """Write what an edit of few entries changed, as `Session.write_edit` does; gives whether it was done."""
+    if session.write_edit(inputs, make_request, besides) is None:
+        return False
+    repeat_messages(session.facts)
+    return True
+
+
+def write_all(
+    session: Session,
+    inputs: Inputs,
+    make_request: Callable[[Diagnostics], Request],
+    sink: Diagnostics,
+    besides: Iterable[str] = (),
+) -> None:
+    """Write the outputs that differ, and load no more operators than needed."""
+    if not write_edit(session, inputs, make_request, besides):
+        session.write(session.load(inputs, make_request, sink, besides))
 
 
 def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:

@@ -136,7 +136,7 @@ def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) ->
 
     inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
     inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
-    return session.load(inputs, lambda: _request(arguments, inputs), sink, [*arguments.library, *arguments.yaml])
+    return session.load(inputs, lambda _: _request(arguments, inputs), sink, [*arguments.library, *arguments.yaml])
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

@@ -92,9 +92,11 @@ class Family:
     `selects_as_aten`, a selection may name operators as if all were in the namespace `aten`. One that
     `serves_libraries` makes files for operator libraries; its runs do not load PyTorch's operators unless another
     family `serves_backends`. One that `names_operators` makes files for the operators that files of the user name, and
-    for no others. `programs` has the programs besides `opwright generate` that make it, each with what its flag calls
-    the family; None where the program always makes it. `plugin` is the plug-in that adds the family; empty for
-    Opwright's own.
+    for no others. Where one `has_local_units`, each unit of its emitters holds functions of one operation alone, and
+    file slots have of all operators only what each operation adds to them, such as an `#include`, so that a run after
+    an edit need not load the other operations. `programs` has the programs besides `opwright generate` that make it,
+    each with what its flag calls the family; None where the program always makes it. `plugin` is the plug-in that adds
+    the family; empty for Opwright's own.
     """
 
     __slots__ = (
@@ -104,6 +106,7 @@ class Family:
         "dialects",
         "emitters",
         "folders",
+        "has_local_units",
         "help",
         "imports",
         "inputs",
@@ -135,6 +138,7 @@ class Family:
         serves_libraries: bool = False,
         serves_backends: bool = False,
         names_operators: bool = False,
+        has_local_units: bool = False,
         programs: Mapping[str, str | None] | None = None,
         plugin: str = "",
     ) -> None:
@@ -153,6 +157,7 @@ class Family:
         self.serves_libraries: Final = serves_libraries
         self.serves_backends: Final = serves_backends
         self.names_operators: Final = names_operators
+        self.has_local_units: Final = has_local_units
         self.programs: Final[Mapping[str, str | None]] = programs or {}
         self.plugin: Final = plugin
 
@@ -191,6 +196,7 @@ _ROWS: Final = (
         folders={**_ATEN, **_OPS, **_CORE, **_HEADER_ONLY},
         checks=(Check(".header_names:check_headers_of_pytorch", when_tolerant=False), _CHECK_KERNELS),
         imports=(".aten.kernel_checks",),
+        has_local_units=True,
         programs={"gen": "headers"},
     ),
     Family(
@@ -216,6 +222,7 @@ _ROWS: Final = (
         inputs=(REGISTRATIONS,),
         checks=(_CHECK_KERNELS, _CHECK_REGISTERED),
         imports=(".aten.kernel_checks",),
+        has_local_units=True,
         programs={"gen": "sources"},
     ),
     Family(
@@ -223,6 +230,7 @@ _ROWS: Final = (
         "Declarations.yaml",
         emitters=(".aten.declarations",),
         folders=_ATEN,
+        has_local_units=True,
         programs={"gen": "declarations_yaml"},
     ),
     Family(
@@ -239,6 +247,7 @@ _ROWS: Final = (
         ),
         folders=_AUTOGRAD,
         dialects=("derivatives",),
+        has_local_units=True,
         programs={"generate_code": "libtorch", "gen_autograd": None},
     ),
     Family(
@@ -251,6 +260,7 @@ _ROWS: Final = (
         checks=(Check(".python.units:check_modules"), Check(".python.units:check_bindings", late=True)),
         companions=("annotated", "view_meta"),
         imports=(".python.units",),
+        has_local_units=True,
         programs={"generate_code": "pybindings", "gen_autograd_python": None},
     ),
     Family(
@@ -258,6 +268,7 @@ _ROWS: Final = (
         "the annotated arguments that PyTorch's tests read",
         emitters=(".python.annotated_arguments",),
         folders={"testing": "torch/testing/_internal/generated"},
+        has_local_units=True,
         programs={"generate_code": "python", "gen_annotated_fn_args": None},
     ),
     Family(
@@ -265,6 +276,7 @@ _ROWS: Final = (
         "the Python binding of view metas",
         emitters=(".aten.view_meta",),
         folders={"functionalization": "torch/csrc/functionalization/generated"},
+        has_local_units=True,
         programs={"generate_code": None},
     ),
     Family(
@@ -460,6 +472,15 @@ def takes_all_operators(families: Iterable[str]) -> bool:
     (True, False)
     """
     return not serves_libraries(families) and not any(FAMILIES[name].names_operators for name in families)
+
+
+def has_local_units(families: Iterable[str]) -> bool:
+    """Whether each unit of these families holds functions of one operation alone (see `Family`).
+
+    >>> has_local_units(["headers", "python"]), has_local_units(["headers", "stubs"])
+    (True, False)
+    """
+    return all(FAMILIES[name].has_local_units for name in families)
 
 
 def families_with(folder: str) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.derivatives.loader import node_prefix
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, chosen_families
 from opwright.model.catalog import Catalog
+from opwright.model.derivatives import node_prefix
 from opwright.model.dispatch_key import device_flags, dispatch_keys
 from opwright.release.inputs import Inputs
 from opwright.release.narrowed import narrow_inputs, narrow_text

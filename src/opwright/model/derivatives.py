@@ -263,3 +263,13 @@ NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), Derivatives({}, frozenset
 def autograd_keys() -> tuple[str, ...]:
     """The names of the dispatch keys that `dispatch` of an entry may name, `Default` aside."""
     return "AutogradNestedTensor", *(f"Autograd{device.name}" for device in devices())
+
+
+def node_prefix(name: str) -> str:
+    """The prefix of the names of a function's autograd nodes.
+
+    >>> node_prefix("add_"), node_prefix("_thnn_fused_gru_cell"), node_prefix("nll_loss_forward")
+    ('AddBackward', 'ThnnFusedGruCellBackward', 'NllLossBackward')
+    """
+    parts = "".join([part.title() for part in name.split("_")])
+    return f"{parts}Backward".replace("ForwardBackward", "Backward")

@@ -8,7 +8,7 @@ from importlib import import_module
 from os.path import basename
 from typing import TYPE_CHECKING, Final
 
-from opwright.build.emitter_files import Build, FragmentCounts
+from opwright.build.emitter_files import Build, EmitterFiles, FragmentCounts, named_emitters
 from opwright.build.engine import Engine, Report, Summary, Task
 from opwright.build.plan import Plan
 from opwright.build.staging import remove_old_staging
@@ -86,7 +86,8 @@ _MAKING: Final = 3
 class Outcome(NamedTuple):
     """What a run did: the status of every output by path, the state of each emitter, and its fragment counts.
 
-    A run that has nothing to do makes nothing; `report` then has the warnings of the run that did the work.
+    A run that has nothing to do makes nothing; `report` then has the warnings of the run that did the work. After an
+    edit in place it has those that are not about operators.
     """
 
     summary: Summary
@@ -138,7 +139,7 @@ class Generation:
 
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs. With
     `later`, the processes that make the Python files load and check what only these files need. Entries among the
-    `known_entries`, by the names of dialects, are not read again.
+    `known_entries`, by the names of dialects, are not read again. A run whose `job` is loaded already loads nothing.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("declarations_yaml",))
@@ -153,6 +154,7 @@ class Generation:
         *,
         later: bool = False,
         known_entries: Mapping[str, KnownEntries] | None = None,
+        job: Job | None = None,
     ) -> None:
         if not request.tolerant:
             request = request._replace(plugins=with_head_plugins(request.plugins, request.headed_files))
@@ -160,8 +162,10 @@ class Generation:
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
-        load = partial(_load_job, request, Rules(self.version), later=later)
-        job = _load_partial_job(load, self.sink, known_entries or {}) or load(self.sink, _whole(known_entries or {}))
+        if job is None:
+            load = partial(_load_job, request, Rules(self.version), later=later)
+            known_entries = known_entries or {}
+            job = _load_partial_job(load, self.sink, known_entries) or load(self.sink, _whole(known_entries))
         self.sink.raise_if_errors()
         self.job: Final = with_libraries(job, request, self.sink)
         self._templates: Final = Templates(self.read_template, self._comment)
@@ -267,6 +271,30 @@ class Generation:
         states = {name: state for part, _, _ in notes for name, state in part.items()}
         fragments = {name: counts for _, part, _ in notes for name, counts in part.items()}
         return Outcome(summary, statuses, states, fragments)
+
+    def write_edit(self, before: Job, previous: PreviousBuild, journal: Journal) -> Outcome:
+        """Write the outputs that an edit changed.
+
+        The job has the operations of the edit alone, and `before` has them as the previous build had them. The summary
+        counts the files that may have units of these operations. Raises NotLocal if the edit may have changed more.
+        """
+        from opwright.build.edited_files import EditedFiles, NotLocal
+
+        self._engine.journal = journal
+        build, build_before = (Build(job, self._templates, previous) for job in (self.job, before))
+        chosen, chosen_before = (
+            dict(named_emitters(emitters(job, self.request.families))) for job in (self.job, before)
+        )
+        # Some emitters are there only for the operators of a dispatch key, which the edit may have none of.
+        if chosen.keys() != chosen_before.keys():
+            raise NotLocal("emitters")
+        tasks = [
+            partial(EditedFiles, EmitterFiles(name, chosen_before[name], build_before), emitter, build)
+            for name, emitter in chosen.items()
+        ]
+        statuses: dict[str, Status] = {}
+        summary = self._engine.write(tasks, statuses, previous)
+        return Outcome(summary, statuses, {**previous.emitters, **build.states()}, build.fragment_counts())
 
     def render_files(self) -> Iterator[tuple[PlannedFile, FileSpec, str | None]]:
         """Each output with its spec and the name of its template, once it is rendered; nothing is written.

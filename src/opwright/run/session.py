@@ -12,7 +12,15 @@ import os
 import time
 
 from opwright.build.input_stamps import InputStamps
-from opwright.build.manifest import Manifest, load_manifest, load_manifests, root_of, tool_identity, write_manifest
+from opwright.build.manifest import (
+    Manifest,
+    has_manifest,
+    load_manifest,
+    load_manifests,
+    root_of,
+    tool_identity,
+    write_manifest,
+)
 from opwright.build.runs import Run
 from opwright.build.staging import remove_left_staging
 
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
     from opwright.build.plain_files import Status
     from opwright.build.plan import PlannedFile
-    from opwright.build.previous_build import PreviousBuild
+    from opwright.build.previous_build import BuildState, PreviousBuild
     from opwright.build.staging import Journal
     from opwright.dialects.known_entries import KnownEntries
     from opwright.dialects.native_functions.scope import LoadScope
@@ -73,7 +81,10 @@ def generate(
     sink = sink if sink is not None else Diagnostics()
     ensure_active(request.plugins)
     besides = [*headers_to_compare(request), *[file.path for file in request.files], *_plugin_sources(request)]
-    generation = session.load(request.inputs, lambda: request, sink, besides)
+    outcome = session.write_edit(request.inputs, lambda _: request, besides)
+    if outcome is not None:
+        return outcome
+    generation = session.load(request.inputs, lambda _: request, sink, besides)
     generation.check_shims()
     return session.write(generation)
 
@@ -143,7 +154,7 @@ class Session:
     Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = ("_known", "jobs", "keeps_state", "run", "seconds", "stamps")
+    __slots__ = ("_known", "_state", "_state_checksum", "facts", "jobs", "keeps_state", "run", "seconds", "stamps")
 
     def __init__(self, run: Run, *, jobs: int | None = None, keeps_state: bool = True) -> None:
         self.run: Final = run
@@ -152,6 +163,10 @@ class Session:
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
         self._known: Mapping[str, KnownEntries] = {}
+        self._state: BuildState | None = None
+        self._state_checksum = ""
+        self.facts: Mapping[str, str | int] = {}
+        """The facts in the summary of the run, once it is written."""
         self.stamps: InputStamps | None = None
         """The state of the inputs before they were loaded; None where they are not on this machine."""
 
@@ -188,12 +203,12 @@ class Session:
     def load(
         self,
         inputs: Inputs,
-        request: Callable[[], Request],
+        request: Callable[[Diagnostics], Request],
         sink: Diagnostics,
         besides: Iterable[str] = (),
         scope: Callable[[], LoadScope] | None = None,
     ) -> Generation:
-        """Load the inputs of a request; `request` is called after its modules are imported.
+        """Load the inputs of a request; `request` is called with the sink after its modules are imported.
 
         Meanwhile a second process reads the YAML that the families need, unless `jobs` allows only one. `besides` are
         files that the run reads besides the release's inputs. With a `scope`, it loads only the operators in it.
@@ -203,7 +218,9 @@ class Session:
         from opwright.run.known_entries import load_known
         from opwright.source.prefetch import prefetching
 
-        if self.keeps_state:
+        # Nothing is left of an attempt to load few operators but the stamps.
+        self.seconds.clear()
+        if self.keeps_state and self.stamps is None:
             self.take_stamps(inputs, besides)
         families = self.run.families
         several = usable_processes(self.jobs) > 1
@@ -220,8 +237,82 @@ class Session:
 
                 import_modules(families)
             with self._stage("load and check inputs"):
-                whole = request()._replace(read_file=self._read_file)
+                whole = request(sink)._replace(read_file=self._read_file)
                 return Generation(whole, sink, later=True, known_entries=self._known)
+
+    def write_edit(
+        self,
+        inputs: Inputs,
+        request: Callable[[Diagnostics], Request],
+        besides: Iterable[str] = (),
+    ) -> Outcome | None:
+        """Write what an edit of few entries changed since the last run, without loading the other operators.
+
+        The parameters are those of `load`. None if all operators are needed, to make files or to report what is wrong;
+        nothing is written then.
+        """
+        from opwright.emit.registry import has_local_units
+
+        if not self.keeps_state or not has_manifest(self.run) or not has_local_units(self.run.families):
+            return None
+        self.take_stamps(inputs, besides)
+        with self.turn() as journal:
+            manifest = load_manifest(self.run)
+            if manifest is None or self.stamps is None or manifest.tool != tool_identity():
+                return None
+            from opwright.run.edits import compare_inputs, write_edit
+
+            with self._stage("compare the inputs"):
+                # The last run may have found out while it ran that it depends on more files.
+                stamps = self.stamps.including(manifest.stamps.files)
+                compared = compare_inputs(self.run, manifest, stamps, inputs)
+            if compared is None:
+                return None
+            with self._stage("read the previous build"):
+                previous = self._previous_build(manifest)
+            if previous is None or len(previous.intact) < len(manifest.outputs):
+                return None
+            with self._stage("load the edit and write files"):
+                outcome = write_edit(compared, previous, request, self._read_file, journal)
+            if outcome is None:
+                return None
+            self.stamps = stamps.including(self.stamps.files)
+            with self._stage("write the state of the build"):
+                self._remember_edit(manifest, outcome, inputs)
+        files, written = int(self.facts["files"]), outcome.summary.written
+        summary = outcome.summary._replace(files=files, unchanged=files - written)
+        return outcome._replace(summary=summary, report=without_color(str(self.facts["said"])))
+
+    def _previous_build(self, manifest: Manifest | None) -> PreviousBuild | None:
+        """The previous build, if the same tool made it."""
+        from opwright.build.previous_build import PreviousBuild, load_state
+
+        if manifest is None or manifest.tool != tool_identity():
+            return None
+        checksum = str(manifest.facts.get("state"))
+        state = self._state if self._state_checksum == checksum else load_state(self.run, checksum)
+        self._state, self._state_checksum = state, checksum
+        if state is None or state.tool != manifest.tool:
+            return None
+        return PreviousBuild(state.emitters, manifest.intact_outputs())
+
+    def _remember_edit(self, manifest: Manifest, outcome: Outcome, inputs: Inputs) -> None:
+        """Leave the manifest of a run after an edit: that of the run before, with what changed."""
+        from opwright.source.diagnostic import Diagnostics
+
+        statuses = {**manifest.outputs, **manifest.others, **outcome.statuses}
+        self.facts = {**manifest.facts, **self._state_facts(outcome, inputs)}
+        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs)
+
+    def _state_facts(self, outcome: Outcome, inputs: Inputs) -> dict[str, str]:
+        """Keep the state of a run for the next one. Gives the checksums of what is kept, for the manifest."""
+        from opwright.build.kept_inputs import keep_inputs
+        from opwright.build.previous_build import BuildState, write_state
+        from opwright.run.edits import inputs_to_keep
+
+        state = write_state(self.run, BuildState(tool_identity(), outcome.emitters))
+        texts = inputs_to_keep(inputs, self.run.families)
+        return {"state": state, "inputs": keep_inputs(self.run, texts) if texts else ""}
 
     def _read_file(self, path: str) -> SourceFile:
         """The file at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
@@ -266,27 +357,29 @@ class Session:
         """
         from opwright.build import prune as pruning
         from opwright.build.links import note_links
-        from opwright.build.previous_build import BuildState, write_state
         from opwright.build.processes import usable_processes
         from opwright.build.staging import remove_old_staging
 
         run = self.run
         if not self.keeps_state:
-            return generation.write_after(None, report, usable_processes(self.jobs))
+            outcome = generation.write_after(None, report, usable_processes(self.jobs))
+            self.facts = run_facts(generation, outcome)
+            return outcome
         with self.turn() as journal:
             manifest = load_manifest(run)
             used = {path.rpartition("/")[0] for path in (manifest.outputs if manifest is not None else ())}
             remove_old_staging({*generation.request.folders.values(), *used})
             processes = usable_processes(self.jobs)
             with self._stage("read the previous build"):
-                previous = _previous_build(run, manifest, tool_identity())
-            keeper = self._entry_keeper(generation) if manifest is not None else None
+                previous = self._previous_build(manifest)
+            keeper = self._entry_keeper(generation)
             with self._stage("render and write files"):
                 outcome = generation.write_after(
                     previous, report, processes, journal, None if keeper is None else keeper.keep_derivatives
                 )
             with self._stage("write what else is asked for"):
                 extras = write_extras(outcome, journal) if write_extras is not None else {}
+            self.facts = run_facts(generation, outcome)
             statuses = {**outcome.statuses, **extras}
             note_links(run, statuses, generation.sink)
             stale = set() if manifest is None else pruning.stale_outputs(run, manifest, load_manifests(run), statuses)
@@ -297,10 +390,11 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    if keeper is not None:
+                    # A first run may be the only one. Runs after an edit in place need no kept operators.
+                    if keeper is not None and manifest is not None:
                         keeper.keep_operators()
-                    state = write_state(run, BuildState(tool_identity(), outcome.emitters))
-                    all_facts = {**(facts or {}), "state": state, **run_facts(generation, outcome)}
+                    state_facts = self._state_facts(outcome, generation.request.inputs)
+                    all_facts = {**(facts or {}), **state_facts, **self.facts}
                     left, sources = filter(os.path.lexists, stale), generation.source_outputs()
                     self.remember(generation.sink, statuses, all_facts, source_outputs=sources, left=left)
         return outcome
@@ -343,7 +437,7 @@ class Session:
         source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
     ) -> None:
-        """Write the manifest, with the messages in the sink.
+        """Write the manifest, with the messages in the sink, or those in the facts if they are of an earlier run.
 
         `source_outputs` are outputs that belong to the sources, and `left` those of earlier runs that this run neither
         makes nor removes.
@@ -355,11 +449,13 @@ class Session:
         stamps = self.stamps
         if stamps is None:
             return
-        messages = ""
+        messages: dict[str, str | int] = {"said": "", "said of inputs": 0}
         if len(sink):
             from opwright.source.render import render_report
 
-            messages = render_report(sink.sorted(), color=True)
+            reported = sink.sorted()
+            has_places = any(diagnostic.span is not None for diagnostic in reported)
+            messages = {"said": render_report(reported, color=True), "said of inputs": int(has_places)}
         stamps.distrust_changed()
         outputs, others = _split_by_folder(self.run, final_statuses(statuses))
         manifest = Manifest(
@@ -368,7 +464,7 @@ class Session:
             tool_identity(),
             stamps,
             outputs,
-            {**facts, "said": messages},
+            {**messages, **facts},
             others=others,
             source_outputs=source_outputs,
             left=left,
@@ -427,18 +523,6 @@ def _prefetched_files(inputs: Inputs, families: Iterable[str], known_entries: It
             file = inputs.read_text(name)
             files.append(changed.get(file, file))
     return files
-
-
-def _previous_build(run: Run, manifest: Manifest | None, tool: str) -> PreviousBuild | None:
-    """The previous build, if the same tool made it."""
-    from opwright.build.previous_build import PreviousBuild, load_state
-
-    if manifest is None or manifest.tool != tool:
-        return None
-    state = load_state(run, str(manifest.facts.get("state")))
-    if state is None or state.tool != manifest.tool:
-        return None
-    return PreviousBuild(state.emitters, manifest.intact_outputs())
 
 
 def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 
 from opwright.cli.arguments import (
     add_backend_arguments,
@@ -15,7 +16,7 @@ from opwright.cli.arguments import (
     selection,
 )
 from opwright.cli.parser import Parser
-from opwright.cli.runs import current_manifest, drop_in_run_of, files_besides
+from opwright.cli.runs import current_manifest, drop_in_run_of, files_besides, write_edit
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
@@ -99,7 +100,7 @@ def _writes_nothing(arguments: argparse.Namespace) -> bool:
 
 def _is_up_to_date(arguments: argparse.Namespace) -> bool:
     """Whether an earlier run did all that this one would do."""
-    if _writes_nothing(arguments) or not all(map(os.path.isdir, _folders(arguments).values())):
+    if _writes_nothing(arguments) or not _has_folders(arguments):
         return False
     return current_manifest(_identity(arguments)) is not None
 
@@ -126,7 +127,11 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     inputs = from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink)
     session = Session(_identity(arguments))
     besides = files_besides(arguments, _folders(arguments))
-    generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, besides)
+    make_request = partial(_request, arguments, inputs)
+    # After an edit in place the lists of outputs are as they were.
+    if not arguments.dry_run and _has_folders(arguments) and write_edit(session, inputs, make_request, besides):
+        return console.SUCCESS
+    generation = session.load(inputs, make_request, sink, besides)
     generation.check_shims(note_missing=True)
     if arguments.output_dependencies:
         from opwright.build.depfile import list_paths
@@ -145,6 +150,11 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             lists = _write_lists(arguments, generation, journal)
             session.remember(generation.sink, lists, {}, source_outputs=generation.source_outputs())
     return console.SUCCESS
+
+
+def _has_folders(arguments: argparse.Namespace) -> bool:
+    """Whether all output folders are there, which every run of PyTorch's generator makes."""
+    return all(map(os.path.isdir, _folders(arguments).values()))
 
 
 def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal) -> dict[str, Status]:

@@ -9,7 +9,7 @@ import argparse
 
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
-from opwright.cli.runs import drop_in_run_of, run_unless_current
+from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
@@ -65,7 +65,7 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     chosen: str | None = arguments.op_selection_yaml_path
     session = Session(run)
     besides = () if chosen is None else (chosen,)
-    session.write(session.load(inputs, lambda: _request(arguments, inputs, run, sink), sink, besides))
+    write_all(session, inputs, lambda sink: _request(arguments, inputs, run, sink), sink, besides)
     return console.SUCCESS
 
 

@@ -75,7 +75,7 @@ def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: 
     inputs = _inputs(arguments)
     request = Request(inputs=inputs, folders=folders, families=run.families, release=arguments.release)
     session = Session(run)
-    session.write(session.load(inputs, lambda: request, sink))
+    session.write(session.load(inputs, lambda _: request, sink))
     return console.SUCCESS
 
 

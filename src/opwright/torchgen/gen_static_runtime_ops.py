@@ -168,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sink.warning(NO_FORMATTER, "no `clang-format` on the path: the files are not formatted", help=help)
         inputs = from_source_path(arguments.source_path)
         session = Session(run)
-        session.write(session.load(inputs, lambda: _request(arguments, inputs, run, formatter), sink, (), _scope))
+        session.write(session.load(inputs, lambda _: _request(arguments, inputs, run, formatter), sink, (), _scope))
         return console.SUCCESS
 
     return run_unless_current(run, work)

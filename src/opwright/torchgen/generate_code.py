@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 
 from opwright.cli.arguments import add_prune_argument, selection
 from opwright.cli.parser import Parser
-from opwright.cli.runs import drop_in_run_of, run_unless_current
+from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
@@ -157,10 +158,13 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
         chosen += [_lazy_yaml(arguments), _LAZY_KERNELS]
     templates = templates_as_named(autograd)
     session = Session(run)
-    generation = session.load(inputs, lambda: _request(arguments, inputs, run, templates, sink), sink, chosen)
+    make_request = partial(_request, arguments, inputs, run, templates)
     if arguments.gen_lazy_ts_backend:
+        generation = session.load(inputs, make_request, sink, chosen)
         check_kernel_file(_LAZY_KERNELS, generation, sink)
-    session.write(generation)
+        session.write(generation)
+    else:
+        write_all(session, inputs, make_request, sink, chosen)
     return console.SUCCESS
 
 

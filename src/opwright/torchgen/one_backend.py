@@ -65,7 +65,7 @@ def run_backend(program: str, arguments: argparse.Namespace, options: MakeOption
         besides = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
         generation = session.load(
             inputs,
-            lambda: _request(arguments, inputs, run, folders, options(arguments)),
+            lambda _: _request(arguments, inputs, run, folders, options(arguments)),
             sink,
             besides,
             lambda: _scope(arguments),

@@ -6,7 +6,7 @@ import argparse
 
 from opwright.cli.arguments import add_prune_argument
 from opwright.cli.parser import Parser
-from opwright.cli.runs import drop_in_run_of, run_unless_current
+from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
 from opwright.torchgen.autograd_paths import add_path_arguments, templates_as_named
@@ -46,7 +46,7 @@ def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: 
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     templates = templates_as_named(arguments.autograd) if named else None
     session = Session(run)
-    session.write(session.load(inputs, lambda: _request(inputs, run, folders, templates), sink))
+    write_all(session, inputs, lambda _: _request(inputs, run, folders, templates), sink)
     return console.SUCCESS
 
 

@@ -11,6 +11,7 @@ from opwright.dialects.deprecated import codes
 from opwright.dialects.deprecated.fields import CALL, NAME
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import DEPRECATED, dialect_help
+from opwright.model.catalog import PartialCatalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.annotation import Annotation
@@ -22,7 +23,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.prefetch import read_tree
+from opwright.source.prefetch import read_changed, read_tree
 from opwright.source.text import SourceFile
 
 #: Constants that a call may pass, with their types.
@@ -33,7 +34,13 @@ _CALL: Final = re.compile(r"(\w+)(?:\.\w+)?\((.*)\)")
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[DeprecatedSignature, ...]:
     """The deprecated signatures of the functions that have a Python binding, which the context holds."""
-    return load_deprecated(files[0], context.functions, context.sink, may_lack=context.operators.may_lack)
+    known_entries, may_lack = context.known_entries.get(DEPRECATED.name), context.operators.may_lack
+    if known_entries is None:
+        return load_deprecated(files[0], context.functions, context.sink, may_lack=may_lack)
+    nodes = read_changed(known_entries.items)
+    if nodes is None:
+        raise PartialCatalog
+    return _load_entries(nodes, context.functions, context.sink, may_lack)
 
 
 def load_deprecated(
@@ -57,11 +64,18 @@ def load_deprecated(
         message = f"the file is {root.description}, not a list of entries"
         sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(DEPRECATED, file))
         return ()
+    return _load_entries(root.items, functions, sink, may_lack)
+
+
+def _load_entries(
+    items: Iterable[Node], functions: Iterable[NativeFunction], sink: Diagnostics, may_lack: Callable[[str], bool]
+) -> tuple[DeprecatedSignature, ...]:
+    """The deprecated signatures of entries."""
     by_name: dict[str, list[NativeFunction]] = {}
     for function in functions:
         by_name.setdefault(function.name.name, []).append(function)
     known_functions = _Callees(by_name, may_lack)
-    return tuple(signature for item in root.items for signature in _load_entry(item, known_functions, sink))
+    return tuple(signature for item in items for signature in _load_entry(item, known_functions, sink))
 
 
 class _Callees(NamedTuple):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from opwright.release.rules import Rules
     from opwright.source.span import SourceText
 
-__all__ = ["DerivativeRows", "context_text", "entry_rows"]
+__all__ = ["DerivativeRows", "context_start", "context_text", "entry_rows"]
 
 # The separators of ASCII, from the whole to its smallest part.
 _GROUP: Final = "\x1c"
@@ -55,7 +55,12 @@ def context_text(catalog: Catalog, rules: Rules, inputs: Inputs, *, strict: bool
     header = inputs.read_optional(FORMULA_HELPERS)
     names = sorted({function.name.name for function in catalog.functions})
     digest = sha256(f"{names}|{header and header.text}".encode("utf-8", "surrogatepass"))
-    return f"{rules.version}|{strict}|{digest.hexdigest()}"
+    return f"{context_start(rules, strict=strict)}{digest.hexdigest()}"
+
+
+def context_start(rules: Rules, *, strict: bool) -> str:
+    """How a context begins: with what it has besides names."""
+    return f"{rules.version}|{strict}|"
 
 
 # Writing.

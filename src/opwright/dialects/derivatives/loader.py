@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.entry import FIELDS, load_formulas
-from opwright.dialects.derivatives.entry_rows import DerivativeRows, context_text
+from opwright.dialects.derivatives.entry_rows import DerivativeRows, context_start, context_text
 from opwright.dialects.derivatives.fields import DIFFERENTIABILITY, DISPATCH, NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
@@ -19,7 +19,14 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.table import DERIVATIVES, dialect_help
 from opwright.model.catalog import Catalog
-from opwright.model.derivatives import DEFAULT_KEY, Derivatives, DifferentiabilityInfo, InfoByKey, autograd_keys
+from opwright.model.derivatives import (
+    DEFAULT_KEY,
+    Derivatives,
+    DifferentiabilityInfo,
+    InfoByKey,
+    autograd_keys,
+    node_prefix,
+)
 from opwright.model.native_function import NativeFunction
 from opwright.release.store import FORMULA_HELPERS
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
@@ -45,7 +52,7 @@ def _helpers(context: LoadContext) -> FormulaHelpers:
 
 def _load_changed(entries: KnownEntries, context: LoadContext) -> Derivatives | None:
     """The derivatives that entries give, of which only the changed ones are read; None if all have to be read."""
-    if entries.context != context_text(context.operators, context.rules, context.inputs, strict=context.strict):
+    if not _rows_hold(entries, context):
         return None
     nodes = read_changed(entries.items)
     if nodes is None:
@@ -70,6 +77,15 @@ def _load_changed(entries: KnownEntries, context: LoadContext) -> Derivatives | 
         return None
     context.sink.extend(own)
     return loader.derivatives()
+
+
+def _rows_hold(entries: KnownEntries, context: LoadContext) -> bool:
+    """Whether the rows of entries are those that reading the entries gives."""
+    if entries.is_partial:
+        # Only runs after an edit load a part. The run before took the same entries without a message, and the names of
+        # operators, which are the rest of the context, are the same.
+        return entries.context.startswith(context_start(context.rules, strict=context.strict))
+    return entries.context == context_text(context.operators, context.rules, context.inputs, strict=context.strict)
 
 
 def load_derivatives(
@@ -318,16 +334,6 @@ class _Loader:
         count = self._used_names.get(prefix, 0)
         self._used_names[prefix] = count + 1
         return f"{prefix}{count}"
-
-
-def node_prefix(name: str) -> str:
-    """The prefix of the names of a function's autograd nodes.
-
-    >>> node_prefix("add_"), node_prefix("_thnn_fused_gru_cell"), node_prefix("nll_loss_forward")
-    ('AddBackward', 'ThnnFusedGruCellBackward', 'NllLossBackward')
-    """
-    parts = "".join([part.title() for part in name.split("_")])
-    return f"{parts}Backward".replace("ForwardBackward", "Backward")
 
 
 def _name_help(node: Mapping) -> str:

@@ -232,7 +232,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     _check_templates(arguments)
     inputs, run = _inputs(arguments), _identity(arguments)
     session = Session(run)
-    generation = session.load(inputs, lambda: _request(arguments, inputs, sink), sink, _besides(arguments))
+    generation = session.load(inputs, lambda sink: _request(arguments, inputs, sink), sink, _besides(arguments))
     if arguments.output_dependencies:
         from opwright.cli.extras import check_overwrites
 
