@@ -196,9 +196,12 @@ def test_a_line_without_provenance_is_a_fault(project: Project) -> None:
 
 
 def test_watching_runs_again_on_a_change(project: Project) -> None:
-    """A saved edit is generated, its operator is named, a fault is shown and waited out, and Ctrl-C ends it."""
+    """A saved edit is generated, its operator is named, a fault is shown and waited out, and Ctrl-C ends it.
+
+    Edits in place load few operators, also after other edits.
+    """
     pytest.importorskip("watchfiles")
-    run = project.start("--watch")
+    run = project.start("--watch", "--stats")
     header = project.out / "aten/src/ATen/ops/mean_of.h"
     try:
         wait_for(lambda: header.exists() and "watching" in read_line(run))
@@ -206,13 +209,19 @@ def test_watching_runs_again_on_a_change(project: Project) -> None:
         wait_for(lambda: "eps=1e-5" in header.read_text())
         project.edit("Tensor[] tensors", "Tensoor[] tensors")
         time.sleep(0.5)
-        project.edit("Tensoor[] tensors", "Tensor[] tensors")
-        project.edit("eps=1e-5", "eps=1e-4")
+        project.edit("Tensoor[] tensors, float eps=1e-5", "Tensor[] tensors, float eps=1e-4")
         wait_for(lambda: "eps=1e-4" in header.read_text())
+        project.edit("- func: rows(", "- func: another(Tensor self) -> Tensor\n\n- func: rows(")
+        wait_for(header.with_name("another.h").exists)
+        project.edit("eps=1e-4", "eps=1e-3")
+        wait_for(lambda: "eps=1e-3" in header.read_text())
     finally:
         run.send_signal(signal.SIGINT)
         said, faults = run.communicate(timeout=20)
-    assert "changed mean_of" in said
+    named = [line.strip() for line in said.splitlines() if line.startswith(("  changed", "  added", "  removed"))]
+    assert named == ["changed mean_of", "changed mean_of", "added another", "changed mean_of"]
+    assert said.count("load the edit") >= 3
+    assert said.count("load and check inputs") >= 1
     assert "unknown" in faults or "error[" in faults
     assert "Traceback" not in faults
 

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Final
 
-    from opwright.build.input_stamps import InputStamps
     from opwright.build.runs import Run
     from opwright.emit.registry import Family
     from opwright.model.executorch import ExecutorchOptions
@@ -438,9 +437,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     inputs, session = _checked_inputs(arguments, sink), _session(arguments)
     if not (arguments.dry_run or arguments.list_outputs or arguments.check):
-        # What is said of the inputs is not about an edit.
-        if len(sink) or not _generate_edit(arguments, session, inputs):
-            _generate_all(arguments, session, inputs, sink)
+        _generate(arguments, session, inputs, sink)
         return console.SUCCESS
     generation = _load(session, arguments, inputs, sink)
     return console.SUCCESS if extras.list_or_check(arguments, session, generation, sink) else console.FAULTS
@@ -466,13 +463,24 @@ def _watch(arguments: argparse.Namespace) -> int:
     return watch(arguments, _generate_again, session.stamps)
 
 
-def _generate_again(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:
-    """Generate with the plug-ins as they are now."""
+def _generate_again(arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> Session:
+    """Generate with the plug-ins as they are now. Loads all operators unless it may load those of an edit alone."""
     if arguments.uses_plugins:
         from opwright.cli.plugin_use import reload_plugins
 
         reload_plugins(arguments)
-    return generate(arguments, sink)
+    inputs, session = _checked_inputs(arguments, sink), _session(arguments)
+    _generate(arguments, session, inputs, sink, may_load_few=may_load_few)
+    return session
+
+
+def _generate(
+    arguments: argparse.Namespace, session: Session, inputs: Inputs, sink: Diagnostics, *, may_load_few: bool = True
+) -> None:
+    """Write the files and print a summary."""
+    # What is said of the inputs is not about an edit.
+    if len(sink) or not may_load_few or not _generate_edit(arguments, session, inputs):
+        _generate_all(arguments, session, inputs, sink)
 
 
 def _generate_edit(arguments: argparse.Namespace, session: Session, inputs: Inputs) -> bool:
@@ -501,13 +509,8 @@ def _print_results(arguments: argparse.Namespace, session: Session, outcome: Out
         print_stats(session, outcome)
 
 
-def generate(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Generation, InputStamps | None]:
-    """Write the files and print a summary. Gives the generation and the stamps of its inputs."""
-    session = _session(arguments)
-    return _generate_all(arguments, session, _checked_inputs(arguments, sink), sink), session.stamps
-
-
-def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Inputs, sink: Diagnostics) -> Generation:
+def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Inputs, sink: Diagnostics) -> None:
+    """Load all operators, write the files and print a summary."""
     from opwright.cli.extras import write_outputs
 
     started = time.perf_counter()
@@ -520,4 +523,3 @@ def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Input
     if not arguments.hermetic:
         _keep_families(arguments)
     _print_results(arguments, session, outcome, started)
-    return generation

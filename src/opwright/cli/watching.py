@@ -6,8 +6,8 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
 
 from opwright.build.fingerprints import UnitFingerprints
 from opwright.build.input_stamps import InputStamps
@@ -16,9 +16,13 @@ from opwright.cli.streams import say
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
-    from opwright.run.generation import Generation
+    from opwright.run.session import Session
 
-    Generate: TypeAlias = Callable[[argparse.Namespace, Diagnostics], "tuple[Generation, InputStamps | None]"]
+    class Generate(Protocol):
+        """A run; after an edit in place it may load few operators."""
+
+        def __call__(self, arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> Session: ...
+
 
 __all__ = ["changed_operators", "watch"]
 
@@ -69,13 +73,13 @@ def _generate(
     sink = Diagnostics()
     state = before, stamps
     try:
-        generation, new_stamps = generate(arguments, sink)
-        fingerprints = UnitFingerprints()
-        now = {str(function.name): fingerprints.entry(function) for function in generation.job.catalog.functions}
+        # Few operators do not tell the fingerprints of all.
+        session = generate(arguments, sink, may_load_few=bool(before))
+        now = _fingerprints(session, before)
         if before:
             for line in changed_operators(before, now):
                 print(f"  {line}")
-        state = now, new_stamps or stamps
+        state = now, session.stamps or stamps
     except (Fault, FaultsFound) as raised:
         sink.take(raised)
     except OSError as error:
@@ -84,6 +88,15 @@ def _generate(
     console.report(sink, arguments.color)
     sys.stdout.flush()
     return state
+
+
+def _fingerprints(session: Session, before: dict[str, bytes]) -> dict[str, bytes]:
+    """The fingerprints of all operators after a run, which may have loaded only those of an edit in place."""
+    if session.job is None:
+        return before
+    catalog, fingerprints = session.job.catalog, UnitFingerprints()
+    now = {str(function.name): fingerprints.entry(function) for function in catalog.functions}
+    return {**before, **now} if catalog.is_partial else now
 
 
 def changed_operators(before: dict[str, bytes], now: dict[str, bytes]) -> Iterable[str]:

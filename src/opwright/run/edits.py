@@ -242,8 +242,11 @@ def write_edit(
     make_request: Callable[[Diagnostics], Request],
     read_file: Callable[[str], SourceFile],
     journal: Journal,
-) -> Outcome | None:
-    """Write the outputs that an edit changed. None, and nothing is written, if that needs all operators."""
+) -> tuple[Job, Outcome] | None:
+    """Write the outputs that an edit changed, and give the operations that it loaded and what it did.
+
+    None, and nothing is written, if that needs all operators.
+    """
     from opwright.run.generation import Generation
     from opwright.run.loading import check_job, load_job, load_late_dialects
     from opwright.source.prefetch import keep_trees, read_tree
@@ -261,7 +264,7 @@ def write_edit(
         load_late_dialects(job, request, sink, later=False)
         if len(sink) or _have_anchors(edit) or _changes_shims(before, job, request.families):
             return None
-        return Generation(request, sink, job=job).write_edit(before, previous, journal)
+        return job, Generation(request, sink, job=job).write_edit(before, previous, journal)
     except (PartialCatalog, NotLocal, Fault, FaultsFound):
         return None
 

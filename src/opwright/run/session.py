@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from opwright.build.staging import Journal
     from opwright.dialects.known_entries import KnownEntries
     from opwright.dialects.native_functions.scope import LoadScope
+    from opwright.emit.emitter import Job
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
     from opwright.run.known_entries import EntryKeeper
@@ -154,7 +155,18 @@ class Session:
     Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = ("_known", "_state", "_state_checksum", "facts", "jobs", "keeps_state", "run", "seconds", "stamps")
+    __slots__ = (
+        "_known",
+        "_state",
+        "_state_checksum",
+        "facts",
+        "job",
+        "jobs",
+        "keeps_state",
+        "run",
+        "seconds",
+        "stamps",
+    )
 
     def __init__(self, run: Run, *, jobs: int | None = None, keeps_state: bool = True) -> None:
         self.run: Final = run
@@ -167,6 +179,8 @@ class Session:
         self._state_checksum = ""
         self.facts: Mapping[str, str | int] = {}
         """The facts in the summary of the run, once it is written."""
+        self.job: Job | None = None
+        """What the run loaded; after an edit in place, the operations of the edit alone."""
         self.stamps: InputStamps | None = None
         """The state of the inputs before they were loaded; None where they are not on this machine."""
 
@@ -238,7 +252,9 @@ class Session:
                 import_modules(families)
             with self._stage("load and check inputs"):
                 whole = request(sink)._replace(read_file=self._read_file)
-                return Generation(whole, sink, later=True, known_entries=self._known)
+                generation = Generation(whole, sink, later=True, known_entries=self._known)
+        self.job = generation.job
+        return generation
 
     def write_edit(
         self,
@@ -273,9 +289,10 @@ class Session:
             if previous is None or len(previous.intact) < len(manifest.outputs):
                 return None
             with self._stage("load the edit and write files"):
-                outcome = write_edit(compared, previous, request, self._read_file, journal)
-            if outcome is None:
+                edited = write_edit(compared, previous, request, self._read_file, journal)
+            if edited is None:
                 return None
+            self.job, outcome = edited
             self.stamps = stamps.including(self.stamps.files)
             with self._stage("write the state of the build"):
                 self._remember_edit(manifest, outcome, inputs)
