@@ -134,6 +134,24 @@ def test_an_edit_of_a_c_shim_loads_all_operators(project: LocalProject) -> None:
     assert not project.loads_few()
 
 
+def test_kernels_compiled_ahead_of_time_are_kept(project: LocalProject, tmp_path: Path) -> None:
+    """All registrations under a key depend on which operators have such kernels."""
+    for name, slot in {"NativeAotStubs.h": "declarations", "NativeAotStubs.cpp": "definitions"}.items():
+        (project.inputs / "templates" / name).write_text(f"${{native_aot_stub_{slot}}}\n")
+    kernel = project.inputs.parents[2] / "torch" / "_native" / "ops" / "scaled" / "aot.py"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text('ATEN_OP = "scaled"\nDISPATCH_KEY = "CUDA"\nKERNEL_MODULE = "kernels.py"\n')
+    release = ("--release", "2.15")
+    project.run(*release)
+    for old, new in [("eps=1e-6", "eps=1e-5"), ("twice_out", "twice_by_adding"), ("AllAndComplex", "All")]:
+        project.edit(old, new)
+        assert "load the edit" in project.run(*release, "--stats").stdout
+        project.run(*release, out=tmp_path / new)
+        assert files_of(project.out) == files_of(tmp_path / new)
+    (register,) = project.out.rglob("RegisterCUDA_0.cpp")
+    assert "scaled_aot_stub" in register.read_text()
+
+
 def test_a_missing_output_is_made_again(project: LocalProject, tmp_path: Path) -> None:
     """An output that is not as the last run left it may need any operator."""
     next(project.out.rglob("VariableType_0.cpp")).unlink()

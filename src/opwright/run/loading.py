@@ -37,6 +37,7 @@ from opwright.emit.registry import (
     checks_of,
     dialects_of,
     family_inputs,
+    has_local_units,
     serves_libraries,
 )
 from opwright.model.catalog import Catalog
@@ -45,6 +46,7 @@ from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
+from opwright.model.native_aot import NativeAotKernel
 from opwright.model.operator_library import OperatorLibrary
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.codes import UNKNOWN_INPUT
@@ -167,8 +169,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         request.selection,
         derivatives=Lazy(partial(_load_derivatives, request, context)),
         deprecated=Lazy(partial(_load_deprecated, request, context)),
-        # No family that is made from a part of the operators shows these kernels.
-        native_aot=() if catalog.is_partial else NATIVE_AOT.load_inputs(context) or (),
+        native_aot=_load_native_aot(request, context) or (),
         shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
         registration_text=_load_registration_text(request, sink),
         own_stubs=_load_own_stubs(request, sink),
@@ -178,6 +179,13 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         lazy_backends=lazy_backends,
         extensions=ACTIVE.extensions or NO_EXTENSIONS,
     )
+
+
+def _load_native_aot(request: Request, context: LoadContext) -> tuple[NativeAotKernel, ...] | None:
+    """The kernels compiled ahead of time, which the families that load the operators of one file alone do not show."""
+    if context.operators.is_partial and not has_local_units(request.families):
+        return None
+    return NATIVE_AOT.load_inputs(context)
 
 
 def _load_more(request: Request, context: LoadContext) -> dict[str, object]:

@@ -6,7 +6,7 @@ PyTorch's build runs these Python modules. Opwright reads constants from them wi
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
@@ -32,14 +32,17 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[NativeAotKe
 
 
 def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
-    """The kernels that the files declare, ordered by key and operator; faults go to `sink`."""
+    """The kernels that the files declare, ordered by key and operator; faults go to `sink`.
+
+    A partial catalog gives the kernels of its operators.
+    """
     structured: dict[str, list[NativeFunctionsGroup]] = {}
     for group in catalog.structured_groups:
         structured.setdefault(group.functional.name.base, []).append(group)
     kernels: dict[tuple[str, str], NativeAotKernel] = {}
     for file in files:
         try:
-            kernel = _kernel(file, structured, catalog.may_lack)
+            kernel = _kernel(file, structured, catalog)
             if kernel is None:
                 continue
             if kernels.setdefault((kernel.key.name, kernel.operator), kernel) is not kernel:
@@ -52,9 +55,9 @@ def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnos
 
 
 def _kernel(
-    file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup]], may_lack: Callable[[str], bool]
+    file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup]], catalog: Catalog
 ) -> NativeAotKernel | None:
-    """The kernel that a file declares; None if its operator may be missing because of another fault."""
+    """The kernel that a file declares; None if its operator is left out, or missing because of another fault."""
     values = _constants(file)
     for name in _REQUIRED:
         node = values.get(name)
@@ -72,10 +75,16 @@ def _kernel(
     if not isinstance(unconditional, bool):
         message = "`UNCONDITIONAL` is not `True` or `False`"
         raise Fault.at(codes.AOT_DECLARATION, message, node_span(file, values["UNCONDITIONAL"]))
-    if operator.partition(".")[0] not in structured and may_lack(operator):
+    base = operator.partition(".")[0]
+    if base not in structured and (_leaves_out(catalog, base) or catalog.may_lack(operator)):
         return None
     group = _group(operator, structured, node_span(file, values["ATEN_OP"]))
     return NativeAotKernel(operator, key_named(key), unconditional, group)
+
+
+def _leaves_out(catalog: Catalog, base: str) -> bool:
+    """Whether a partial catalog has no operator of a base name."""
+    return catalog.is_partial and all(function.name.base != base for function in catalog.functions)
 
 
 def _group(operator: str, structured: Mapping[str, list[NativeFunctionsGroup]], at: Span) -> NativeFunctionsGroup:

@@ -35,6 +35,7 @@ NATIVE_AOT_KERNELS: Final[DeclaredRead[Mapping[tuple[DispatchKey, NativeFunction
             for (key, function), kernel in kernels.items()
         ]
     ),
+    lambda job: [kernel.group.functional for kernel in job.native_aot],
 )
 
 
