@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 # `ru_maxrss` counts kilobytes everywhere but on macOS, where it counts bytes.
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,26 @@ def run_program(command: Sequence[str], folder: Path, environment: Mapping[str, 
     The peak is that of the largest single process among the command and the children that it waited for.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaint:
-        start = time.perf_counter()
-        child = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=complaint
-        )
-        _, wait_status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - start
-        # The child is reaped already, so Popen must not wait for it again.
-        child.returncode = os.waitstatus_to_exitcode(wait_status)
+        reading, writing = os.pipe()
+        with open(reading) as results:
+            launcher = subprocess.Popen(
+                [sys.executable, "-I", "-S", LAUNCHER, str(writing), *command],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=complaint,
+                pass_fds=[writing],
+            )
+            os.close(writing)
+            result = results.read().split()
+            launcher.wait()
         texts = []
         for stream in (output, complaint):
             stream.seek(0)
             texts.append(stream.read().decode("utf-8", "replace"))
-    return Finished(child.returncode, seconds, usage.ru_maxrss * RSS_UNIT, texts[0], texts[1])
+    if not result:
+        raise OSError(f"cannot run {command[0]}: {texts[1]}")
+    seconds, wait_status, peak = result
+    status = os.waitstatus_to_exitcode(int(wait_status))
+    return Finished(status, float(seconds), int(peak) * RSS_UNIT, texts[0], texts[1])
