@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from opwright.build import manifest, previous_build, prune
-from opwright.build.runs import Run
+from opwright.build.runs import Run, replace_checked_state
 from opwright.cli.runs import run_of as run_of_program
 from opwright.emit.registry import build_folders
 from tests.engine.project import Project, files_of, put, state_files
@@ -30,9 +30,9 @@ def forge(path: Path, change: Callable[[Data], object]) -> None:
     data = json.loads(body)
     change(data)
     body = json.dumps(data).encode()
-    form = manifest._header(body).encode() if path.suffix == ".manifest" else previous_build._header(body)
-    assert form.split()[0] == header.split()[0]
-    path.write_bytes(form + b"\n" + body)
+    file_format = manifest._FORMAT if path.suffix == ".manifest" else previous_build._FORMAT
+    assert header.decode().startswith(file_format)
+    replace_checked_state(str(path), file_format, body)
 
 
 def columns(*names: str) -> list[list[object]]:
@@ -154,7 +154,7 @@ def test_a_broken_record_is_not_believed(project: Project) -> None:
     assert len(cases) > 300
     for case in cases:
         body = json.dumps(case).encode()
-        path.write_bytes(manifest._header(body).encode() + b"\n" + body)
+        replace_checked_state(str(path), manifest._FORMAT, body)
         known = manifest.load_manifest(run)
         if known is not None:
             known.is_current(run)
@@ -175,9 +175,8 @@ def test_broken_pieces_are_not_believed(project: Project) -> None:
     assert len(cases) > 100
     for case in cases:
         body = json.dumps(case).encode()
-        header = previous_build._header(body)
-        path.write_bytes(header + b"\n" + body)
-        believed += previous_build.load_state(run, header.decode()) is not None
+        header = replace_checked_state(str(path), previous_build._FORMAT, body)
+        believed += previous_build.load_state(run, header) is not None
     assert believed < len(cases)
 
 

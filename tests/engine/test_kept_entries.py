@@ -9,6 +9,7 @@ import pytest
 
 import opwright
 from opwright.build import kept_entries
+from opwright.build.runs import state_header
 from opwright.dialects.derivatives.loader import _Loader
 from opwright.dialects.native_functions import loader
 from opwright.dialects.native_functions.entry import load_entry
@@ -172,13 +173,18 @@ def test_faults_between_entries_are_reported(edited: Project, entries: Entries) 
     assert [str(fault) for fault in found.value.diagnostics] == [str(fault) for fault in fresh.value.diagnostics]
 
 
+def with_header(body: bytes) -> bytes:
+    """A file of entries with the right checksum."""
+    return state_header(kept_entries._FORMAT, body).encode() + b"\n" + body
+
+
 def change_of(change: Callable[[list[str]], list[str]]) -> Callable[[bytes], bytes]:
     """A change of the texts of a file (tool, context, entries with rows), which then has the right checksum."""
 
     def changed(whole: bytes) -> bytes:
         texts = whole.partition(b"\n")[2].decode().split("\0")
         body = "\0".join(change(texts)).encode()
-        return kept_entries._header(body) + b"\n" + body
+        return with_header(body)
 
     return changed
 
@@ -188,7 +194,7 @@ HARMS: dict[str, Callable[[bytes], bytes]] = {
     "a bit": lambda whole: whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
     "empty": lambda _: b"",
     "another form": lambda whole: whole.replace(b" 2 ", b" 9 ", 1),
-    "no UTF-8": lambda whole: kept_entries._header(b"\xff") + b"\n\xff",
+    "no UTF-8": lambda whole: with_header(b"\xff"),
     "nothing": change_of(lambda texts: []),
     "another tool": change_of(lambda texts: ["opwright", *texts[1:]]),
     "another context": change_of(lambda texts: [texts[0], "[]", *texts[2:]]),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from opwright.build import manifest
+from opwright.build.runs import replace_checked_state
 from tests.engine.project import Project, put, state_files
 
 
@@ -100,7 +101,7 @@ def test_a_forged_record_names_no_file_elsewhere(project: Project, tmp_path: Pat
     assert data["facts"]["provenance"] == "where.json"
     data["facts"]["provenance"] = name.format(outside=outside)
     body = json.dumps(data).encode()
-    path.write_bytes(manifest._header(body).encode() + b"\n" + body)
+    replace_checked_state(str(path), manifest._FORMAT, body)
     assert where(source(project)).returncode == 1
 
 

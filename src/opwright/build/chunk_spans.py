@@ -45,6 +45,12 @@ class SlotSpans(NamedTuple):
     lengths: bytes
     trimmed: int
 
+    def unit_lengths(self) -> array[int]:
+        """The length of each unit's chunk."""
+        lengths = array("i")
+        lengths.frombytes(self.lengths)
+        return lengths
+
 
 class FileSpans(NamedTuple):
     """The fingerprints of a file's units, one after the other, and the slots that units fill in the template's order.
@@ -246,8 +252,7 @@ def _splice_slot(
     contents: FileContents, part: TemplatePart, slot: SlotSpans, old: bytes, runs: Sequence[_Run]
 ) -> tuple[bytes, array[int]] | None:
     """The chunks of a slot, joined, and the length of each; None if the spans do not fit the old file."""
-    lengths = array("i")
-    lengths.frombytes(slot.lengths)
+    lengths = slot.unit_lengths()
     separator = contents.template.separator.encode()
     gap = len(separator)
     ends = {run.old_first + run.length for run in runs if run.old_first is not None}
@@ -286,44 +291,71 @@ def replace_chunks(
     named = [part for part in template.parts if part.name in filled and part.indent is not None]
     if spans.slots is None or len(named) != len(spans.slots):
         return None
-    parts: list[bytes] = []
-    slots: list[SlotSpans] = []
-    copied = shift = 0
-    gap = len(template.separator)
+    patch, slots = _Patch(old), []
     for part, slot in zip(named, spans.slots, strict=True):
-        lengths = array("i")
-        lengths.frombytes(slot.lengths)
-        offsets = _offsets(lengths, {len(lengths), *new_chunks}, gap)
-        start, trimmed = slot.start + shift, slot.trimmed
-        whole_end = slot.start + offsets[len(lengths)] - gap
-        end = whole_end - trimmed
-        for number in sorted(new_chunks):
-            chunk = new_chunks[number](part.name, part.indent or "")
-            first = slot.start + offsets[number]
-            last = first + max(lengths[number], 0)
-            if (chunk is None) is not (lengths[number] == ABSENT):
-                return None
-            if chunk is None:
-                continue
-            data = chunk.encode()
-            lengths[number] = len(data)
-            if last == whole_end and template.separator:
-                # The last chunk, whose line breaks at the end are cut off.
-                data, last = data.rstrip(b"\n"), end
-                trimmed = lengths[number] - len(data)
-                if not data or last <= first:
-                    return None
-            elif last > end:
-                return None
-            parts += [old[copied:first], data]
-            copied = last
-            shift += len(data) - (last - first)
-        slots.append(SlotSpans(start, lengths.tobytes(), trimmed))
-    parts.append(old[copied:])
-    data = b"".join(parts)
+        new_slot = _replace_in_slot(patch, template.separator, part, slot, new_chunks)
+        if new_slot is None:
+            return None
+        slots.append(new_slot)
+    data = patch.result()
     if b'"""\n' in data and template.with_docstring_lines(data.decode()) != data.decode():
         return None
     return data, tuple(slots)
+
+
+class _Patch:
+    """An old text of which parts are replaced, from the first to the last.
+
+    `shift` is how much longer the text has become.
+    """
+
+    def __init__(self, old: bytes) -> None:
+        self.shift = 0
+        self._old: Final = old
+        self._parts: Final[list[bytes]] = []
+        self._copied = 0
+
+    def replace(self, start: int, end: int, data: bytes) -> None:
+        """Replace what is between two places of the old text."""
+        self._parts.extend((self._old[self._copied : start], data))
+        self._copied = end
+        self.shift += len(data) - (end - start)
+
+    def result(self) -> bytes:
+        """The new text."""
+        return b"".join([*self._parts, self._old[self._copied :]])
+
+
+def _replace_in_slot(
+    patch: _Patch, separator: str, part: TemplatePart, slot: SlotSpans, new_chunks: Mapping[int, Chunk]
+) -> SlotSpans | None:
+    """Replace the chunks of some units in a slot, and give the new spans; None where `replace_chunks` gives None."""
+    lengths = slot.unit_lengths()
+    gap = len(separator)
+    offsets = _offsets(lengths, {len(lengths), *new_chunks}, gap)
+    new_start, trimmed = slot.start + patch.shift, slot.trimmed
+    whole_end = slot.start + offsets[len(lengths)] - gap
+    end_in_file = whole_end - slot.trimmed
+    for number in sorted(new_chunks):
+        chunk = new_chunks[number](part.name, part.indent or "")
+        if (chunk is None) is not (lengths[number] == ABSENT):
+            return None
+        if chunk is None:
+            continue
+        start = slot.start + offsets[number]
+        end = start + lengths[number]
+        data = chunk.encode()
+        lengths[number] = len(data)
+        if end == whole_end and separator:
+            # The last chunk, whose line breaks at the end are cut off.
+            data, end = data.rstrip(b"\n"), end_in_file
+            trimmed = lengths[number] - len(data)
+            if not data or end <= start:
+                return None
+        elif end > end_in_file:
+            return None
+        patch.replace(start, end, data)
+    return SlotSpans(new_start, lengths.tobytes(), trimmed)
 
 
 def _offsets(lengths: array[int], numbers: Iterable[int], gap: int) -> dict[int, int]:

@@ -8,10 +8,7 @@ file may be forged, like all state: whoever reads a row checks it.
 
 from __future__ import annotations
 
-import zlib
-
-from opwright.build.plain_files import read_plain_file
-from opwright.build.runs import replace_state
+from opwright.build.runs import read_checked_state, replace_checked_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_entries", "write_entries"]
 
-_FORMAT = b"opwright-entries 2 "
+_FORMAT = "opwright-entries 2"
 _SEPARATOR = "\0"
 _LEAD = 2
 """The number of texts before those of the entries."""
@@ -37,11 +34,11 @@ def load_entries(run: Run, tool: str, dialect: str) -> tuple[str, Mapping[str, s
     None if there are none.
     """
     try:
-        header, _, body = read_plain_file(_path(run, dialect)).partition(b"\n")
+        _, body = read_checked_state(_path(run, dialect), _FORMAT)
         texts = body.decode("utf-8", "surrogatepass").split(_SEPARATOR)
     except (OSError, ValueError):
         return None
-    if header != _header(body) or texts[0] != tool or len(texts) < _LEAD or len(texts) % 2:
+    if texts[0] != tool or len(texts) < _LEAD or len(texts) % 2:
         return None
     return texts[1], dict(zip(texts[_LEAD::2], texts[_LEAD + 1 :: 2], strict=True))
 
@@ -50,8 +47,4 @@ def write_entries(run: Run, tool: str, dialect: str, context: str, rows: Mapping
     """Keep the entries of a dialect. If that is not possible, later runs read all entries."""
     texts = [text for row in rows.items() if _SEPARATOR not in "".join(row) for text in row]
     body = _SEPARATOR.join([tool, context, *texts]).encode("utf-8", "surrogatepass")
-    replace_state(_path(run, dialect), _header(body) + b"\n" + body)
-
-
-def _header(body: bytes) -> bytes:
-    return _FORMAT + f"{zlib.crc32(body):08x} {len(body)}".encode()
+    replace_checked_state(_path(run, dialect), _FORMAT, body)

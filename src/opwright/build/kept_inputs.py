@@ -5,10 +5,7 @@ The manifest of the run names the checksum of what is kept here, so both are of 
 
 from __future__ import annotations
 
-import zlib
-
-from opwright.build.plain_files import read_plain_file
-from opwright.build.runs import replace_state
+from opwright.build.runs import read_checked_state, replace_checked_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["keep_inputs", "kept_inputs"]
 
-_FORMAT = b"opwright-inputs 1 "
+_FORMAT = "opwright-inputs 1"
 _SUFFIX = ".inputs"
 _SEPARATOR = "\0"
 
@@ -26,8 +23,8 @@ _SEPARATOR = "\0"
 def kept_inputs(run: Run, checksum: str) -> dict[str, str] | None:
     """The texts of inputs by their names; None if nothing is kept under this checksum."""
     try:
-        header, _, body = read_plain_file(run.state_path(_SUFFIX)).partition(b"\n")
-        if header != _header(body) or header.decode() != checksum:
+        header, body = read_checked_state(run.state_path(_SUFFIX), _FORMAT)
+        if header != checksum:
             return None
         texts = body.decode("utf-8", "surrogatepass").split(_SEPARATOR)
         return dict(zip(texts[::2], texts[1::2], strict=True))
@@ -41,9 +38,4 @@ def keep_inputs(run: Run, texts: Mapping[str, str]) -> str:
     if any(_SEPARATOR in part for part in parts):
         return ""
     body = _SEPARATOR.join(parts).encode("utf-8", "surrogatepass")
-    header = _header(body)
-    return header.decode() if replace_state(run.state_path(_SUFFIX), header + b"\n" + body) else ""
-
-
-def _header(body: bytes) -> bytes:
-    return _FORMAT + f"{zlib.crc32(body):08x} {len(body)}".encode()
+    return replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body)

@@ -19,8 +19,8 @@ from functools import cache
 from json import dumps, loads
 
 from opwright.build.input_stamps import InputStamps
-from opwright.build.plain_files import file_status, read_plain_file, stays_below
-from opwright.build.runs import real_folder, replace_state
+from opwright.build.plain_files import file_status, stays_below
+from opwright.build.runs import read_checked_state, real_folder, replace_checked_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,19 +204,13 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionEr
 
 def _read(path: str) -> dict[str, Any]:
     """The data of a manifest, with texts and facts checked."""
-    header, _, body = read_plain_file(path).partition(b"\n")
-    if header.decode() != _header(body):
-        raise ValueError("the checksum is another one")
+    _, body = read_checked_state(path, _FORMAT)
     data: dict[str, Any] = loads(body)
     if not {type(data["kind"]), type(data["request"]), type(data["tool"])} == {str}:
         raise TypeError("a text is needed")
     if {type(fact) for fact in data["facts"].values()} - {str, int}:
         raise TypeError("a fact is a text or a number")
     return data
-
-
-def _header(body: bytes) -> str:
-    return f"{_FORMAT} {zlib.crc32(body):08x} {len(body)}"
 
 
 def _load(path: str, run: Run) -> Manifest | None:
@@ -294,7 +288,7 @@ def write_manifest(run: Run, manifest: Manifest) -> None:
             "facts": manifest.facts,
         }
     ).encode()
-    replace_state(run.state_path(_SUFFIX), _header(body).encode() + b"\n" + body)
+    replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body)
 
 
 def _columns(statuses: Mapping[str, Status]) -> dict[str, _Columns]:

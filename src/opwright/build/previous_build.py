@@ -5,7 +5,6 @@ It is stored as JSON. The file may be forged, and Python's own formats are not s
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from binascii import a2b_base64, b2a_base64
 from json import dumps, loads
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from opwright.build.chunk_spans import FileSpans, SlotSpans
 from opwright.build.fingerprints import FINGERPRINT_SIZE
-from opwright.build.plain_files import read_plain_file
-from opwright.build.runs import Run, replace_state
+from opwright.build.runs import Run, read_checked_state, replace_checked_state
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BuildState", "EmitterState", "PreviousBuild", "PreviousFile", "load_state", "write_state"]
 
-_FORMAT: Final = b"opwright-spans 4 "
+_FORMAT: Final = "opwright-spans 4"
 _SUFFIX: Final = ".spans"
 _LENGTH_SIZE: Final = array("i").itemsize
 
@@ -83,8 +81,8 @@ def load_state(run: Run, checksum: str) -> BuildState | None:
     `checksum` is the one that the run's manifest names: state and manifest must be of the same run.
     """
     try:
-        header, _, body = read_plain_file(run.state_path(_SUFFIX)).partition(b"\n")
-        if header != _header(body) or header.decode() != checksum:
+        header, body = read_checked_state(run.state_path(_SUFFIX), _FORMAT)
+        if header != checksum:
             return None
         data: dict[str, Any] = loads(body)
         if data["kind"] != run.kind or type(data["tool"]) is not str:
@@ -146,8 +144,7 @@ def write_state(run: Run, state: BuildState) -> str:
     emitters = {name: _encode_emitter(emitter) for name, emitter in state.emitters.items()}
     data = {"tool": state.tool, "kind": run.kind, "emitters": emitters}
     body = dumps(data, separators=(",", ":")).encode()
-    header = _header(body)
-    return header.decode() if replace_state(run.state_path(_SUFFIX), header + b"\n" + body) else ""
+    return replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body)
 
 
 def _encode_emitter(state: EmitterState) -> _StoredState:
@@ -172,7 +169,3 @@ def _encode_spans(spans: FileSpans) -> _StoredSpans:
 
 def _text(data: bytes) -> str:
     return b2a_base64(data, newline=False).decode()
-
-
-def _header(body: bytes) -> bytes:
-    return _FORMAT + f"{zlib.crc32(body):08x} {len(body)}".encode()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -209,10 +208,8 @@ def _slot_line_ranges(
     slot: SlotSpans, numbers: Sequence[int], ends: Sequence[int], gap: int
 ) -> Iterator[tuple[int, int, int]]:
     """The lines of each unit's chunk in a slot; chunks are `gap` line breaks apart. `ends` are where lines end."""
-    lengths = array("i")
-    lengths.frombytes(slot.lengths)
     at, line = slot.start, 0
-    for number, length in zip(numbers, lengths, strict=True):
+    for number, length in zip(numbers, slot.unit_lengths(), strict=True):
         if length < 0:
             continue
         while line < len(ends) and ends[line] <= at:

@@ -8,13 +8,23 @@ import zlib
 from json import dumps
 
 from opwright.build.folders import make_folders
+from opwright.build.plain_files import read_plain_file
 from opwright.build.staging import TEMPORARY_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["STATE_FOLDER", "Run", "real_folder", "real_path", "replace_state"]
+__all__ = [
+    "STATE_FOLDER",
+    "Run",
+    "read_checked_state",
+    "real_folder",
+    "real_path",
+    "replace_checked_state",
+    "replace_state",
+    "state_header",
+]
 
 STATE_FOLDER = ".opwright"
 """The folder below an output folder where runs keep their state. It may be deleted at any time."""
@@ -109,3 +119,25 @@ def replace_state(path: str, data: bytes) -> bool:
     except OSError:
         return False
     return True
+
+
+def state_header(file_format: str, body: bytes) -> str:
+    """The first line of a file of the state folder: its format, and the checksum and the length of what follows."""
+    return f"{file_format} {zlib.crc32(body):08x} {len(body)}"
+
+
+def replace_checked_state(path: str, file_format: str, body: bytes) -> str:
+    """Replace a file of the state folder, and give its header; empty if that was not possible."""
+    header = state_header(file_format, body)
+    return header if replace_state(path, header.encode() + b"\n" + body) else ""
+
+
+def read_checked_state(path: str, file_format: str) -> tuple[str, bytes]:
+    """The header of a file of the state folder, and what follows it.
+
+    Raises OSError if the file cannot be read, and ValueError if the header is not of this format or of what follows.
+    """
+    header, _, body = read_plain_file(path).partition(b"\n")
+    if header.decode() != state_header(file_format, body):
+        raise ValueError("the header is another one")
+    return header.decode(), body

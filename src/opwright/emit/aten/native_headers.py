@@ -27,7 +27,6 @@ _Block: TypeAlias = dict[str, str]
 _LEGACY = "legacy::"
 
 
-@per_job
 def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
     """The ranks of the dispatch keys that have kernels, in the order in which entries name them.
 
@@ -36,6 +35,7 @@ def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
     return {key: rank for rank, key in enumerate(_first_functions(job))}
 
 
+@per_job
 def _first_functions(job: Job) -> Mapping[DispatchKey, NativeFunction]:
     """The first function with a kernel for each dispatch key, in the order in which entries name the keys."""
     first: dict[DispatchKey, NativeFunction] = {}
