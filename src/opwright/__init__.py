@@ -11,7 +11,15 @@ at::Tensor add(const at::Tensor & self, const at::Tensor & other, const at::Scal
 The public names are those of `__all__`; they are imported when first asked for.
 """
 
-from __future__ import annotations
+import sys
+
+# Every Python from 3.6 on parses this file, so that one that is too old gets a sentence instead of a traceback.
+if sys.version_info < (3, 10):
+    _REFUSAL = "Opwright needs Python 3.10 or newer, and this is Python {}.{}".format(*sys.version_info[:2])
+    if getattr(sys, "argv", [""])[0] in ("-m", "-c"):
+        sys.stderr.write(f"opwright: error: {_REFUSAL}: {sys.executable}\n")
+        raise SystemExit(2)
+    raise ImportError(_REFUSAL)
 
 from importlib import import_module
 
@@ -104,7 +112,7 @@ __all__ = [
 ]
 
 #: The modules of this package with the public names that each has.
-_MODULES: Final = {
+_MODULES: "Final" = {
     "build.plan": ("Plan", "PlannedFile"),
     "cpp.binding": ("Binding",),
     "cpp.signature": ("Signature",),
@@ -140,7 +148,7 @@ _MODULES: Final = {
 }
 
 #: Public name -> the module that has it. Importing the package alone costs nothing, which every command profits from.
-_LAZY_EXPORTS: Final = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}
+_LAZY_EXPORTS: "Final" = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}
 
 
 # Type checkers take a module that has this function for one that has every attribute.

@@ -11,6 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from opwright.actions.description import WordPlace
+from opwright.syntax.hash_comment import hash_comment
+from opwright.syntax.meson import string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,10 +33,14 @@ def meson_files(description: Description, to_source: str) -> dict[str, str]:
     return {
         posixpath.join(folder, "meson.build"): "\n".join(
             [
-                f"# {description.comment}",
+                hash_comment(description.comment),
                 *([] if folder else _head(to_source)),
                 *(_target(actions[folder], folder) if folder in actions else []),
-                *[f"subdir({_text(posixpath.basename(inner))})" for inner in sorted(folders) if _is_in(inner, folder)],
+                *[
+                    f"subdir({string_literal(posixpath.basename(inner))})"
+                    for inner in sorted(folders)
+                    if _is_in(inner, folder)
+                ],
                 *([] if folder else _lists(actions)),
                 "",
             ]
@@ -56,7 +62,7 @@ def _is_in(inner: str, folder: str) -> bool:
 def _head(to_source: str) -> list[str]:
     return [
         "# Set before `subdir`: `opwright` is the program, and `opwright_torch` the folder with PyTorch's inputs.",
-        f"opwright_source = meson.current_source_dir() / {_text(to_source)}",
+        f"opwright_source = meson.current_source_dir() / {string_literal(to_source)}",
         "opwright_out = meson.current_build_dir()",
     ]
 
@@ -67,13 +73,13 @@ def _lists(actions: Iterable[str]) -> list[str]:
 
 
 def _target(action: Action, folder: str) -> list[str]:
-    inputs = [f"opwright_source / {_text(path)}" for path in action.files]
-    inputs += [f"opwright_torch / {_text(path)}" for path in action.torch_files]
+    inputs = [f"opwright_source / {string_literal(path)}" for path in action.files]
+    inputs += [f"opwright_torch / {string_literal(path)}" for path in action.torch_files]
     command = ["opwright", "'generate'", "'--out'", "opwright_out", *map(_argument, action.words)]
     return [
         f"{_variable(folder)} = custom_target(",
-        f"  {_text(_variable(folder).replace('_', '-'))},",
-        *_list("output", [_text(posixpath.basename(path)) for path in action.outputs]),
+        f"  {string_literal(_variable(folder).replace('_', '-'))},",
+        *_list("output", [string_literal(posixpath.basename(path)) for path in action.outputs]),
         *_list("depend_files", inputs),
         *_list("command", command),
         ")",
@@ -87,17 +93,12 @@ def _variable(folder: str) -> str:
 def _argument(word: Word) -> str:
     match word.place:
         case WordPlace.FILE | WordPlace.FOLDER:
-            return f"opwright_source / {_text(word.text)}"
+            return f"opwright_source / {string_literal(word.text)}"
         case WordPlace.TORCH:
-            return f"opwright_torch / {_text(word.text)}"
+            return f"opwright_torch / {string_literal(word.text)}"
         case WordPlace.NOWHERE:
-            return _text(word.text)
+            return string_literal(word.text)
 
 
 def _list(name: str, values: Iterable[str]) -> list[str]:
     return [f"  {name}: [", *[f"    {value}," for value in values], "  ],"]
-
-
-def _text(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -6,6 +6,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from opwright.actions.description import WordPlace
+from opwright.syntax.hash_comment import hash_comment
+from opwright.syntax.ninja import path_text, value_text
 
 if TYPE_CHECKING:
     from opwright.actions.description import Description, Word
@@ -19,7 +21,7 @@ def ninja_text(description: Description) -> str:
     A file that a run leaves alone does not make anything else run.
     """
     lines = [
-        f"# {description.comment}",
+        hash_comment(description.comment),
         "# Set before you include this file: `opwright` is the command, `opwright_out` the output folder, and",
         "# `opwright_torch` the folder with PyTorch's inputs.",
         "rule opwright_generate",
@@ -28,15 +30,15 @@ def ninja_text(description: Description) -> str:
         "  restat = 1",
     ]
     for action in description.actions:
-        inputs = [*map(_path, action.files), *[f"$opwright_torch/{_path(path)}" for path in action.torch_files]]
+        inputs = [*map(path_text, action.files), *[f"$opwright_torch/{path_text(path)}" for path in action.torch_files]]
         lines += [
-            _edge_lines(["build", *[f"$opwright_out/{_path(path)}" for path in action.outputs]])
+            _edge_lines(["build", *[f"$opwright_out/{path_text(path)}" for path in action.outputs]])
             + ": opwright_generate $",
             "    " + _edge_lines(inputs),
             f"  arguments = {' '.join(map(_argument, action.words))}",
             f"  part = {action.name}",
         ]
-    outputs = [f"$opwright_out/{_path(path)}" for action in description.actions for path in action.outputs]
+    outputs = [f"$opwright_out/{path_text(path)}" for action in description.actions for path in action.outputs]
     return "\n".join([*lines, _edge_lines(["build opwright_outputs: phony", *outputs]), ""])
 
 
@@ -45,12 +47,7 @@ def _edge_lines(words: list[str]) -> str:
     return " $\n    ".join(words)
 
 
-def _path(path: str) -> str:
-    """A path in a build edge."""
-    return path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
-
-
 def _argument(word: Word) -> str:
     """An argument of a command, which a shell reads."""
-    text = quote(word.text).replace("$", "$$")
+    text = value_text(quote(word.text))
     return f"$opwright_torch/{text}" if word.place is WordPlace.TORCH else text

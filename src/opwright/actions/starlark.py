@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from opwright.actions.description import WordPlace
+from opwright.syntax.codes import not_writable
+from opwright.syntax.hash_comment import hash_comment
+from opwright.syntax.starlark import string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,9 +19,9 @@ __all__ = ["bazel_text", "buck_text"]
 
 def bazel_text(description: Description) -> str:
     """A `.bzl` file whose `ACTIONS` are an argument of the macros `opwright_generate` and `opwright_library`."""
-    lines = [f"# {description.comment}", "", "ACTIONS = ["]
+    lines = [hash_comment(description.comment), "", "ACTIONS = ["]
     for action in description.actions:
-        lines += ["    struct(", f"        name = {_text(action.name)},"]
+        lines += ["    struct(", f"        name = {string_literal(action.name)},"]
         lines += _list("arguments", map(_bazel_argument, action.words))
         lines += _list("srcs", action.files)
         lines += _list("torch_srcs", action.torch_files)
@@ -43,7 +45,7 @@ def _bazel_argument(word: Word) -> str:
 def buck_text(description: Description) -> str:
     """A `.bzl` file for Buck: a function that declares a genrule for each action, and the inputs from PyTorch."""
     torch_files = sorted({path for action in description.actions for path in action.torch_files})
-    lines = [f"# {description.comment}", ""]
+    lines = [hash_comment(description.comment), ""]
     lines += _list("TORCH_INPUTS", torch_files, indent="", end="")
     lines += [
         "",
@@ -54,9 +56,9 @@ def buck_text(description: Description) -> str:
         lines += ["    native.genrule(", f'        name = name + "-{action.name}",']
         lines += _list("srcs", action.files)
         lines += ["        outs = {"]
-        lines += [f"            {_text(path)}: [{_text(path)}]," for path in action.outputs]
+        lines += [f"            {string_literal(path)}: [{string_literal(path)}]," for path in action.outputs]
         lines += ["        },", '        default_outs = ["."],']
-        command = [_text("generate --out $OUT")[:-1], *map(_buck_argument, action.words)]
+        command = [string_literal("generate --out $OUT")[:-1], *map(_buck_argument, action.words)]
         lines += [f'        cmd = "$(exe " + opwright + ") " + {" ".join(command)}",', "        **kwargs", "    )"]
     return "\n".join([*lines, ""])
 
@@ -65,29 +67,28 @@ def _buck_argument(word: Word) -> str:
     """An argument of a shell command inside a text of Starlark."""
     match word.place:
         case WordPlace.FILE | WordPlace.FOLDER:
-            return _inner(f'"$SRCDIR/{word.text}"')
+            quoted = _shell_word(word.text)
+            return _inner(f'"$SRCDIR/{word.text}"' if quoted == word.text else f'"$SRCDIR"/{quoted}')
         case WordPlace.TORCH:
-            return f'$(location " + torch + ")/{_inner(word.text)}'
+            return f'$(location " + torch + ")/{_inner(_shell_word(word.text))}'
         case WordPlace.NOWHERE:
             return _inner(_shell_word(word.text))
 
 
 def _shell_word(text: str) -> str:
+    """The text as a word of a shell. Raises Fault for a text in which Buck sees a macro, even in quotes (E0619)."""
     from shlex import quote
 
+    if "$(" in text:
+        raise not_writable("a command of Buck cannot have the text", text)
     return quote(text)
 
 
 def _inner(text: str) -> str:
-    return _text(text)[1:-1]
+    return string_literal(text)[1:-1]
 
 
 def _list(name: str, texts: Iterable[str], indent: str = "        ", end: str = ",") -> list[str]:
     """The lines of a list with a name."""
-    rows = [f"{indent}    {_text(text)}," for text in texts]
+    rows = [f"{indent}    {string_literal(text)}," for text in texts]
     return [f"{indent}{name} = [", *rows, f"{indent}]{end}"] if rows else [f"{indent}{name} = []{end}"]
-
-
-def _text(text: str) -> str:
-    """A text of Starlark, which has the escapes of JSON except those of surrogates."""
-    return json.dumps(text, ensure_ascii=False)

@@ -20,6 +20,7 @@ from opwright.build.runs import real_path
 from opwright.build.shards import is_everything
 from opwright.build.writer import Writer
 from opwright.source.diagnostic import Fault
+from opwright.syntax.cmake import string_literal
 
 if TYPE_CHECKING:
     from opwright.build.plain_files import Status
@@ -45,7 +46,7 @@ def cmake_list(name: str, paths: Iterable[str]) -> str:
     )
     """
     ordered = sorted(paths, key=lambda path: path.split("/"))
-    return "\n".join(["set(", name, *[f'    "{path}"' for path in ordered], ")"])
+    return "\n".join(["set(", name, *[f"    {string_literal(path)}" for path in ordered], ")"])
 
 
 def dependency_lists(plan: Plan, devices: Sequence[str] = ()) -> dict[str, list[str]]:

@@ -214,7 +214,7 @@ def _fields_text(function: NativeFunction) -> str:
         function.is_view, function.style,
     )  # fmt: skip
     return (
-        f"{function.namespace}::{function.schema}|{kernels}|{loops}|{list(map(int, flags))}|"
+        f"{function.namespace}::{function.schema.written_text}|{kernels}|{loops}|{list(map(int, flags))}|"
         f"{function.device_check.name}|{function.structured_delegate}|{function.structured_inherits}|"
         f"{function.python_module}|{function.category_override}|{sorted(function.cpp_no_default_args)}|"
         f"{sorted(function.tags)}|{list(map(str, function.autogen))}|{_precomputed_text(function.precomputed)}|"

@@ -6,12 +6,17 @@ It reads the text from its input and never touches the file, so a file with the 
 from __future__ import annotations
 
 import os
+from collections import Counter
+
+from opwright.source.diagnostic import shorten
+from opwright.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Final
 
-__all__ = ["NAME", "FormatterFailed", "find_formatter", "formatter_facts", "formatting"]
+__all__ = ["NAME", "FormatterFailed", "find_formatter", "formatter_facts", "formatting", "lost_tokens"]
 
 NAME = "clang-format"
 
@@ -20,7 +25,7 @@ _STYLES = (".clang-format", "_clang-format")
 
 
 class FormatterFailed(Exception):
-    """Raised with the output of a formatter that failed."""
+    """Raised with lines about what a formatter did wrong."""
 
 
 def find_formatter() -> str | None:
@@ -62,9 +67,56 @@ def formatting(formatter: str) -> Callable[[str, bytes], bytes]:
         try:
             done = subprocess.run(command, input=data, capture_output=True, check=False)
         except OSError as error:
-            raise FormatterFailed(str(error)) from None
+            raise FormatterFailed(_quote(str(error))) from None
         if done.returncode:
-            raise FormatterFailed(done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}")
+            complaint = done.stderr.decode(errors="replace").strip()
+            raise FormatterFailed(_quote(complaint) if complaint else f"its exit status is {done.returncode}")
+        lost = lost_tokens(data.decode(), done.stdout.decode(errors="replace"))
+        if lost:
+            raise FormatterFailed(
+                f"its answer lacks {sum(lost.values())} tokens, such as `{shorten(next(iter(lost)))}`"
+            )
         return done.stdout
 
     return format_text
+
+
+def _quote(text: str) -> str:
+    return "\n".join([f"it says: {line}" for line in text.splitlines()])
+
+
+#: The tokens of C++, as far as a formatter tells them apart; in front, what it may change: comments and ends of lines.
+_TOKEN: Final = lazy_pattern(
+    r"""
+    (?://[^\n]*|/\*.*?\*/|\\\r?\n|\s+)
+    |(R"(?P<mark>[^()\s\\]{0,16})\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+|.)
+    """,
+    # The flags VERBOSE and DOTALL of `re`.
+    64 | 16,
+)
+
+
+def lost_tokens(before: str, after: str) -> Counter[str]:
+    """The tokens of a C++ text that the formatted text lacks, wherever they stand, and how often.
+
+    Comments are no tokens, and string literals in a row are one, as they are for a compiler.
+
+    >>> lost_tokens('int f(); // no\\nconst char* g = "ab";', 'int f();const char *g =\\n"a"  "b";')
+    Counter()
+    >>> lost_tokens("int f();", "int ();")
+    Counter({'f': 1})
+    """
+    return _tokens(before) - _tokens(after)
+
+
+def _tokens(text: str) -> Counter[str]:
+    tokens: list[str] = []
+    for match in _TOKEN.finditer(text):
+        token = match[1]
+        if token is None:
+            continue
+        if tokens and token[0] == tokens[-1][0] == '"':
+            tokens[-1] = tokens[-1][:-1] + token[1:]
+        else:
+            tokens.append(token)
+    return Counter(tokens)

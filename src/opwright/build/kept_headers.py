@@ -26,13 +26,13 @@ def check_kept_headers(
 ) -> None:
     """Report every header, given by name and text, that differs from the file of that name in the folder.
 
-    A difference is an error. A missing file is noted if `note_missing` is true.
+    A difference is an error. Missing files are noted, all in one note, if `note_missing` is true.
     """
+    missing: list[str] = []
     for name, text in headers:
         path = os.path.join(folder, name)
         if not os.path.exists(path):
-            if note_missing:
-                sink.note(SHIM_MISSING, f"no header to compare with at `{path}`")
+            missing.append(name)
             continue
         try:
             existing = SourceFile.read(path)
@@ -41,6 +41,9 @@ def check_kept_headers(
             continue
         if existing.text.replace("\r\n", "\n") != text:
             _report(name, existing, text, sink)
+    if missing and note_missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        sink.note(SHIM_MISSING, f"no header to compare with in `{folder}` for {names}")
 
 
 def _report(name: str, existing: SourceFile, text: str, sink: Diagnostics) -> None:

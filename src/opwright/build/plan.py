@@ -89,8 +89,9 @@ def _duplicate(earlier: PlannedFile, later: PlannedFile) -> str:
     return f"emitters `{earlier.emitter}` and `{later.emitter}` both write `{later.target}`"
 
 
-# An empty part, `.` or `..`, anything that is a separator or a drive somewhere, or that no file name can hold.
-_LEAVES = lazy_pattern(r"(?:^|/)\.{0,2}(?:/|$)|[\\:\0\ud800-\udfff]")
+# An empty part, `.` or `..`, anything that is a separator or a drive somewhere, or that no file name can hold; and the
+# folder of the state of runs, which may be in the output folder.
+_LEAVES = lazy_pattern(r"(?:^|/)\.{0,2}(?:/|$)|^(?i:\.opwright)(?:/|$)|[\\:\0\ud800-\udfff]")
 
 
 def check_output_path(emitter: str, path: str) -> None:

@@ -72,6 +72,8 @@ class Journal:
             for path, status_text in self._entries():
                 if status_text:
                     _remove_file(self._top, path, status_text)
+                elif self._top is None:
+                    _remove_tree(path)
                 else:
                     remove_staging(path)
             self._end()
@@ -181,6 +183,14 @@ def remove_staging(staging: str) -> None:
             if name.isdecimal():
                 os.unlink(f"{staging}/{name}")
         os.rmdir(staging)
+
+
+def _remove_tree(staging: str) -> None:
+    """Remove a staging folder that a journal in the user's cache names, with folders in it."""
+    if os.path.basename(staging).startswith(STAGING_PREFIX) and not os.path.islink(staging):
+        from shutil import rmtree
+
+        rmtree(staging, ignore_errors=True)
 
 
 def _relative(path: str, start: str) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opwright.build.staging import Journal
     from opwright.source.diagnostic import Fault
 
-__all__ = ["Writer", "file_holds", "final_statuses", "make_folder", "touch_file", "write_file"]
+__all__ = ["Writer", "file_holds", "final_statuses", "make_folder", "touch_file", "write_fault", "write_file"]
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -111,7 +111,7 @@ class Writer:
                     os.chmod(staged, stat.S_IMODE(status.st_mode))
             return True
         except OSError as error:
-            raise _fault(target, error) from None
+            raise write_fault(target, error) from None
 
     def commit(self) -> None:
         """Put every staged file in place.
@@ -126,7 +126,7 @@ class Writer:
             for target, staged in self._pending.items():
                 os.replace(staged, target)
         except OSError as error:
-            raise _fault(target, error) from None
+            raise write_fault(target, error) from None
         finally:
             self.discard()
 
@@ -163,7 +163,7 @@ class Writer:
             try:
                 os.replace(staged, target)
             except OSError as error:
-                raise _fault(target, error) from None
+                raise write_fault(target, error) from None
         self._arriving.clear()
 
     def _stage(self, target: str, data: bytes) -> tuple[str, Status]:
@@ -219,7 +219,7 @@ def touch_file(path: str) -> None:
     except FileNotFoundError:
         make_folder(os.path.dirname(path))
     except OSError as error:
-        raise _fault(path, error) from None
+        raise write_fault(path, error) from None
     write_file(path, b"")
 
 
@@ -248,7 +248,7 @@ def make_folder(path: str) -> None:
     try:
         make_folders(path)
     except OSError as error:
-        raise _fault(path, error) from None
+        raise write_fault(path, error) from None
 
 
 def file_holds(path: str, data: bytes) -> bool:
@@ -278,17 +278,17 @@ def _not_a_file(target: str) -> Fault:
     return Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
 
 
-def _fault(target: str, error: OSError) -> Fault:
-    """The fault for an error of the system, with help that fits it."""
+def write_fault(target: str, error: OSError, helps: Mapping[str, str] | None = None) -> Fault:
+    """The fault for an error of the system (E0605 to E0608), with help that fits it: that for outputs, or another."""
     from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
     from opwright.source.diagnostic import Fault
 
-    message = f"cannot write `{target}`: {error.strerror or error}"
-    number = error.errno
-    if number in _NOT_PERMITTED:
-        return Fault.at(NOT_PERMITTED, message, help="choose an output folder that you may write to")
-    if number in _NO_SPACE:
-        return Fault.at(NO_SPACE, message, help="make room on the disk, or choose an output folder on another one")
-    if number in _NOT_A_FILE:
-        return Fault.at(NOT_A_FILE, message, help="choose another output folder, or move away what is there")
-    return Fault.at(WRITE_FAILED, message)
+    kinds = ((NOT_PERMITTED, _NOT_PERMITTED), (NO_SPACE, _NO_SPACE), (NOT_A_FILE, _NOT_A_FILE))
+    code = next((code for code, numbers in kinds if error.errno in numbers), WRITE_FAILED)
+    if helps is None:
+        helps = {
+            NOT_PERMITTED: "choose an output folder that you may write to",
+            NO_SPACE: "make room on the disk, or choose an output folder on another one",
+            NOT_A_FILE: "choose another output folder, or move away what is there",
+        }
+    return Fault.at(code, f"cannot write `{target}`: {error.strerror or error}", help=helps.get(code, ""))

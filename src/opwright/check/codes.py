@@ -95,7 +95,8 @@ CHANGED_MEANWHILE: Final = _code(
     "a file changed while it was checked",
     """
 `opwright check --fix` writes a file only if it still has the text that the fixes are for. Another program wrote the
-file in the meantime, so no file is changed.
+file in the meantime, or is about to write it. So the file has what that program wrote, and its fixes are not applied.
+Other files are fixed.
 
     error[E2207]: `acme.yaml` changed while it was checked; it is left as it is
 

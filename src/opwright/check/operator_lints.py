@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from typing import Final
 
 from opwright.check import codes
 from opwright.check.lint import Operators
 from opwright.check.places import name_span, schema_part_span
+from opwright.dialects.names import CPP_WORDS
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Scalar, Sequence
@@ -23,24 +23,11 @@ __all__ = [
     "check_tags",
 ]
 
-#: The keywords of C++20, with the alternative operators.
-CPP_KEYWORDS: Final = frozenset(
-    (
-        *("alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch"),
-        *("char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept", "const", "consteval", "constexpr"),
-        *("constinit", "const_cast", "continue", "co_await", "co_return", "co_yield", "decltype", "default", "delete"),
-        *("do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for"),
-        *("friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq"),
-        *("nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast"),
-        *("requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct"),
-        *("switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename"),
-        *("union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq"),
-    )
-)
-
 
 def check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:
-    """Report arguments named like C++ keywords (W2211)."""
+    """Report arguments named like C++ keywords (W2211), apart from those of libraries, where they are errors."""
+    if operators.in_library:
+        return
     for function in operators.functions:
         for argument in _cpp_keywords(function.arguments):
             message = f"argument name `{argument.name}` is a C++ keyword"
@@ -49,7 +36,7 @@ def check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:
 
 @cache
 def _cpp_keywords(arguments: Arguments) -> tuple[Argument, ...]:
-    return tuple([argument for argument in arguments.all if argument.name in CPP_KEYWORDS])
+    return tuple([argument for argument in arguments.all if argument.name in CPP_WORDS])
 
 
 def check_alias_annotations(operators: Operators, sink: Diagnostics) -> None:

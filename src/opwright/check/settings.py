@@ -59,7 +59,7 @@ def load_settings(file: SourceFile, all_codes: Callable[[], Collection[str]], si
     (('W2216',), '2.13.0')
     """
     try:
-        import tomllib
+        import tomllib  # novermin: tomli stands in below 3.11
     except ModuleNotFoundError:
         # Python 3.10 lacks it.
         import tomli as tomllib

@@ -14,17 +14,22 @@ if TYPE_CHECKING:
 
     from opwright.emit.emitter import Options
     from opwright.model.selection import Selection
+    from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = [
+    "add_allow_path_argument",
     "add_backend_arguments",
+    "add_download_arguments",
     "add_input_arguments",
     "add_native_aot_argument",
+    "add_no_plugins_argument",
     "add_plugin_argument",
     "add_prune_argument",
     "add_selection_arguments",
     "ask_whole_download",
     "not_empty",
+    "open_named_inputs",
     "options",
     "selection",
     "settle_plugins",
@@ -32,7 +37,7 @@ __all__ = [
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare where the inputs come from: `--torch` or `--source-path`, `--release`, `--yes`."""
+    """Declare where the inputs come from: `--torch` or `--source-path`, `--release`, what may be downloaded."""
     group = parser.add_argument_group("inputs")
     where = group.add_mutually_exclusive_group()
     where.add_argument(
@@ -52,8 +57,18 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         "--release", metavar="VERSION", help="follow the rules of this release, whatever release the inputs name"
     )
     add_native_aot_argument(group)
+    add_download_arguments(group)
+
+
+def add_download_arguments(group: argparse._ActionsContainer) -> None:
+    """Declare what the user agrees to when a wheel is read from a package index: `--yes`, `--require-hashes`."""
     group.add_argument(
         "--yes", action="store_true", help="download a whole wheel without asking, if the index cannot send parts of it"
+    )
+    group.add_argument(
+        "--require-hashes",
+        action="store_true",
+        help="download a whole wheel in any case, and compare it with the SHA-256 that the index gives",
     )
 
 
@@ -74,6 +89,19 @@ def add_prune_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--allow-path`."""
+    parser.add_argument(
+        "--allow-path",
+        metavar="PATH",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="let the heads of files name this file, or the files of this folder, although it is outside of their "
+        "project (may be repeated)",
+    )
+
+
 def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--plugin`."""
     parser.add_argument(
@@ -82,8 +110,15 @@ def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=not_empty,
-        help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated; "
-        "also `plugins` in the table [tool.opwright] of pyproject.toml)",
+        help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated; files "
+        "may name plug-ins too, which `opwright trust` allows)",
+    )
+
+
+def add_no_plugins_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--no-plugins`."""
+    parser.add_argument(
+        "--no-plugins", action="store_true", help="use no plug-in that a file names, whatever you allowed"
     )
 
 
@@ -99,8 +134,7 @@ def settle_plugins(arguments: argparse.Namespace) -> None:
     from opwright.source.project_file import find_project_file
 
     asked = vars(arguments)
-    # A hermetic run has no files but those that its arguments name.
-    is_alone = asked.get("isolated") or asked.get("hermetic")
+    is_alone = is_isolated(arguments) or asked.get("no_plugins")
     path = None if is_alone else asked.get("config") or find_project_file(os.getcwd())
     named: list[str] = []
     if path is not None and os.path.isfile(path):
@@ -111,10 +145,17 @@ def settle_plugins(arguments: argparse.Namespace) -> None:
 
             named = project_plugins(path, data)
     arguments.project_file, arguments.plugin_words = path if named else None, arguments.plugin
+    arguments.head_plugins = []
     arguments.plugin = list(dict.fromkeys([*named, *arguments.plugin]))
     arguments.uses_plugins = bool(arguments.plugin) or any(name not in FAMILIES for name in asked.get("only") or ())
     # Names mean something else where modules are found elsewhere.
     arguments.plugin_path = list(sys.path) if arguments.uses_plugins else []
+
+
+def is_isolated(arguments: argparse.Namespace) -> bool:
+    """Whether a command uses no settings of the project or the user."""
+    asked = vars(arguments)
+    return bool(asked.get("isolated") or asked.get("hermetic"))
 
 
 def not_empty(text: str) -> str:
@@ -141,6 +182,21 @@ def chosen_devices(arguments: argparse.Namespace) -> frozenset[str]:
     from opwright.model.dispatch_key import device_flags
 
     return frozenset(flag for flag in device_flags() if getattr(arguments, flag))
+
+
+def open_named_inputs(
+    arguments: argparse.Namespace, sink: Diagnostics | None = None, torch: str | None = None
+) -> Inputs:
+    """The inputs that the arguments name; `torch` replaces `--torch`."""
+    from opwright.release.inputs import open_inputs
+
+    return open_inputs(
+        torch or arguments.torch,
+        arguments.source_path,
+        ask_whole=ask_whole_download(arguments),
+        require_hashes=arguments.require_hashes,
+        sink=sink,
+    )
 
 
 def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:

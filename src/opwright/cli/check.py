@@ -16,7 +16,13 @@ import os
 import sys
 from typing import Final
 
-from opwright.cli.arguments import add_input_arguments, add_plugin_argument, ask_whole_download, not_empty
+from opwright.cli.arguments import (
+    add_allow_path_argument,
+    add_input_arguments,
+    add_plugin_argument,
+    not_empty,
+    open_named_inputs,
+)
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -33,6 +39,10 @@ if TYPE_CHECKING:
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github")
 _FAIL_ON: Final = ("warning", "error", "never")
+
+
+#: The report of a check has what it does without.
+REPORTS_PLUGINS: Final = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read the text of this file from standard input, for editors",
     )
     add_plugin_argument(parser)
+    add_allow_path_argument(parser)
     add_input_arguments(parser)
     rules = parser.add_argument_group("rules", "CODES are diagnostic codes or beginnings of codes, with commas, or ALL")
     add = rules.add_argument
@@ -75,8 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the report, or the fixes."""
+    from opwright.build.user_files import finish_killed_runs
     from opwright.cli import console
 
+    finish_killed_runs()
     if arguments.stdin_filename is not None and arguments.fix:
         sys.stderr.write("opwright check: error: --fix cannot change standard input; use --diff\n")
         return console.USAGE
@@ -104,11 +117,9 @@ class _Checker:
 
     def open_release(self) -> Inputs:
         """The release that files are checked against."""
-        from opwright.release.inputs import open_inputs
-
         if self._inputs is None:
             arguments = self._arguments
-            inputs = open_inputs(self._torch, arguments.source_path, ask_whole=ask_whole_download(arguments))
+            inputs = open_named_inputs(arguments, torch=self._torch)
             self._inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
         return self._inputs
 
@@ -122,22 +133,29 @@ class _Checker:
 
 def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Settings, CodeFilter]:
     """The settings of the project, and the selection of codes from them and from the arguments."""
+    from opwright.check.codes import UNKNOWN_CODE
     from opwright.check.settings import NO_SETTINGS, find_settings, load_settings
     from opwright.cli.explain import all_code_names
+    from opwright.plugins.active import ACTIVE
+    from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
     path = None if arguments.isolated else arguments.config or find_settings(os.getcwd())
     file = None if path is None else SourceFile.read(path)
     settings = NO_SETTINGS
+    faults = Diagnostics()
     if file is not None and (arguments.config is not None or "opwright" in file.text):
-        settings = load_settings(file, all_code_names, sink)
+        settings = load_settings(file, all_code_names, faults)
     own = settings.codes
-    select = None if arguments.select is None else _codes(arguments.select, sink)
-    return settings, own._replace(
+    select = None if arguments.select is None else _codes(arguments.select, faults)
+    codes = own._replace(
         select=own.select if select is None else select,
-        extend_select=own.extend_select + _codes(arguments.extend_select, sink),
-        ignore=own.ignore + _codes(arguments.ignore, sink),
+        extend_select=own.extend_select + _codes(arguments.extend_select, faults),
+        ignore=own.ignore + _codes(arguments.ignore, faults),
     )
+    # A code may be that of a plug-in that is not loaded.
+    sink.extend([own for own in faults if own.code != UNKNOWN_CODE or not ACTIVE.permission.lacks_plugins])
+    return settings, codes
 
 
 def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
@@ -182,6 +200,7 @@ def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
         checks_release=checks_release,
         release=arguments.release,
         tolerant=arguments.tolerant,
+        allowed_paths=tuple(arguments.allow_path),
     )
 
 

@@ -76,6 +76,12 @@ def _status_of(command: Callable[[Diagnostics], int], sink: Diagnostics) -> int:
         # The reader of our output has closed the pipe.
         _abandon_output()
         return SUCCESS
+    except SystemExit as end:
+        if end.code:
+            raise
+        # No command of Opwright's ends like this.
+        say("opwright: a plug-in ended the run before it was done\n")
+        return FAULTS
     except OSError as error:
         # The user can fix errors of the system, such as a full disk or too many open files.
         say(f"opwright: {error}\n")

@@ -13,7 +13,13 @@ import argparse
 import sys
 from typing import Final
 
-from opwright.cli.arguments import add_input_arguments, add_plugin_argument, ask_whole_download, not_empty
+from opwright.cli.arguments import (
+    add_allow_path_argument,
+    add_input_arguments,
+    add_plugin_argument,
+    not_empty,
+    open_named_inputs,
+)
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -45,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="operators that the backend file names, in a file like native_functions.yaml (may be repeated)",
     )
     add_plugin_argument(parser)
+    add_allow_path_argument(parser)
     add_input_arguments(parser)
     chosen = parser.add_argument_group("operators", "each may be repeated")
     for flag, members, help in (
@@ -115,16 +122,16 @@ def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is
 
 def _report(arguments: argparse.Namespace, sink: Diagnostics) -> CoverageReport:
     from opwright.model.external_backend import Fallback
-    from opwright.release.inputs import open_inputs
     from opwright.run.coverage import load_coverage
     from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
     request = Request(
-        inputs=open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink),
+        inputs=open_named_inputs(arguments, sink),
         folders={},
         release=arguments.release,
         backends=(SourceFile.read(arguments.backend),),
         operator_files=tuple(map(SourceFile.read, arguments.operators)),
+        allowed_paths=tuple(arguments.allow_path),
     )
     return load_coverage(request, sink, None if arguments.fallback is None else Fallback[arguments.fallback])

@@ -31,12 +31,14 @@ _PATHS: Final = {
     "library": WordPlace.FILE,
     "backend": WordPlace.FILE,
     "operators": WordPlace.FILE,
+    "plugin": WordPlace.FILE,
     "executorch": WordPlace.FILE,
     "executorch_custom": WordPlace.FILE,
     "op_selection_yaml_path": WordPlace.FILE,
     "native_aot_ops_dir": WordPlace.FOLDER,
     "templates": WordPlace.FOLDER,
     "input": WordPlace.FILE,
+    "allow_path": WordPlace.FOLDER,
 }
 
 #: Arguments that actions do not have, or that are added to all of them.
@@ -165,6 +167,7 @@ def _description(
     generation, parts = collect_parts(request, all_files, part_of, sink)
     words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]
     words += [Word("--release"), Word(arguments.release or str(generation.version)), Word("--hermetic")]
+    words += [Word("--no-plugins")] if arguments.no_plugins else []
     actions = [
         _action(name, part, [*words, *_part_words(arguments, name, count)], root, out) for name, part in parts.items()
     ]
@@ -204,13 +207,14 @@ def _common_words(arguments: argparse.Namespace, parser: argparse.ArgumentParser
     """The arguments that differ from their defaults and that all actions have."""
     for action in parser._actions:
         value = getattr(arguments, action.dest, action.default)
+        if action.dest == "plugin":
+            # What the user allowed here is not allowed where the actions run.
+            value = list(dict.fromkeys([*value, *arguments.head_plugins]))
+            _check_plugins(value)
         if action.dest in _NOT_REPEATED or value == action.default:
             continue
         flag = action.option_strings[0]
         place = _PATHS.get(action.dest)
-        if action.dest == "plugin":
-            _check_plugins(value)
-            place = WordPlace.FILE
         values = [] if isinstance(value, bool) else [value] if isinstance(value, str) else list(value)
         words = [Word(str(text)) if place is None else _path_word(str(text), place, root) for text in values]
         if action.nargs == 0 or action.nargs == "*":

@@ -16,7 +16,12 @@ import sys
 from fnmatch import fnmatchcase
 from typing import Final
 
-from opwright.cli.arguments import ask_whole_download, not_empty
+from opwright.cli.arguments import (
+    add_allow_path_argument,
+    add_download_arguments,
+    ask_whole_download,
+    not_empty,
+)
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -61,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[audience.name for audience in Audience],
         help=f"only changes that break {', '.join([audience.name for audience in Audience])} (may be repeated)",
     )
+    add_allow_path_argument(parser)
     _add_output_arguments(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
@@ -75,9 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 only for changes that break these: any (the default), none, or as for `--breaks`; with "
         "`--backend`, any task is one (may be repeated)",
     )
-    output.add_argument(
-        "--yes", action="store_true", help="download a whole wheel without asking, if the index cannot send parts of it"
-    )
+    add_download_arguments(output)
 
 
 def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,12 +116,14 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.diff.compare import compare
     from opwright.diff.records import Audience
+    from opwright.release.fetch import Consent
     from opwright.run.diff import load_side
 
     if arguments.output:
         return _compare_outputs(arguments)
+    consent = Consent(ask_whole_download(arguments), arguments.require_hashes)
     old, new = (
-        load_side(spec, ask_whole_download(arguments), sink, arguments.release)
+        load_side(spec, consent, sink, arguments.release, tuple(arguments.allow_path))
         for spec in (arguments.old, arguments.new)
     )
     comparison = compare(old.side, new.side)
@@ -210,7 +216,7 @@ def _tasks(
     from opwright.diff.backend import backend_tasks, named_operators
     from opwright.run.diff import load_backend_side
 
-    sides = [load_backend_side(arguments.backend, loaded, sink) for loaded in (old, new)]
+    sides = [load_backend_side(arguments.backend, loaded, sink, tuple(arguments.allow_path)) for loaded in (old, new)]
     sink.raise_if_errors()
     before, after = sides
     if before is None or after is None:

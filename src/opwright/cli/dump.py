@@ -15,7 +15,7 @@ import contextlib
 import os
 import sys
 
-from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -54,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the input files of a dump as YAML instead; `-` reads it from standard input",
     )
     add_input_arguments(parser)
+    add_allow_path_argument(parser)
     output = parser.add_argument_group("output")
     output.add_argument(
         "--file", metavar="NAME", type=not_empty, help="with `--from`: print only this file, such as derivatives.yaml"
@@ -85,17 +86,15 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _document(arguments: argparse.Namespace, sink: Diagnostics) -> dict[str, JsonValue]:
-    from opwright.release.inputs import open_inputs
-
-    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    inputs = open_named_inputs(arguments, sink)
     # Another process reads the files of the release while this one imports the modules that use them.
     with _prefetching(inputs):
         from opwright.run.dump import dump_backends, dump_libraries, dump_release
 
     if arguments.library:
-        return dump_libraries(arguments.library, inputs, arguments.release, sink)
+        return dump_libraries(arguments.library, inputs, arguments.release, sink, tuple(arguments.allow_path))
     if arguments.backend:
-        return dump_backends(arguments.backend, inputs, arguments.release, sink)
+        return dump_backends(arguments.backend, inputs, arguments.release, sink, tuple(arguments.allow_path))
     return dump_release(inputs, arguments.release, sink)
 
 

@@ -21,7 +21,13 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from opwright.cli.arguments import add_input_arguments, add_plugin_argument, ask_whole_download, not_empty
+from opwright.cli.arguments import (
+    add_allow_path_argument,
+    add_input_arguments,
+    add_plugin_argument,
+    not_empty,
+    open_named_inputs,
+)
 from opwright.cli.color import wants_color, wants_links
 from opwright.cli.parser import terminal_columns
 from opwright.cli.streams import say
@@ -64,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", type=not_empty, help="the output folder of a run with `--provenance`, for lines"
     )
     add_plugin_argument(parser)
+    add_allow_path_argument(parser)
     add_input_arguments(parser)
     for flag, help in (
         ("library", "a library file with operators"),
@@ -196,10 +203,9 @@ def _painter() -> Painter:
 
 def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> ExplainRequest:
     from opwright.explain.loading import ExplainRequest
-    from opwright.release.inputs import open_inputs
     from opwright.source.text import SourceFile
 
-    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    inputs = open_named_inputs(arguments, sink)
     return ExplainRequest(
         tuple(names),
         inputs.with_native_aot(arguments.native_aot_ops_dir, sink),
@@ -207,6 +213,7 @@ def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
         tuple(map(SourceFile.read, arguments.library)),
         tuple(map(SourceFile.read, arguments.operators)),
         tuple(map(SourceFile.read, arguments.backend)),
+        tuple(arguments.allow_path),
     )
 
 

@@ -14,13 +14,14 @@ import time
 from functools import partial
 
 from opwright.cli.arguments import (
+    add_allow_path_argument,
     add_backend_arguments,
     add_input_arguments,
     add_plugin_argument,
     add_selection_arguments,
-    ask_whole_download,
     chosen_devices,
     not_empty,
+    open_named_inputs,
     options,
     selection,
     settle_plugins,
@@ -49,6 +50,10 @@ if TYPE_CHECKING:
 
 #: The help shows what plug-ins add.
 LISTS_PLUGINS: Final = True
+
+
+#: Plug-ins decide what is generated.
+NEEDS_PLUGINS: Final = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,6 +136,7 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
         help="operators that a backend file may name, in a file like native_functions.yaml (may be repeated)",
     )
     add_plugin_argument(parser)
+    add_allow_path_argument(parser)
     parser.add_argument(
         "--input",
         metavar="FILE",
@@ -338,9 +344,7 @@ def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int]
 
 
 def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
-    from opwright.release.inputs import open_inputs
-
-    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    inputs = open_named_inputs(arguments, sink)
     return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
 
 
@@ -403,6 +407,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         templates=arguments.templates,
         plugins=active_plugins(),
         input_files=tuple(map(SourceFile.read, arguments.input)),
+        allowed_paths=tuple(arguments.allow_path),
     )
 
 

@@ -8,14 +8,19 @@ The server speaks the Language Server Protocol. It needs the package pygls: pip 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib.util import find_spec
+from typing import Final
 
 from opwright import __version__
 from opwright.cli import console
 from opwright.cli.arguments import add_plugin_argument, not_empty
 from opwright.cli.explain import all_code_names
 from opwright.source.diagnostic import Diagnostics
+
+#: The editor says first whether it trusts the files that name plug-ins.
+LOADS_PLUGINS: Final = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,12 +43,17 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.check:
         from opwright.lsp.worker import check_texts
 
-        check_texts(sys.stdin, sys.stdout, arguments.torch, arguments.source_path, all_code_names)
+        with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as report:
+            # What plug-ins print is no part of the report.
+            os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+            check_texts(sys.stdin, report, arguments.torch, arguments.source_path, all_code_names)
         return console.SUCCESS
     if find_spec("pygls") is None:
         sys.stderr.write("opwright lsp: error: it needs the package pygls: pip install 'opwright[lsp]'\n")
         return console.USAGE
+    from opwright.lsp.plugin_request import PluginRequest
     from opwright.lsp.server import serve
 
-    serve(__version__, arguments.torch, arguments.source_path, arguments.plugin_words)
+    plugins = PluginRequest(tuple(arguments.plugin), no_plugins=arguments.no_plugins)
+    serve(__version__, arguments.torch, arguments.source_path, plugins)
     return console.SUCCESS

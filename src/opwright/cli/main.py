@@ -7,6 +7,7 @@ from importlib import import_module
 
 import opwright
 from opwright import __version__
+from opwright.cli.arguments import add_no_plugins_argument
 from opwright.cli.color import add_color_argument
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave, settle_streams
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
 #: and `run(arguments, sink)`, imported only when it runs. If it has `is_up_to_date(arguments)`, the program calls that
-#: first, to find out whether there is nothing to do.
+#: first, to find out whether there is nothing to do. Plug-ins that files name and nobody allowed are an error for one
+#: that `NEEDS_PLUGINS`, one that `REPORTS_PLUGINS` reports them itself, and one that `LOADS_PLUGINS` loads them itself.
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "new": "write a project to start from: an operator library",
@@ -36,6 +38,7 @@ COMMANDS: Final = {
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
     "select": "merge selections of operators, and tell why operators are kept",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
+    "trust": "allow the plug-ins that the files of a folder name",
     "upgraders": "write the upgraders of old mobile models from their bytecode",
     "where": "show the entry that a generated line comes from",
     "schema": "print the JSON Schema of a kind of input file, or of a document",
@@ -52,34 +55,17 @@ Commands:
 70 a bug in Opwright."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program with the given arguments (by default the process's) and return its exit status."""
+def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
+    """Run the program with the given arguments (by default the process's) and return its exit status.
+
+    If the program `is_process`, it may continue in a child, so that what plug-ins do is confirmed.
+    """
     import sys
 
     words = list(sys.argv[1:] if argv is None else argv)
     command = words[0] if words and words[0] in COMMANDS else None
-    commands = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
-    parser = Parser("opwright", _DESCRIPTION.format(commands=commands))
-    parser.add_argument("--version", action="version", version=f"opwright {__version__}")
-    parser.add_argument(
-        "--cmake-dir",
-        action="version",
-        version=os.path.join(os.path.dirname(opwright.__file__), "cmake"),
-        help="print the folder of the CMake package and exit",
-    )
-    parser.add_argument(
-        "--bazel-dir",
-        action="version",
-        version=os.path.join(os.path.dirname(opwright.__file__), "bazel"),
-        help="print the folder of the rules for Bazel and exit",
-    )
-    parser.add_argument(
-        "--include-dir",
-        action="version",
-        version=os.path.join(os.path.dirname(opwright.__file__), "include"),
-        help="print the folder of the headers that generated code of libraries includes, and exit",
-    )
     if command is None:
+        parser = _parser_of_commands()
         parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help="one of the commands above")
         parser.parse(words)
         raise AssertionError("the parser accepts no command that is not in the table")
@@ -87,9 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if getattr(module, "LISTS_PLUGINS", False) and not {"-h", "--help"}.isdisjoint(words):
         from opwright.cli.plugin_use import activate_for_help
 
+        _confirm_imports(module, is_process=is_process)
         activate_for_help(words)
     own = Parser(f"opwright {command}", module.__doc__)
     module.add_arguments(own)
+    add_no_plugins_argument(own)
     add_color_argument(own)
     arguments = own.parse(words[1:])
     settle_streams()
@@ -98,18 +86,52 @@ def main(argv: Sequence[str] | None = None) -> int:
     from opwright.cli import console
 
     def run(sink: Diagnostics) -> int:
-        if "plugin" in arguments:
+        from opwright.plugins.active import ACTIVE, Permission
+
+        ACTIVE.permission = Permission(no_plugins=arguments.no_plugins)
+        _confirm_imports(module, is_process=is_process and "plugin" in arguments)
+        if "plugin" in arguments and not getattr(module, "LOADS_PLUGINS", False):
             from opwright.cli.plugin_use import use_plugins
 
-            use_plugins(arguments, own)
+            use_plugins(arguments, own, are_needed=getattr(module, "NEEDS_PLUGINS", False))
+            if ACTIVE.permission.refusal is not None and not getattr(module, "REPORTS_PLUGINS", False):
+                sink.add(ACTIVE.permission.refusal)
         return int(module.run(arguments, sink))
 
     return console.run(run, arguments.color)
 
 
+def _parser_of_commands() -> Parser:
+    """The parser of a command line without a command."""
+    commands = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
+    parser = Parser("opwright", _DESCRIPTION.format(commands=commands))
+    parser.add_argument("--version", action="version", version=f"opwright {__version__}")
+    folders = {
+        "cmake": "print the folder of the CMake package and exit",
+        "bazel": "print the folder of the rules for Bazel and exit",
+        "include": "print the folder of the headers that generated code of libraries includes, and exit",
+    }
+    package = os.path.dirname(opwright.__file__)
+    for folder, text in folders.items():
+        parser.add_argument(f"--{folder}-dir", action="version", version=os.path.join(package, folder), help=text)
+    return parser
+
+
+def _confirm_imports(module: ModuleType, *, is_process: bool) -> None:
+    """Let a program continue in a child when it imports a plug-in, unless its command loads plug-ins itself."""
+    from opwright.plugins.active import ACTIVE
+
+    def confirm() -> None:
+        from opwright.cli.supervision import continue_in_child
+
+        continue_in_child()
+
+    ACTIVE.before_import = confirm if is_process and not getattr(module, "LOADS_PLUGINS", False) else None
+
+
 def program() -> NoReturn:
     """Run the program, and end the process with its exit status."""
-    leave(main)
+    leave(lambda: main(is_process=True))
 
 
 def _is_up_to_date(module: ModuleType, arguments: argparse.Namespace) -> bool:

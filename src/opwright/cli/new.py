@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         print(os.path.normpath(path))
     print("\nBuild it and test it:\n")
     if arguments.folder != ".":
-        print(f"  cd {arguments.folder}")
+        print(f"  {shlex.join(['cd', arguments.folder])}")
     print("  pip install --no-build-isolation -e .\n  pytest")
     return console.SUCCESS

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from opwright.cli.streams import say
 from opwright.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False
@@ -90,6 +91,12 @@ class Parser(argparse.ArgumentParser):
         """Print what is wrong with the arguments, what may be meant, and how to get help; end the process."""
         lines = [f"{self.prog}: error: {message}", *self._suggestions(message)]
         self.exit(2, "\n".join([*lines, f"`{self.prog} --help` lists all arguments", ""]))
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End the process with a status, also if standard error does not take the message."""
+        # Up to Python 3.10, `argparse` lets the error of a full disk replace the status.
+        say(message or "")
+        raise SystemExit(status)
 
     def _suggestions(self, message: str) -> Iterator[str]:
         from opwright.source.diagnostic import did_you_mean

@@ -6,9 +6,9 @@ import argparse
 import contextlib
 import os
 
-from opwright.cli.arguments import settle_plugins
+from opwright.cli.arguments import is_isolated, settle_plugins
 from opwright.cli.streams import say
-from opwright.plugins.active import ACTIVE
+from opwright.plugins.active import ACTIVE, Permission
 from opwright.plugins.settings import name_span
 from opwright.plugins.use import ensure_active
 
@@ -29,13 +29,14 @@ __all__ = [
 ]
 
 
-def use_plugins(arguments: argparse.Namespace, parser: Parser) -> None:
+def use_plugins(arguments: argparse.Namespace, parser: Parser, *, are_needed: bool) -> None:
     """Activate the plug-ins that a command names, and the installed ones that add what it asks for.
 
-    Ends the process if it asks for something that no plug-in adds. Raises Fault and FaultsFound for faults of plug-ins.
+    Ends the process if it asks for something that no plug-in adds. Raises Fault and FaultsFound for faults of plug-ins;
+    a plug-in that a file names and nobody allowed is one of them if `are_needed`.
     """
     settle_plugins(arguments)
-    named = _load_named(arguments)
+    named = _load_named(arguments, are_needed=are_needed)
     ensure_active(named)
     failures: list[str] = []
     if parser.wrong_choices(arguments):
@@ -54,7 +55,7 @@ def reload_plugins(arguments: argparse.Namespace) -> None:
 
     unnamed = [plugin.name for plugin in ACTIVE.plugins if not plugin.is_named]
     again = [load_plugin(PluginName(name)).without_changes() for name in unnamed]
-    ensure_active([*_load_named(arguments), *again])
+    ensure_active([*_load_named(arguments, are_needed=True), *again])
 
 
 def activate_for_help(words: Sequence[str]) -> None:
@@ -65,12 +66,15 @@ def activate_for_help(words: Sequence[str]) -> None:
     from opwright.source.diagnostic import Fault, FaultsFound
 
     asked = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--plugin"]
-    arguments = argparse.Namespace(plugin=asked)
+    arguments = argparse.Namespace(plugin=asked, no_plugins="--no-plugins" in words)
+    ACTIVE.permission = Permission(no_plugins=arguments.no_plugins)
     named: list[Plugin] = []
     try:
         settle_plugins(arguments)
-        named = _load_named(arguments)
+        named = _load_named(arguments, are_needed=False)
         ensure_active(named)
+        if ACTIVE.permission.refusal is not None:
+            say(f"{Fault(ACTIVE.permission.refusal)}\n")
     except (Fault, FaultsFound) as raised:
         say(f"{raised}\n")
         named = []
@@ -105,28 +109,48 @@ def _adds_choice(plugin: Plugin, parser: Parser, arguments: argparse.Namespace) 
     return not parser.late_names(arguments).isdisjoint(added)
 
 
-def _load_named(arguments: argparse.Namespace) -> list[Plugin]:
-    """The plug-ins that a command names, each once. Raises FaultsFound with the faults of all that do not load."""
-    heads = _head_names(arguments)
-    if not arguments.plugin and not heads:
+def _load_named(arguments: argparse.Namespace, *, are_needed: bool) -> list[Plugin]:
+    """The plug-ins that a command may use, each once. Raises FaultsFound with the faults of all that do not load."""
+    names = _names(arguments)
+    if not names:
         return []
-    from opwright.plugins.discovery import PluginName, load_plugin
-    from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+    from opwright.plugins.discovery import load_plugin
+    from opwright.plugins.permission import permitted_names, refusal
+    from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
 
+    permission = ACTIVE.permission
+    permission.uses_trust = not is_isolated(arguments)
+    allowed, refused = permitted_names(names)
+    if refused and not permission.no_plugins:
+        if are_needed:
+            raise Fault(refusal(refused))
+        permission.refusal = refusal(refused, Severity.WARNING)
+    # What is generated would lack what the keys ask for.
+    permission.lacks_plugins = bool(refused) and not are_needed
+    arguments.head_plugins = [name.text for name in allowed if name.file not in ("", arguments.project_file)]
     sink = Diagnostics()
     plugins: dict[Plugin, None] = {}
-    project = arguments.project_file
-    spans = {
-        name: None if project is None or name in arguments.plugin_words else name_span(project, name)
-        for name in arguments.plugin
-    }
-    for name in [*[PluginName(text, span) for text, span in spans.items()], *heads]:
+    for name in allowed:
         try:
             plugins[load_plugin(name)] = None
         except (Fault, FaultsFound) as raised:
             sink.take(raised)
     sink.raise_if_errors()
     return list(plugins)
+
+
+def _names(arguments: argparse.Namespace) -> list[PluginName]:
+    """The plug-ins that the project, the command line, and the heads of files name."""
+    heads = _head_names(arguments)
+    if not arguments.plugin and not heads:
+        return []
+    from opwright.plugins.discovery import PluginName
+
+    project, words = arguments.project_file, arguments.plugin_words
+    own = [PluginName(text) for text in words]
+    declared = [] if project is None else [text for text in arguments.plugin if text not in words]
+    from_project = [PluginName(text, name_span(project, text), project) for text in declared]
+    return [*from_project, *own, *heads]
 
 
 def _head_names(arguments: argparse.Namespace) -> list[PluginName]:
@@ -138,8 +162,13 @@ def _head_names(arguments: argparse.Namespace) -> list[PluginName]:
     asked = vars(arguments)
     backends = asked.get("backend") or []
     paths = [*(asked.get("library") or []), *([backends] if isinstance(backends, str) else backends)]
+    paths += asked.get("files") or []
+    if any(map(os.path.isdir, paths)):
+        from opwright.run.checked_files import expand_folders
+
+        paths = list(expand_folders(paths))
     names: list[PluginName] = []
-    for path in [*paths, *(asked.get("files") or [])]:
+    for path in paths:
         if os.path.isfile(path):
             # Loading the file reports what is wrong with it.
             with contextlib.suppress(Fault):

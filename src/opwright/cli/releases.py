@@ -17,6 +17,7 @@ from opwright.release.codes import BAD_RELEASE
 from opwright.release.rules import Change, Rules, series_followed
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.snippet import readable
 
 _WIDTH = 100
 
@@ -57,11 +58,11 @@ def _listing(offline: bool) -> Iterator[str]:
         try:
             offered = offered_versions()
         except Fault as fault:
-            complaint = fault.diagnostic.message
+            complaint = readable(fault.diagnostic.message)
     cached = cached_versions()
     yield f"{'release':<12}{'rules':<8}{'index':<10}cache"
     for version in _newest_first({*offered, *cached}):
-        rules = series_followed(parse_version(version))
+        rules = _rules_series(version)
         if rules is None:
             continue
         states = ("offered" if version in offered else "-", "cached" if version in cached else "-")
@@ -71,6 +72,14 @@ def _listing(offline: bool) -> Iterator[str]:
     yield f"The cache is {cache_folder()}."
     if offline or complaint:
         yield "The package index was not asked." if offline else f"Of the index nothing is known: {complaint}."
+
+
+def _rules_series(version: str) -> str | None:
+    """The release whose rules a version follows; None for one that is too old, or is not one of PyTorch's."""
+    try:
+        return series_followed(parse_version(version))
+    except Fault:
+        return None
 
 
 def _newest_first(versions: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ import argparse
 import os
 import sys
 
-from opwright.cli.arguments import add_input_arguments, ask_whole_download, not_empty
+from opwright.cli.arguments import add_input_arguments, not_empty, open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
 
 # Modules that do the work are imported only if there is work.
@@ -105,12 +105,11 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
 
 
 def _request(arguments: argparse.Namespace, words: list[str], sink: Diagnostics) -> SelectRequest:
-    from opwright.release.inputs import open_inputs
     from opwright.run.request import Request
     from opwright.run.selecting import SelectRequest
     from opwright.source.text import SourceFile
 
-    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    inputs = open_named_inputs(arguments, sink)
     catalog = Request(
         inputs=inputs.with_native_aot(arguments.native_aot_ops_dir),
         folders={},

@@ -13,7 +13,7 @@ import argparse
 import re
 import time
 
-from opwright.cli.arguments import add_input_arguments, ask_whole_download
+from opwright.cli.arguments import add_input_arguments, open_named_inputs
 from opwright.cli.runs import current_manifest, run_of
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session, run_facts
@@ -132,9 +132,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs) -> Request:
 
 
 def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
-    from opwright.release.inputs import open_inputs
-
-    inputs = open_inputs(arguments.torch, arguments.source_path, ask_whole=ask_whole_download(arguments), sink=sink)
+    inputs = open_named_inputs(arguments, sink)
     inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
     return session.load(inputs, lambda _: _request(arguments, inputs), sink, [*arguments.library, *arguments.yaml])
 

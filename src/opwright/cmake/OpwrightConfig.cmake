@@ -44,7 +44,9 @@ function(opwright_generate target)
     message(FATAL_ERROR "opwright_generate: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
 
-  set(command ${OPWRIGHT_COMMAND} generate --out "${arg_OUT}" ${arg_OPTIONS})
+  # A project that runs its own commands may run its own plug-ins.
+  set(command ${CMAKE_COMMAND} -E env "OPWRIGHT_ALLOW_PLUGINS=${PROJECT_SOURCE_DIR}"
+    ${OPWRIGHT_COMMAND} generate --out "${arg_OUT}" ${arg_OPTIONS})
   foreach(pair "SOURCE_PATH;--source-path" "TORCH;--torch" "RELEASE;--release")
     list(GET pair 0 name)
     list(GET pair 1 flag)

@@ -71,6 +71,7 @@ class MetaSupport(enum.Enum):
     python = "a kernel for Meta that PyTorch registers in Python"
     composite = "the operators that it calls"
     inplace = "its argument, which it writes"
+    cuda_build = "a kernel for Meta in builds of PyTorch with CUDA; without CUDA tracing raises an error"
     missing = "nothing: tracing raises an error"
     unknown = "what the library has that defines the operator"
 

@@ -24,7 +24,7 @@ from opwright.model.dispatch_key import META
 from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.backends import NEEDED
+from opwright.release.operator_names.backends import META_WITH_CUDA, NEEDED
 
 __all__ = ["NO_META_KERNELS", "coverage_report", "device_dispatch", "entry_records", "meta_support"]
 
@@ -82,6 +82,7 @@ def _records(
     derivatives = [job.derivatives, *[library.derivatives.matched for library in backend.libraries]]
     gradients = BackwardFacts(derivatives, job.catalog, facts.dispatch, job.rules, autograd=frozenset(autograd))
     keys = _further_keys(backend)
+    with_cuda = META_WITH_CUDA.in_release(job.rules)
     named = [entry.function for section in backend.sections for entry in section.entries]
     own = [function for library in backend.libraries for function in library.catalog.functions]
     defined = dict.fromkeys((*job.catalog.functions, *own))
@@ -91,7 +92,7 @@ def _records(
             function,
             facts.dispatch.reach(function),
             gradients.backward(function) if is_defined else Backward(BackwardStatus.unknown),
-            meta_support(function, meta_kernels) if is_defined else MetaSupport.unknown,
+            meta_support(function, meta_kernels, with_cuda) if is_defined else MetaSupport.unknown,
             keys.get(function, ()),
             facts.span(function),
         )
@@ -127,8 +128,12 @@ def _further_keys(backend: ExternalBackend) -> dict[NativeFunction, tuple[str, .
     return keys
 
 
-def meta_support(function: NativeFunction, meta_kernels: MetaKernels) -> MetaSupport:
+def meta_support(
+    function: NativeFunction, meta_kernels: MetaKernels, with_cuda: frozenset[str] = frozenset()
+) -> MetaSupport:
     """Where the shapes of a function's results come from while PyTorch traces.
+
+    `with_cuda` names the operators whose kernel for Meta depends on the build of PyTorch.
 
     >>> import opwright
     >>> catalog = opwright.load()
@@ -143,4 +148,6 @@ def meta_support(function: NativeFunction, meta_kernels: MetaKernels) -> MetaSup
         return MetaSupport.python
     if composite_key(function, META) is not None:
         return MetaSupport.composite
-    return MetaSupport.inplace if is_refused(function) else MetaSupport.missing
+    if is_refused(function):
+        return MetaSupport.inplace
+    return MetaSupport.cuda_build if function.name.text in with_cuda else MetaSupport.missing

@@ -16,7 +16,7 @@ from opwright.model.native_function import (
 )
 from opwright.schema.annotation import Annotation
 from opwright.schema.function import Argument, Arguments, Return
-from opwright.schema.types import BaseType, ClassType, ListType, OptionalType, Type
+from opwright.schema.types import BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 
 __all__ = ["JsonValue", "kernel_data", "operator_data", "types_data"]
 
@@ -177,6 +177,10 @@ def _add_type(type: Type, types: dict[str, JsonValue]) -> None:
             _add_type(elem, types)
         case ClassType(class_name=name):
             types[type.text] = {"kind": "class", "class": name}
+        case DispatcherType(items=items):
+            types[type.text] = {"kind": "dispatcher", **({"of": [item.text for item in items]} if items else {})}
+            for item in items:
+                _add_type(item, types)
         case BaseType():
             types[type.text] = {"kind": "base"}
         case _:

@@ -88,6 +88,8 @@ def dumped_files(document: Mapping[str, JsonValue], file: SourceFile) -> list[Du
         path, dialect = row.get("path"), row.get("dialect")
         if not isinstance(path, str) or not isinstance(dialect, str):
             raise _refusal(file, "one of its `files` has no `path` and `dialect`")
+        if not path.isprintable() or path.rpartition("/")[2] in ("", ".", ".."):
+            raise _refusal(file, f"`{shorten(ascii(path)[1:-1])}` is not the path of a file")
         dumped.append(DumpedFile(path, dialect, row["content"]))
     return dumped
 

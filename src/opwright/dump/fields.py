@@ -59,7 +59,7 @@ _FILE: Final = (
     _field("content", {}, "The content of the file as data."),
 )
 _TYPE: Final = (
-    _field("kind", choice("base", "class", "optional", "list"), "What the type is."),
+    _field("kind", choice("base", "class", "dispatcher", "optional", "list"), "What the type is."),
     _optional("of", TEXT, "Of an optional or a list: the text of its inner type."),
     _optional("size", _NUMBER, "Of a list whose length is fixed: the length."),
     _optional("class", TEXT, "Of a TorchScript class: its name."),

@@ -38,7 +38,10 @@ _FOREACH: Final = "_foreach_"
 
 
 class ExplainRequest(NamedTuple):
-    """What is to be explained: names of operators, the inputs, and the files of libraries and backends."""
+    """What is to be explained: names of operators, the inputs, and the files of libraries and backends.
+
+    Heads may name `allowed_paths` although they are outside of their projects.
+    """
 
     names: tuple[str, ...]
     inputs: Inputs
@@ -46,6 +49,7 @@ class ExplainRequest(NamedTuple):
     libraries: tuple[SourceFile, ...] = ()
     operator_files: tuple[SourceFile, ...] = ()
     backends: tuple[SourceFile, ...] = ()
+    allowed_paths: tuple[str, ...] = ()
 
 
 class Explained(NamedTuple):
@@ -74,7 +78,9 @@ def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]
     rules = Rules(version_of(request.inputs, request.release, sink))
     if request.libraries:
         families: tuple[str, ...] = ("library",)
-        job = load_job(Request(request.inputs, {}, families, libraries=request.libraries), rules, sink, {})
+        libraries, allowed = request.libraries, request.allowed_paths
+        run_request = Request(request.inputs, {}, families, libraries=libraries, allowed_paths=allowed)
+        job = load_job(run_request, rules, sink, {})
         sink.raise_if_errors()
         yield Explained(job, families)
     if not request.backends and not request.operator_files and _names_nothing(request):
@@ -104,6 +110,7 @@ def load_pytorch(request: ExplainRequest, inputs: Inputs, rules: Rules, sink: Di
             devices=frozenset(device_flags()),
             backends=request.backends,
             operator_files=request.operator_files,
+            allowed_paths=request.allowed_paths,
         ),
         rules,
         sink,

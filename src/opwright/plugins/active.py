@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Final
 
     from opwright.check.lint import BackendLint, OperatorLint
@@ -15,14 +15,36 @@ if TYPE_CHECKING:
     from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.extensions import EmitExtensions
     from opwright.plugins.plugin import Plugin
+    from opwright.source.diagnostic import Diagnostic
 
-__all__ = ["ACTIVE", "ActivePlugins", "active_plugins", "forced_families", "with_plugins"]
+__all__ = ["ACTIVE", "ActivePlugins", "Permission", "active_plugins", "forced_families", "with_plugins"]
+
+
+class Permission:
+    """What allows files to name plug-ins, and what becomes of the others.
+
+    Files below `folders` may name them, which are those of the environment if None; so may others if `uses_trust` and
+    the user trusts the plug-ins. With `no_plugins`, no file may. `lacks_plugins` says that the process does without
+    some that files name, so that keys may be theirs, and `refusal` is the diagnostic about these.
+    """
+
+    def __init__(self, *, no_plugins: bool = False, uses_trust: bool = True) -> None:
+        self.no_plugins: Final = no_plugins
+        self.folders: tuple[str, ...] | None = None
+        self.uses_trust = uses_trust
+        self.refusal: Diagnostic | None = None
+        self.lacks_plugins = False
 
 
 class ActivePlugins:
-    """The active plug-ins, and what each added. `forced_families` are those that every run makes."""
+    """The active plug-ins, what each added, and what else is allowed. `forced_families` are those of every run.
+
+    `before_import` is called once, before the first plug-in is imported.
+    """
 
     def __init__(self) -> None:
+        self.permission = Permission()
+        self.before_import: Callable[[], None] | None = None
         self.plugins: tuple[Plugin, ...] = ()
         self.families: Final[dict[str, Plugin]] = {}
         self.forced_families: Final[list[str]] = []
@@ -56,9 +78,12 @@ def active_plugins() -> tuple[Plugin, ...]:
 
 def with_plugins(context: LoadContext) -> LoadContext:
     """The context of a loader with what the active plug-ins declare and read."""
-    if not ACTIVE.extra_keys and not ACTIVE.backend_readers:
+    lacks_plugins = ACTIVE.permission.lacks_plugins
+    if not ACTIVE.extra_keys and not ACTIVE.backend_readers and not lacks_plugins:
         return context
-    return context._replace(extra_keys=ACTIVE.extra_keys, backend_readers=ACTIVE.backend_readers)
+    return context._replace(
+        extra_keys=ACTIVE.extra_keys, backend_readers=ACTIVE.backend_readers, lacks_plugins=lacks_plugins
+    )
 
 
 def forced_families() -> tuple[str, ...]:

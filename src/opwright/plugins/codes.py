@@ -197,3 +197,54 @@ Use a tuple or a named tuple in place of the class, or derive the class from `Ha
 """,
     )
 )
+_NOT_ALLOWED_PAGE = """
+Plug-ins are programs, and files come from everywhere. So a library file, a backend file or a `pyproject.toml` only
+declares which plug-ins it is written for, and Opwright imports those that you allowed. It opens no others.
+
+    error[E2314]: plug-in `./acme.py` is not loaded: `acme.yaml` names it, and you have not allowed it
+      = help: `opwright trust .` allows it; `--plugin ./acme.py` for one run; `--no-plugins` does without it
+
+Read the plug-in. If you want to run it, allow it with `opwright trust FOLDER` until its sources change, with `--plugin`
+for one run, or in the environment of a build with `OPWRIGHT_ALLOW_PLUGINS=FOLDER`.
+"""
+NOT_ALLOWED = register(Code("E2314", "a file names a plug-in that you have not allowed", _NOT_ALLOWED_PAGE))
+LEFT_OUT = register(
+    Code(
+        "W2314",
+        "a file names a plug-in that you have not allowed",
+        f"""
+Where Opwright can do without the plug-in, it does, and warns; a generation is an error, {NOT_ALLOWED}. The keys that
+plug-ins may declare are then not checked.
+
+{_NOT_ALLOWED_PAGE.lstrip(chr(10))}""",
+    )
+)
+DAMAGED_TRUST = register(
+    Code(
+        "E2315",
+        "the file of trusted plug-ins cannot be read",
+        """
+`opwright trust` keeps what you trust in a JSON file of your own configuration. The file is damaged, cannot be opened,
+or is of another version of Opwright. Until it is repaired, no plug-in is trusted.
+
+    error[E2315]: `/home/me/.config/opwright/trust.json` cannot be read: Expecting value: line 1 column 1 (char 0)
+
+Correct the file, or remove it and trust the folders again.
+""",
+    )
+)
+ENDED = register(
+    Code(
+        "E2316",
+        "a plug-in ended the process",
+        """
+A plug-in ended the process of the run, as `os._exit` does, or a library that it uses. Whatever the exit status says,
+the run was not done: files may be missing.
+
+    error[E2316]: a plug-in ended the process with the exit status 0, before the run was done
+      = help: raise an exception in place of `os._exit`
+
+Find the call in the plug-in. To report a mistake in an input, raise `Fault.at(CODE, message, span)`.
+""",
+    )
+)

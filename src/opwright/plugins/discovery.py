@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module, invalidate_caches
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import FileFinder, ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from opwright.plugins.active import ACTIVE
 from opwright.plugins.codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN
 from opwright.plugins.faults import describe_error, place_of_error, shown_path
 from opwright.plugins.plugin import Plugin
@@ -25,19 +26,31 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from types import CodeType
 
-__all__ = ["ENTRY_POINTS", "PluginName", "installed_plugins", "is_path", "load_plugin"]
+__all__ = ["ENTRY_POINTS", "PluginName", "find_module", "installed_plugins", "is_one_of", "is_path", "load_plugin"]
 
 #: The group of entry points of installed plug-ins.
 ENTRY_POINTS: Final = "opwright.plugins"
 
 _ATTRIBUTE: Final = "plugin"
 
+#: What the names of the modules begin with that are loaded from paths.
+_MODULE_PREFIX: Final = "opwright_plugin_"
+
 
 class PluginName(NamedTuple):
-    """A plug-in as a user names it, and where, if a file names it. Paths are relative to the working folder."""
+    """A plug-in as a user names it, and where, if a file names it. Paths are relative to the working folder.
+
+    `file` is the path of the file that names it, empty for the command line.
+    """
 
     text: str
     span: Span | None = None
+    file: str = ""
+
+    @property
+    def identity(self) -> str:
+        """A text that is the same for all names of the same file; other names stand for themselves."""
+        return os.path.realpath(module_path(self.text)) if is_path(self.text) else self.text
 
 
 #: The plug-ins that this process imported, by module or file and attribute.
@@ -53,6 +66,28 @@ def is_path(name: str) -> bool:
     return "/" in name or os.sep in name or name.endswith(".py")
 
 
+def module_path(path: str) -> str:
+    """The file of the module at the path of a file or folder."""
+    return os.path.join(path, "__init__.py") if os.path.isdir(path) else path
+
+
+def find_module(name: PluginName) -> str | None:
+    """The file of the module of a plug-in, found without importing anything; None if there is none."""
+    if is_path(name.text):
+        return name.identity if os.path.isfile(name.identity) else None
+    first, *rest = _key_of(name)[0].split(".")
+    module = first
+    try:
+        spec = find_spec(first) if first.isidentifier() else None
+        for part in rest:
+            module = f"{module}.{part}"
+            places = None if spec is None else spec.submodule_search_locations
+            spec = None if places is None else PathFinder.find_spec(module, places)
+    except (ImportError, ValueError):
+        return None
+    return spec.origin if spec is not None and spec.has_location else None
+
+
 @cache
 def installed_plugins() -> dict[str, EntryPoint]:
     """The entry points of the installed plug-ins, by their names."""
@@ -61,19 +96,31 @@ def installed_plugins() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)}
 
 
-def load_plugin(name: PluginName) -> Plugin:
-    """The plug-in of a name. Raises Fault if there is none, or it does not load."""
+def _key_of(name: PluginName) -> tuple[str, str]:
+    """The file or the module of a plug-in, and its attribute."""
     if is_path(name.text):
-        path = os.path.abspath(name.text)
-        file = os.path.join(path, "__init__.py") if os.path.isdir(path) else path
-        if not os.path.isfile(file):
-            raise Fault.at(UNKNOWN_PLUGIN, f"no plug-in `{name.text}`: there is no such file", name.span)
-        return _plugin_of(name, (file, _ATTRIBUTE), lambda: _import_file(file))
+        return module_path(os.path.abspath(name.text)), _ATTRIBUTE
     point = installed_plugins().get(name.text)
     module, _, attribute = (point.value if point is not None else name.text).partition(":")
+    return module, attribute or _ATTRIBUTE
+
+
+def is_one_of(name: PluginName, plugins: Sequence[Plugin]) -> bool:
+    """Whether a name is that of one of these plug-ins, which this process imported already."""
+    return bool(plugins) and _LOADED.get(_key_of(name)) in plugins
+
+
+def load_plugin(name: PluginName) -> Plugin:
+    """The plug-in of a name. Raises Fault if there is none, or it does not load."""
+    place, attribute = _key_of(name)
+    if is_path(name.text):
+        if not os.path.isfile(place):
+            raise Fault.at(UNKNOWN_PLUGIN, f"no plug-in `{name.text}`: there is no such file", name.span)
+        return _plugin_of(name, (place, attribute), lambda: _import_file(place))
+    point = installed_plugins().get(name.text)
     if point is None:
-        _check_module(name, module)
-    plugin = _plugin_of(name, (module, attribute or _ATTRIBUTE), lambda: import_module(module))
+        _check_module(name, place)
+    plugin = _plugin_of(name, (place, attribute), lambda: import_module(place))
     if point is not None and plugin.name != point.name:
         message = f"the plug-in that is installed as `{point.name}` calls itself `{plugin.name}`"
         raise Fault.at(NOT_A_PLUGIN, message, name.span, help="give its entry point the name of the plug-in")
@@ -86,7 +133,9 @@ def _check_module(name: PluginName, module: str) -> None:
         spec = find_spec(module) if all(part.isidentifier() for part in module.split(".")) else None
     except ModuleNotFoundError:
         spec = None
-    except Exception as error:
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
         raise _import_fault(name, error, ()) from None
     if spec is None:
         help = did_you_mean(name.text, installed_plugins(), "`opwright plugins` lists what is installed")
@@ -110,6 +159,9 @@ def _plugin_of(name: PluginName, key: tuple[str, str], import_it: Callable[[], M
 
 def _import(name: PluginName, place: str, import_it: Callable[[], ModuleType]) -> ModuleType:
     """Import a module. Raises Fault for whatever the import raises."""
+    before_import, ACTIVE.before_import = ACTIVE.before_import, None
+    if before_import is not None:
+        before_import()
     # Opwright writes no files beside the sources of users.
     writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
@@ -166,13 +218,28 @@ class _SourceLoader(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
+class _SourceFinder:
+    """Finds the modules of plug-ins that are folders, whose cached ones may be other programs than their sources."""
+
+    @staticmethod
+    def find_spec(name: str, places: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
+        """The source of a module of a plug-in; None for other modules."""
+        del target
+        if not name.startswith(_MODULE_PREFIX):
+            return None
+        finders = [FileFinder(place, (_SourceLoader, [".py"])) for place in places or ()]
+        return next(filter(None, [finder.find_spec(name) for finder in finders]), None)
+
+
 def _import_file(path: str) -> ModuleType:
     """The module of a file, which is a package if the file is its `__init__.py`."""
     folder, file = os.path.split(path)
     is_package = file == "__init__.py"
     stem = os.path.basename(folder) if is_package else file.removesuffix(".py")
-    name = f"opwright_plugin_{zlib.crc32(path.encode()):08x}_{stem}"
+    name = f"{_MODULE_PREFIX}{zlib.crc32(path.encode()):08x}_{stem}"
     places = [folder] if is_package else None
+    if _SourceFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _SourceFinder)
     spec = spec_from_file_location(name, path, loader=_SourceLoader(name, path), submodule_search_locations=places)
     assert spec is not None, "a path with a loader has a spec"
     assert spec.loader is not None

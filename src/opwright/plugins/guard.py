@@ -56,9 +56,9 @@ class CallGuard:
         def call(*arguments: object) -> _Result:
             try:
                 result = function(*arguments)
-            except (Fault, FaultsFound, PartialCatalog, MemoryError):
+            except (Fault, FaultsFound, PartialCatalog, MemoryError, KeyboardInterrupt):
                 raise
-            except Exception as error:
+            except BaseException as error:
                 raise self._fault(point, own, error, arguments) from None
             wrong = check(result)
             if wrong:
@@ -68,7 +68,7 @@ class CallGuard:
 
         return call
 
-    def _fault(self, point: str, function: object, error: Exception, arguments: Sequence[object]) -> Fault:
+    def _fault(self, point: str, function: object, error: BaseException, arguments: Sequence[object]) -> Fault:
         message = f"plug-in `{self._plugin.name}`: {point} raised {describe_error(error)}"
         place = place_of_error(error, self.files) or self._place(function)
         return Fault.at(RAISED, message, place, notes=_notes(arguments))

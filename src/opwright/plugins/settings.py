@@ -6,9 +6,10 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from opwright.plugins.discovery import PluginName
     from opwright.source.span import Span
 
-__all__ = ["name_span", "project_plugins"]
+__all__ = ["name_span", "named_plugins", "project_plugins"]
 
 
 def project_plugins(path: str, data: bytes) -> list[str]:
@@ -25,14 +26,23 @@ def project_plugins(path: str, data: bytes) -> list[str]:
 
         message = f"`plugins` of `[tool.opwright]` in `{os.path.basename(path)}` is not a list of names"
         raise Fault.at(WRONG_NAMES, message, name_span(path, "plugins"), help='write `plugins = ["NAME"]`')
-    folder = os.path.relpath(os.path.dirname(path))
+    folder = os.path.relpath(os.path.dirname(os.path.abspath(path)))
     return [os.path.normpath(os.path.join(folder, name)) if _is_path(name) else name for name in names]
+
+
+def named_plugins(path: str) -> list[PluginName]:
+    """The plug-ins that a project file names. Raises Fault if they are no list of texts, or it cannot be read."""
+    from opwright.plugins.discovery import PluginName
+    from opwright.source.text import SourceFile
+
+    data = SourceFile.read(path).text.encode()
+    return [PluginName(text, name_span(path, text), path) for text in project_plugins(path, data)]
 
 
 def _names(data: bytes) -> object:
     """The value of `plugins` in the table; None if there is none."""
     try:
-        import tomllib
+        import tomllib  # novermin: tomli stands in below 3.11
     except ModuleNotFoundError:
         # Python 3.10 lacks it.
         import tomli as tomllib

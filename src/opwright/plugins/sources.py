@@ -16,7 +16,15 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
 
-__all__ = ["PluginSources", "folder_of", "module_files", "source_paths", "sources_fingerprint", "sources_of"]
+__all__ = [
+    "PluginSources",
+    "folder_of",
+    "module_files",
+    "source_paths",
+    "sources_fingerprint",
+    "sources_of",
+    "static_sources",
+]
 
 
 class PluginSources(NamedTuple):
@@ -62,6 +70,46 @@ def sources_of(plugin: Plugin) -> PluginSources:
     return PluginSources(tuple(sorted(files)), tuple(sorted(folders)))
 
 
+def static_sources(path: str) -> PluginSources:
+    """The sources of the plug-in in the file of a module, found without importing it.
+
+    They are the module, what it imports of its own package or from its own folder, and the folders that it names as
+    `templates` and `headers`; of a plug-in that is a folder, all files below it.
+    """
+    own = os.path.dirname(os.path.abspath(path))
+    files = set(module_files(path))
+    folders = [own] if os.path.basename(path) == "__init__.py" else []
+    tree = _tree_of(path)
+    for node in ast.walk(tree) if tree is not None and not folders else ():
+        if isinstance(node, ast.keyword) and node.arg in ("templates", "headers"):
+            value = node.value.value if isinstance(node.value, ast.Constant) else None
+            folders += [os.path.join(own, value)] if isinstance(value, str) and value else []
+        for name in _top_names(node):
+            files.update(filter(os.path.isfile, _files_below(own, [[name]])))
+            folders += filter(os.path.isdir, [os.path.join(own, name)])
+    for folder in folders:
+        for top, below, names in os.walk(folder):
+            below[:] = [name for name in below if name != "__pycache__"]
+            files.update(os.path.join(top, name) for name in names)
+    return PluginSources(tuple(sorted(files)), tuple(sorted(folders)))
+
+
+def _top_names(node: ast.AST) -> list[str]:
+    """The first parts of the names of the modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    return [node.module.partition(".")[0]] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
+def _tree_of(path: str) -> ast.Module | None:
+    """The syntax tree of a module; None if it cannot be read or is not Python."""
+    try:
+        with open(path, "rb") as stream:
+            return ast.parse(stream.read())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def source_paths(plugins: Iterable[Plugin]) -> list[str]:
     """The paths of the files of plug-ins, and of the folders in which a new file would be one of them."""
     return [path for sources in map(sources_of, plugins) for path in (*sources.files, *sources.folders)]
@@ -102,10 +150,8 @@ def _imported_files(path: str) -> Iterator[str]:
     top = _package_top(os.path.dirname(path))
     if top is None:
         return
-    try:
-        with open(path, "rb") as stream:
-            tree = ast.parse(stream.read())
-    except (OSError, SyntaxError, ValueError):
+    tree = _tree_of(path)
+    if tree is None:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

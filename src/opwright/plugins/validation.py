@@ -27,6 +27,9 @@ __all__ = ["check_plugin", "definition_span"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
+#: A part that is empty, `.` or `..`, the folder of Opwright's state, and what is a separator or a drive somewhere.
+_NO_PLACE: Final = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|^\.opwright(?:/|$)|[\\:\0\ud800-\udfff]", re.IGNORECASE)
+
 #: Field of a plug-in -> the types of its rows.
 _ROW_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "families": (Family,),
@@ -133,6 +136,9 @@ class _Check:
             self._wrong(f"`emitters` of the family `{family.name}` is {_a(family.emitters)}, not a list")
         if not isinstance(family.folders, dict) or not family.folders:
             self._wrong(f"`folders` of the family `{family.name}` is no mapping from names to folders")
+        for folder, place in family.folders.items() if isinstance(family.folders, dict) else ():
+            if not isinstance(place, str) or (place not in ("", ".") and _NO_PLACE.search(place)):
+                self._wrong(f"the folder `{folder}` of the family `{family.name}` is {place!r}, no place below `--out`")
         if family.programs:
             self._wrong(f"the family `{family.name}` has `programs`: a plug-in adds nothing to other programs")
 

@@ -1,4 +1,4 @@
-"""Checks files of all dialects: every rule of a run, and lints; nothing is generated."""
+"""Checks files of all dialects: every rule of a run, and lints; nothing is written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.emitter import Job, Lazy, Options
 from opwright.emit.extensions import NO_EXTENSIONS
-from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, checks_of, dialects_of
+from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, build_folders, checks_of, dialects_of
 from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
@@ -26,6 +26,7 @@ from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
+from opwright.run.generation import Generation
 from opwright.run.loading import check_job, load_job, load_late_dialects
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
@@ -44,7 +45,8 @@ class CheckRequest(NamedTuple):
     """Files to check against the inputs of a release.
 
     With `checks_pytorch`, the inputs are checked too. `operator_files` are like `native_functions.yaml`, with operators
-    of other namespaces. `others` are files that are loaded alone, with their dialects. With `tolerant`, what PyTorch's
+    of other namespaces. `others` are files that are loaded alone, with their dialects. `allowed_paths` are
+    files and folders that heads may name although they are outside of their projects. With `tolerant`, what PyTorch's
     own programs accept is no error. `codes` selects the lints that run; it does not filter other diagnostics.
     """
 
@@ -59,6 +61,7 @@ class CheckRequest(NamedTuple):
     release: str | None = None
     codes: CodeFilter = CodeFilter()
     read_file: Callable[[str], SourceFile] = SourceFile.read
+    allowed_paths: tuple[str, ...] = ()
 
     @property
     def files(self) -> list[SourceFile]:
@@ -113,6 +116,7 @@ class _Check:
             release=request.release,
             libraries=request.libraries,
             read_file=request.read_file,
+            allowed_paths=request.allowed_paths,
         )
 
     def _check_with_pytorch(self) -> None:
@@ -146,6 +150,7 @@ class _Check:
             catalog.functions,
             tolerant=request.tolerant,
             read_file=request.read_file,
+            allowed_paths=request.allowed_paths,
         )
         context = with_plugins(context)
         for backend in request.backends:
@@ -210,6 +215,8 @@ class _Check:
         job = load_job(run_request, self._rules, self._sink, {})
         check_job(job, run_request, self._sink)
         load_late_dialects(job, run_request, self._sink, later=False)
+        if not self._sink.has_errors:
+            self._attempt(partial(_render, job, run_request))
         self._lint(Operators(_of_entries(job.catalog), self._nodes, in_library=True))
 
     def _lint_pytorch(self, job: Job) -> None:
@@ -249,6 +256,14 @@ class _Check:
         records = entry_records(backend, job)
         for row in rows:
             row.check(records, self._sink)
+
+
+def _render(job: Job, request: Request) -> None:
+    """Make the files of a job without writing any. Raises FaultsFound with what keeps emitters from making theirs."""
+    # A tolerant run leaves the plug-ins alone that are active.
+    request = request._replace(folders=build_folders("", request.families), plugins=ACTIVE.plugins, tolerant=True)
+    for _ in Generation(request, Diagnostics(), job=job).render_files():
+        pass
 
 
 def _pytorch_families(inputs: Inputs) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["CheckedFiles", "check_requests", "expand_folders", "kind_of", "tree_around"]
+__all__ = ["CheckedFiles", "check_requests", "expand_folders", "kind_of", "owners_of", "tree_around"]
 
 _TOP_LEVEL: Final = re.compile(r"(?m)^[\"']?(\w+)[\"']?[ \t]*:")
 #: The head of a library file or a backend file names the file with its derivatives.
@@ -45,7 +45,8 @@ class CheckedFiles(NamedTuple):
     `paths` are files of any dialect; those of `backends` and `libraries` are of these dialects whatever they look like.
     `texts` are read in place of the files on disk. With `checks_release`, the files of the release are checked.
     `release` is the release whose rules hold, None for that of the inputs. With `tolerant`, what PyTorch's own programs
-    accept is no error.
+    accept is no error. Heads may name `allowed_paths`, files and folders outside of their projects, and the files that
+    the user names.
     """
 
     paths: tuple[str, ...] = ()
@@ -55,6 +56,7 @@ class CheckedFiles(NamedTuple):
     checks_release: bool = False
     release: str | None = None
     tolerant: bool = False
+    allowed_paths: tuple[str, ...] = ()
 
     @property
     def all_paths(self) -> tuple[str, ...]:
@@ -131,12 +133,12 @@ def expand_folders(paths: Iterable[str]) -> Iterator[str]:
 
 def _is_known(path: str) -> bool:
     try:
-        return kind_of(SourceFile.read(path)) is not None
+        return os.path.isfile(path) and kind_of(SourceFile.read(path)) is not None
     except Fault:
         return False
 
 
-def _owners(file: SourceFile) -> list[str]:
+def owners_of(file: SourceFile) -> list[str]:
     """The library files and backend files beside a file with derivatives that name it."""
     folder, name = os.path.split(file.path)
     owners = []
@@ -169,7 +171,7 @@ class _Sorted:
             self.operator_files.append(file)
         elif dialect in (TAGS, NATIVE_FUNCTIONS, DERIVATIVES, DEPRECATED):
             tree = tree_around(file.path, dialect)
-            owners = _owners(file) if tree is None and dialect is DERIVATIVES else []
+            owners = owners_of(file) if tree is None and dialect is DERIVATIVES else []
             for owner in owners:
                 # The derivatives of a library or a backend are checked with it.
                 if os.path.abspath(owner) not in map(os.path.abspath, files.all_paths):
@@ -209,7 +211,10 @@ def check_requests(
             rows.add(file, dialect or kind_of(file), files, sink)
 
     def request(inputs: Inputs) -> CheckRequest:
-        return CheckRequest(inputs, release=files.release, tolerant=files.tolerant, read_file=files.read)
+        allowed = files.allowed_paths + files.all_paths
+        return CheckRequest(
+            inputs, release=files.release, tolerant=files.tolerant, read_file=files.read, allowed_paths=allowed
+        )
 
     for tree, texts in rows.trees.items():
         yield request(with_texts(from_source_path(tree), texts))._replace(checks_pytorch=True)

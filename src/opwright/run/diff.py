@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import NamedTuple
 
 from opwright.coverage.report import NO_META_KERNELS, coverage_report
@@ -16,6 +15,7 @@ from opwright.diff.compare import Side
 from opwright.diff.shims import release_shim_tables, shims_by_operator
 from opwright.dump.document import dumped_files, parse_dump
 from opwright.model.catalog import Catalog
+from opwright.release.fetch import Consent
 from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
 from opwright.release.rules import Rules
 from opwright.release.tables import shim_tables
@@ -38,19 +38,25 @@ class LoadedSide(NamedTuple):
 
 def load_side(
     spec: str,
-    ask_whole: Callable[[str, int | None], bool] | None,
+    consent: Consent | None,
     sink: Diagnostics,
     release: str | None = None,
+    allowed_paths: tuple[str, ...] = (),
 ) -> LoadedSide:
     """The operators that a user names: a release, a wheel, a folder of inputs, a file of operators, or a dump.
 
-    `release` is the one whose rules hold for a folder, None for the one that the folder names. Raises Fault for
+    `release` is the one whose rules hold for a folder, None for the one that the folder names. Heads of files
+    may name `allowed_paths` outside of their projects. Raises Fault for
     something else (E2103), and FaultsFound with every mistake in the files.
     """
     if os.path.isfile(spec) and not spec.endswith(".whl"):
-        loaded = _of_file(SourceFile.read(spec), sink)
+        loaded = _of_file(SourceFile.read(spec), sink, allowed_paths)
     else:
-        inputs = from_source_path(spec) if os.path.isdir(spec) else resolve(spec, ask_whole=ask_whole, sink=sink)
+        if os.path.isdir(spec):
+            inputs = from_source_path(spec)
+        else:
+            ask_whole, require_hashes = consent or (None, False)
+            inputs = resolve(spec, ask_whole=ask_whole, require_hashes=require_hashes, sink=sink)
         rules = Rules(version_of(inputs, release if os.path.isdir(spec) else None, sink))
         catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
         assert catalog is not None
@@ -61,7 +67,7 @@ def load_side(
     return loaded
 
 
-def _of_file(file: SourceFile, sink: Diagnostics) -> LoadedSide:
+def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]) -> LoadedSide:
     """The operators of a file: entries like those of `native_functions.yaml`, a library file, or a dump."""
     inputs = open_inputs(sink=sink)
     rules = Rules(version_of(inputs, None, sink))
@@ -69,7 +75,7 @@ def _of_file(file: SourceFile, sink: Diagnostics) -> LoadedSide:
     if file.text.lstrip().startswith("{") and '"format"' in file.text[:1000]:
         return _of_dump(file, inputs, sink)
     if dialect is LIBRARY:
-        libraries = LIBRARY.load([file], LoadContext(sink, rules, inputs))
+        libraries = LIBRARY.load([file], LoadContext(sink, rules, inputs, allowed_paths=allowed_paths))
         functions = tuple([function for library in libraries for function in library.catalog.functions])
         catalog = Catalog(functions, (), (), (), {})
     elif dialect is NATIVE_FUNCTIONS:
@@ -93,7 +99,9 @@ def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
     rules = Rules(parse_version(str(document.get("torch"))))
     files = {dumped.dialect: SourceFile(dumped.path, dumped.yaml) for dumped in dumped_files(document, file)}
     if LIBRARY.name in files:
-        libraries = LIBRARY.load([files[LIBRARY.name]], LoadContext(sink, rules, inputs))
+        # What a dump says of paths holds elsewhere, if at all: schemas alone are compared.
+        context = LoadContext(sink, rules, inputs, read_file=_no_entries, allowed_paths=(os.sep,))
+        libraries = LIBRARY.load([files[LIBRARY.name]], context)
         functions = tuple([function for library in libraries for function in library.catalog.functions])
         return LoadedSide(Side(file.path, Catalog(functions, (), (), (), {}), {}), inputs, rules)
     if NATIVE_FUNCTIONS.name not in files or TAGS.name not in files:
@@ -103,15 +111,29 @@ def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
     return LoadedSide(Side(file.path, catalog, shims_by_operator(catalog, tables)), inputs, rules)
 
 
-def load_backend_side(path: str, loaded: LoadedSide, sink: Diagnostics) -> BackendSide | None:
+def _no_entries(path: str) -> SourceFile:
+    return SourceFile(path, "[]")
+
+
+def load_backend_side(
+    path: str, loaded: LoadedSide, sink: Diagnostics, allowed_paths: tuple[str, ...] = ()
+) -> BackendSide | None:
     """A backend with the release of one side; None if its file cannot be loaded at all, which is reported.
 
-    Mistakes in the file are a part of the side.
+    Mistakes in the file are a part of the side. The head may name `allowed_paths` outside of its project.
     """
     request = Request(inputs=loaded.inputs, folders={}, families=("autograd",))
     job = load_job(request, loaded.rules, sink, {})
     own = Diagnostics()
-    context = LoadContext(own, loaded.rules, loaded.inputs, job.catalog, job.catalog.functions, only_reports=True)
+    context = LoadContext(
+        own,
+        loaded.rules,
+        loaded.inputs,
+        job.catalog,
+        job.catalog.functions,
+        only_reports=True,
+        allowed_paths=allowed_paths,
+    )
     backends = BACKEND.load((SourceFile.read(path),), context)
     if not backends:
         sink.extend(own)

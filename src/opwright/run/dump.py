@@ -114,29 +114,39 @@ def _shim_field(function: NativeFunction, shims: OperatorShims | None) -> dict[s
 
 
 def dump_libraries(
-    paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics
+    paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...] = ()
 ) -> dict[str, JsonValue]:
-    """The dump of operator libraries. Raises FaultsFound with every mistake in their files."""
+    """The dump of operator libraries. Raises FaultsFound with every mistake in their files.
+
+    Heads may name `allowed_paths` outside of their projects.
+    """
     rules = Rules(version_of(inputs, release, sink))
     sources = list(map(SourceFile.read, paths))
     files = _Files([(LIBRARY, file.path, file) for file in sources])
     with keep_trees(files.trees):
-        libraries = LIBRARY.load(sources, LoadContext(sink, rules, inputs))
+        libraries = LIBRARY.load(sources, LoadContext(sink, rules, inputs, allowed_paths=allowed_paths))
     sink.raise_if_errors()
     functions = [function for library in libraries for function in library.catalog.functions]
     tags = libraries[0].catalog.tags if libraries else {}
     return _document("library", rules, files, functions, tags)
 
 
-def dump_backends(paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics) -> dict[str, JsonValue]:
-    """The dump of backend files: kernels, and the operators of their own. Raises FaultsFound."""
+def dump_backends(
+    paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...] = ()
+) -> dict[str, JsonValue]:
+    """The dump of backend files: kernels, and the operators of their own. Raises FaultsFound.
+
+    Heads may name `allowed_paths` outside of their projects.
+    """
     rules = Rules(version_of(inputs, release, sink))
     sources = list(map(SourceFile.read, paths))
     files = _Files([(BACKEND, file.path, file) for file in sources])
     catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
     assert catalog is not None
     with keep_trees(files.trees):
-        context = LoadContext(sink, rules, inputs, catalog, catalog.functions, only_reports=True)
+        context = LoadContext(
+            sink, rules, inputs, catalog, catalog.functions, only_reports=True, allowed_paths=allowed_paths
+        )
         backends = BACKEND.load(sources, context)
     sink.raise_if_errors()
     own = [function for backend in backends for library in backend.libraries for function in library.catalog.functions]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection
 
 from opwright.check.code_filter import CodeFilter
 from opwright.check.suppressions import suppress, suppressions
+from opwright.emit.plugin_codes import UNKNOWN_CONVENTION
+from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.check import CheckRequest, check
 from opwright.run.checked_files import CheckedFiles, check_requests
@@ -32,6 +34,8 @@ def find(
     `open_release` opens the release that files are checked against, and `all_codes` gives all codes that exist.
     """
     sink = Diagnostics(keeps_all_remarks=True)
+    if ACTIVE.permission.refusal is not None:
+        sink.add(ACTIVE.permission.refusal)
     requests: list[CheckRequest] = []
     try:
         requests += check_requests(files, open_release, sink)
@@ -44,6 +48,7 @@ def find(
         diagnostic
         for diagnostic in sink.sorted()
         if codes.shows(diagnostic.code, diagnostic.span.file.path if diagnostic.span is not None else "")
+        and not (diagnostic.code == UNKNOWN_CONVENTION and ACTIVE.permission.lacks_plugins)
     ]
     has_comments = any(suppressions(text) for text in texts.values())
     suppressed = 0

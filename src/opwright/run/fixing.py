@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import os
-import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from opwright.build.user_files import UserFiles
 from opwright.check.codes import CHANGED_MEANWHILE
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import Findings
-from opwright.source.diagnostic import Fault, Severity
+from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.edits import apply_edits, edits_of_file
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
@@ -83,25 +81,22 @@ def _yaml_errors(findings: Findings) -> Iterator[tuple[str, str]]:
 
 
 def write_changes(outcome: FixOutcome) -> None:
-    """Write the changed files, each at once. Raises Fault if a file changed since it was read."""
-    for change in outcome.changes:
-        if SourceFile.read(change.before.path).text != change.before.text:
-            message = f"`{change.before.path}` changed while it was checked; it is left as it is"
-            raise Fault.at(CHANGED_MEANWHILE, message, help="run the command again")
-    for change in outcome.changes:
-        _replace_file(change.after)
+    """Write the changed files, each at once.
+
+    A file that changed since it was read is left as it is, and so is one that cannot be written. Raises FaultsFound
+    with an error for each of them, after all others are written.
+    """
+    sink = Diagnostics()
+    with UserFiles() as files:
+        for before, after in outcome.changes:
+            try:
+                if not files.replace(before.path, _file_bytes(before), _file_bytes(after)):
+                    message = f"`{before.path}` changed while it was checked; it is left as it is"
+                    sink.error(CHANGED_MEANWHILE, message, help="run the command again")
+            except Fault as fault:
+                sink.add(fault.diagnostic)
+    sink.raise_if_errors()
 
 
-def _replace_file(text: SourceFile) -> None:
-    """Write a text to its file, which keeps its mode and, if it is a link, its place."""
-    target = os.path.realpath(text.path)
-    data = (_BYTE_ORDER_MARK if text.prefix_bytes else b"") + text.text.encode("utf-8")
-    handle, path = tempfile.mkstemp(prefix=".opwright-", dir=os.path.dirname(target))
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(path, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(path, target)
-    except BaseException:
-        os.unlink(path)
-        raise
+def _file_bytes(text: SourceFile) -> bytes:
+    return (_BYTE_ORDER_MARK if text.prefix_bytes else b"") + text.text.encode("utf-8")

@@ -148,6 +148,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         strict=request.strict,
         tolerant=request.tolerant,
         read_file=request.read_file,
+        allowed_paths=request.allowed_paths,
         known_entries=known_entries,
     )
     context = with_plugins(context)
@@ -256,7 +257,14 @@ def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
 
 def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[OperatorLibrary, ...]:
     """The operator libraries of a request."""
-    context = LoadContext(sink, rules, request.inputs, strict=request.strict, read_file=request.read_file)
+    context = LoadContext(
+        sink,
+        rules,
+        request.inputs,
+        strict=request.strict,
+        read_file=request.read_file,
+        allowed_paths=request.allowed_paths,
+    )
     context = with_plugins(context)
     return LIBRARY.load(request.libraries, context) if request.libraries else ()
 

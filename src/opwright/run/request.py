@@ -71,7 +71,8 @@ class Request(NamedTuple):
     libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs
     adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `backends` are
     the files of external backends, and `executorch` those of ExecuTorch. `templates` is a folder with templates in
-    place of Opwright's own. `read_file` reads the files that others name. `format_file` gives the formatted bytes of
+    place of Opwright's own. `read_file` reads the files that others name, and `allowed_paths` are files and
+    folders that heads may name although they are outside of their projects. `format_file` gives the formatted bytes of
     the file at a path, and may raise Fault; None leaves files as they are. `plugins` are the plug-ins that the run
     uses, and `input_files` files of the dialects that they add.
 
@@ -98,6 +99,7 @@ class Request(NamedTuple):
     executorch: ExecutorchFiles = ExecutorchFiles()
     templates: str | None = None
     read_file: Callable[[str], SourceFile] = SourceFile.read
+    allowed_paths: tuple[str, ...] = ()
     format_file: Callable[[str, bytes], bytes] | None = None
     plugins: tuple[Plugin, ...] = ()
     input_files: tuple[SourceFile, ...] = ()

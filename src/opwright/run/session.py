@@ -59,6 +59,9 @@ def generate(
     changed. Unless `prune` is false, files that an earlier run made and this one does not are removed. At most
     `jobs` processes share the work, by default as many as there are cores. `sink` gets warnings and notes.
 
+    The other processes are forks of this one. If this process has other threads, it starts none and does all work
+    itself, because a fork of a process with threads may hang.
+
     Raises FaultsFound with every fault of the inputs, Fault where they cannot be read, and OSError.
 
     >>> import opwright, tempfile

@@ -129,7 +129,7 @@ def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
         try:
             return format_text(path, data)
         except FormatterFailed as error:
-            notes = [f"it says: {line}" for line in str(error).splitlines()[:5]]
+            notes = str(error).splitlines()[:5]
             help = "correct the style file, or pass `--no-format`"
             raise Fault.at(FORMATTER_FAILED, f"`{NAME}` cannot format `{path}`", notes=notes, help=help) from None
 
