@@ -11,6 +11,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from opwright.source.diagnostic import shorten
 from opwright.source.limits import FILE_BYTES
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ _END_64 = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 
-_LONGEST_COMMENT = 0xFFFF
+_LONGEST_COMMENT = _LONGEST_FIELD = 0xFFFF
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED = 0x1
 _IN_EXTRA = 0xFFFFFFFF
 _ZIP64_EXTRA = 0x0001
+
+# PyTorch's directory has 1.2 MB, and all inputs of a release have 4 MB.
+_LARGEST_DIRECTORY = 32_000_000
+_MOST_BYTES = 256_000_000
 
 # Reading a shorter gap is cheaper than a second request.
 _GAP_WORTH_SKIPPING = 64 * 1024
@@ -102,6 +107,8 @@ class Archive:
     def __init__(self, source: ByteSource) -> None:
         self._source = source
         start, length = _directory_span(source)
+        if length > _LARGEST_DIRECTORY:
+            raise BadArchiveError(f"its directory has more than {_LARGEST_DIRECTORY:,} bytes")
         directory = source.read_ranges([(start, start + length)])[0]
         if len(directory) != length:
             raise BadArchiveError("its directory is cut short")
@@ -127,10 +134,15 @@ class Archive:
         or is larger than any input.
         """
         members = sorted((self._members[name] for name in names), key=lambda member: member.offset)
+        total = 0
         for member in members:
-            if member.size > FILE_BYTES:
+            longest = max(member.size, member.packed_size)
+            total += longest
+            if longest > FILE_BYTES:
                 raise DamagedMemberError(member.name, f"it has more than {FILE_BYTES:,} bytes")
-        ranges = _join_ranges([(member.offset, self._stops[member.offset]) for member in members])
+            if total > _MOST_BYTES:
+                raise DamagedMemberError(member.name, f"with other members it has more than {_MOST_BYTES:,} bytes")
+        ranges = _join_ranges([(member.offset, self._end(member)) for member in members])
         chunks = self._source.read_ranges(ranges)
         contents: dict[str, bytes] = {}
         index = 0
@@ -139,6 +151,11 @@ class Archive:
                 index += 1
             contents[member.name] = _content(member, chunks[index], member.offset - ranges[index][0])
         return contents
+
+    def _end(self, member: Member) -> int:
+        """Where to stop reading for a member: after the longest header and its bytes, or at the next member."""
+        longest = _LOCAL.size + 2 * _LONGEST_FIELD + member.packed_size
+        return min(self._stops[member.offset], member.offset + longest)
 
 
 def _directory_span(source: ByteSource) -> tuple[int, int]:
@@ -182,6 +199,8 @@ def _directory_members(directory: bytes) -> Iterator[Member]:
         name_length, extra_length, note_length, offset = *fields[10:13], fields[16]
         name_at = at + _ENTRY.size
         name = directory[name_at : name_at + name_length].decode("utf-8", "replace")
+        if not _is_member_name(name):
+            raise BadArchiveError(f"it has a member with the name `{shorten(name)}`")
         extra_at = name_at + name_length
         if _IN_EXTRA in (packed, size, offset):
             extra = directory[extra_at : extra_at + extra_length]
@@ -192,18 +211,27 @@ def _directory_members(directory: bytes) -> Iterator[Member]:
         raise BadArchiveError("its directory is damaged")
 
 
+def _is_member_name(name: str) -> bool:
+    """Whether the name of a member is a printable relative path without backslashes and without `..`.
+
+    >>> [_is_member_name(name) for name in ("torch/lib/", "torch/a\\0b", "../x", "/etc/x", "a\\\\b")]
+    [True, False, False, False, False]
+    """
+    return name.isprintable() and not name.startswith("/") and "\\" not in name and ".." not in name.split("/")
+
+
 def _large_fields(name: str, extra: bytes, *fields: int) -> tuple[int, int, int]:
     """Size, packed size and offset; those that need 64 bits are read from the extra field."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, at)
-        if kind == _ZIP64_EXTRA:
+        if kind == _ZIP64_EXTRA and at + 4 + length <= len(extra):
             large = struct.unpack_from(f"<{length // 8}Q", extra, at + 4)
             values = iter(large)
             size, packed, offset = (next(values, field) if field == _IN_EXTRA else field for field in fields)
             return size, packed, offset
         at += 4 + length
-    raise BadArchiveError(f"the entry of {name} has no 64-bit sizes")
+    raise BadArchiveError(f"the entry of `{shorten(name)}` has no 64-bit sizes")
 
 
 def _join_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedRelease", "cached_versions", "load_cached", "write_cached"]
 
-_FORMAT = 3
+_FORMAT = 4
 _MANIFEST = "manifest.json"
 
 
 class CachedRelease(NamedTuple):
-    """The cached, verified inputs of one version."""
+    """The cached, verified inputs of one version. `wheel_sha256` is None unless the wheel was compared with it."""
 
     version: str
     folder: str

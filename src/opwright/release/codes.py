@@ -188,12 +188,12 @@ BAD_PIP_SETTINGS: Final = _code(
     16,
     "pip's settings cannot be read",
     """
-Opwright uses the package indexes of pip, and one of pip's configuration files has a wrong format. `pip config debug`
-lists these files.
+Opwright uses the package indexes of pip, and one of pip's configuration files has a wrong format, or a setting has a
+value that it cannot have. `pip config debug` lists these files and the `PIP_*` variables.
 
     error[E0516]: pip's configuration file `/etc/pip.conf` cannot be read: File contains no section headers
 
-Fix the file, or name another one with `PIP_CONFIG_FILE`.
+Fix the file or the variable, or name another file with `PIP_CONFIG_FILE`.
 """,
 )
 BAD_RELEASE: Final = _code(
@@ -204,6 +204,74 @@ Write a release as PyTorch writes its versions: `2.13`, `2.13.0`, `2.14.0a0+git1
 
     opwright generate --source-path ATen --release 2.13 --out build
 """,
+)
+INSECURE_INDEX: Final = _code(
+    18,
+    "an address that pip would not trust",
+    """
+Over plain HTTP, anybody between this machine and the server can replace what is read. As pip does, Opwright sends such
+requests only to this machine (`localhost`, `127.0.0.0/8`, `::1`) and to the hosts in pip's setting `trusted-host`. This
+holds for the index, for the wheels that it links to and for redirects.
+
+    PIP_TRUSTED_HOST=wheels.example.org opwright generate --torch 2.13.0 --out build
+
+An index that answers over HTTPS needs no such setting.
+""",
+)
+LINK_REFUSED: Final = _code(
+    19,
+    "a link of the index is refused",
+    """
+The page of the index offers the wheel, but with an address, a SHA-256 or a size that has a wrong form. Links of a page
+on a server must lead to `https:` or `http:` addresses: a page cannot name files of this machine.
+
+    error[E0519]: the link to `torch-2.13.0-cp312-cp312-linux_x86_64.whl` is refused: its SHA-256 is not 64 hexadecimal
+    digits
+
+Ask the owner of the index to correct the page, or name a wheel file.
+
+    opwright generate --torch WHEEL.whl --out build
+""",
+)
+HASH_MISSING: Final = _code(
+    23,
+    "the index gives no hash of the wheel",
+    """
+With `--require-hashes`, or pip's setting `require-hashes`, Opwright downloads a wheel as a whole and compares it with
+the SHA-256 that the index gives. The index gives none of this wheel.
+
+    opwright generate --torch 2.13.0 --out build
+
+Without the flag, each file that is read is compared with the SHA-256 in the wheel's own RECORD.
+""",
+)
+INDEX_IGNORED: Final = _code(
+    4,
+    "a package index is ignored",
+    """
+One of pip's indexes is at a plain HTTP address of a host that pip's settings do not trust. pip ignores it, and so does
+Opwright; another index has the version.
+
+    warning[W0504]: a package index is ignored: http://wheels.example.org/simple/torch/ is neither HTTPS nor on a host
+    that pip's settings trust
+
+Use its `https:` address, or add the host to pip's setting `trusted-host`.
+""",
+    letter="W",
+)
+HASH_UNCHECKED: Final = _code(
+    5,
+    "the hash of the wheel was not checked",
+    """
+The index gives the SHA-256 of the whole wheel, and Opwright read only parts of it, some 2 MB. Each file that it read
+was compared with the SHA-256 in the wheel's own RECORD, and the wheel as a whole with nothing: whoever can replace
+files at the index can replace the RECORD, too.
+
+    opwright generate --torch 2.13.0 --require-hashes --out build
+
+With `--require-hashes`, or pip's setting `require-hashes`, Opwright downloads the whole wheel and compares it.
+""",
+    letter="W",
 )
 CACHE_UNUSABLE: Final = _code(
     2,

@@ -3,99 +3,133 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from opwright.release.cache import cached_versions, load_cached, release_folder, write_cached
 from opwright.release.codes import (
     BAD_SPEC,
+    BAD_WHEEL,
     CACHE_UNUSABLE,
     DOWNLOAD_ALTERED,
+    HASH_MISSING,
+    HASH_UNCHECKED,
     INPUT_MISSING,
     WHOLE_WHEEL_DECLINED,
 )
-from opwright.release.local import from_wheel
 from opwright.release.pip_settings import load_index_settings
 from opwright.release.store import PACKAGED, InputPaths, WheelStore, member_of
 from opwright.release.view import Inputs, check_has_inputs
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Fault, shorten
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
+    from opwright.release.addresses import Address
     from opwright.release.archive import ByteSource
-    from opwright.release.index import WheelLink
+    from opwright.release.index_page import WheelLink
     from opwright.release.transport import Transport
     from opwright.release.view import AskWhole
     from opwright.release.wheel import Wheel
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["cached_versions", "fetch_inputs", "offered_versions", "open_wheel"]
+__all__ = ["Consent", "cached_versions", "fetch_inputs", "offered_versions", "open_wheel"]
 
 
-def fetch_inputs(version: str, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
+class Consent(NamedTuple):
+    """What the user agreed to.
+
+    `ask_whole` is asked before Opwright downloads a whole wheel because the server cannot send parts. With
+    `require_hashes` it downloads wheels whole in any case, and compares them with the SHA-256 that the index gives.
+    """
+
+    ask_whole: AskWhole | None = None
+    require_hashes: bool = False
+
+
+def fetch_inputs(version: str, consent: Consent, sink: Diagnostics | None = None) -> Inputs:
     """The inputs of a version, from the cache or a package index; see `from_version`."""
     name = _normal_version(version)
     cached = load_cached(name)
-    if cached is not None:
+    if cached is not None and (cached.wheel_sha256 is not None or not consent.require_hashes):
         origin = f"{cached.wheel} (cached)"
-        return Inputs(CachedStore(cached.folder, cached.contents, _reopener(name, ask_whole)), origin, name)
-    return _fetch(name, ask_whole, sink)
+        return Inputs(CachedStore(cached.folder, cached.contents, _reopener(name, consent)), origin, name)
+    return _fetch(name, consent, sink)
 
 
 def _normal_version(version: str) -> str:
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         return str(Version(version))
-    except InvalidVersion:
-        raise Fault.at(BAD_SPEC, f"`{version}` is not a version", help="write it like `2.13.0`") from None
+    except ValueError:
+        raise Fault.at(BAD_SPEC, f"`{shorten(version)}` is not a version", help="write it like `2.13.0`") from None
 
 
-def _fetch(version: str, ask_whole: AskWhole | None, sink: Diagnostics | None) -> Inputs:
-    from opwright.release.index import find_wheel, local_path
-    from opwright.release.transport import Transport, shown_url
+def _fetch(version: str, consent: Consent, sink: Diagnostics | None) -> Inputs:
+    from opwright.release.index import PYTORCH
 
-    settings = load_index_settings()
-    transport = Transport(settings)
-    link = find_wheel(version, settings, transport)
-    on_disk = local_path(link.url)
-    if on_disk is not None:
-        return from_wheel(on_disk)
-    wheel = _open_link(link, transport, ask_whole)
+    choice = _choose_wheel(PYTORCH, version, consent, sink)
+    wheel, link = choice.wheel, choice.link
     check_has_inputs(wheel.names(f"{PACKAGED}ATen/native/"), link.file_name)
+    if choice.address is None:
+        return Inputs(WheelStore(wheel), f"the wheel {link.file_name}", wheel.version)
     contents = WheelStore(wheel).contents
-    url = shown_url(link.url)
+    origin = f"{link.file_name} at {choice.address.host}"
+    if sink is not None and link.sha256 is not None and not choice.is_checked:
+        message = f"the index's SHA-256 of `{link.file_name}` was not checked, because only parts of it were read"
+        sink.note(HASH_UNCHECKED, message, help="`--require-hashes` downloads the whole wheel and checks it")
     folder = release_folder(version)
+    digest = link.sha256 if choice.is_checked else None
     try:
-        write_cached(version, link.file_name, url, link.sha256, contents)
+        write_cached(version, link.file_name, choice.address.url, digest, contents)
     except OSError as error:
         if sink is not None:
             sink.warning(CACHE_UNUSABLE, f"cannot write the cache in `{folder}`: {error.strerror or error}")
-        return Inputs(WheelStore(wheel), f"{link.file_name} at {_host(url)}", version)
-    return Inputs(CachedStore(folder, contents, lambda: wheel), f"{link.file_name} at {_host(url)}", version)
+        return Inputs(WheelStore(wheel), origin, version)
+    return Inputs(CachedStore(folder, contents, lambda: wheel), origin, version)
 
 
-def _host(url: str) -> str:
-    from urllib.parse import urlsplit
+class _ChosenWheel(NamedTuple):
+    """A wheel that is open, its link and its address if it is on a server; whether its SHA-256 is the index's."""
 
-    return urlsplit(url).netloc
+    wheel: Wheel
+    link: WheelLink
+    address: Address | None
+    is_checked: bool
 
 
-def _open_link(link: WheelLink, transport: Transport, ask_whole: AskWhole | None) -> Wheel:
-    """Opens the wheel of a link: by ranges if the server supports them, else as a whole download if the user agrees."""
-    from opwright.release.transport import RangesRefusedError, RemoteBytes
+def _choose_wheel(project: str, version: str, consent: Consent, sink: Diagnostics | None = None) -> _ChosenWheel:
+    """The wheel of a version, found where pip would look: a file, or one on a server that is read in parts if the
+    server supports that, else as a whole download if the user agrees.
+    """
+    from opwright.release.addresses import Address
+    from opwright.release.index import find_wheel
+    from opwright.release.transport import RangesRefusedError, RemoteBytes, Transport
     from opwright.release.wheel import Wheel
 
-    source: ByteSource
+    settings = load_index_settings()
+    transport = Transport(settings)
+    link = find_wheel(version, settings, transport, project, sink)
+    require_hash = consent.require_hashes or settings.require_hashes
+    if require_hash and link.sha256 is None:
+        raise Fault.at(HASH_MISSING, f"no package index gives a SHA-256 of `{link.file_name}`")
+    address = link.place
+    if not isinstance(address, Address):
+        if require_hash:
+            _check_hash(link, _file_hash(address))
+        return _ChosenWheel(Wheel.open(str(address)), link, None, require_hash)
+    if require_hash:
+        return _ChosenWheel(Wheel(link.file_name, _whole(link, address, transport)), link, address, True)
     try:
-        source = RemoteBytes(transport, link.url)
+        return _ChosenWheel(Wheel(link.file_name, RemoteBytes(transport, address)), link, address, False)
     except RangesRefusedError as refused:
         size = refused.size or link.size
-        if ask_whole is None or not ask_whole(link.file_name, size):
+        if consent.ask_whole is None or not consent.ask_whole(link.file_name, size):
             raise _refusal(link, size) from None
-        source = _whole(link, transport)
-    return Wheel(link.file_name, source)
+    source = _whole(link, address, transport)
+    return _ChosenWheel(Wheel(link.file_name, source), link, address, link.sha256 is not None)
 
 
 def _refusal(link: WheelLink, size: int | None) -> Fault:
@@ -107,43 +141,57 @@ def _refusal(link: WheelLink, size: int | None) -> Fault:
     )
 
 
-def _whole(link: WheelLink, transport: Transport) -> ByteSource:
+def _whole(link: WheelLink, address: Address, transport: Transport) -> ByteSource:
     """Downloads the wheel to a temporary file and checks it against the index's digest."""
     from opwright.release.transport import StreamBytes, TransportError, transport_fault
 
     try:
-        stream, size, digest = transport.whole(link.url)
+        stream, size, digest = transport.whole(address)
     except TransportError as error:
         raise transport_fault(error) from None
-    if link.sha256 is not None and digest != link.sha256.lower():
+    try:
+        _check_hash(link, digest)
+    except Fault:
         stream.close()
-        raise Fault.at(
-            DOWNLOAD_ALTERED,
-            f"`{link.file_name}` is damaged: its SHA-256 differs from the index's",
-            notes=[f"the index says {link.sha256}, the download has {digest}"],
-            help="try again, or take it from another index",
-        )
+        raise
     return StreamBytes(stream, size)
 
 
-def open_wheel(project: str, version: str, ask_whole: AskWhole | None = None) -> Wheel:
+def _file_hash(path: Path) -> str:
+    """The SHA-256 of a wheel on this machine, in hexadecimal."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as stream:
+            while chunk := stream.read(1 << 20):
+                digest.update(chunk)
+    except OSError as error:
+        raise Fault.at(BAD_WHEEL, f"cannot read the wheel `{path}`: {error.strerror or error}") from None
+    return digest.hexdigest()
+
+
+def _check_hash(link: WheelLink, digest: str) -> None:
+    """Compares the SHA-256 of a whole wheel with the index's, if that is given."""
+    if link.sha256 is not None and digest != link.sha256:
+        raise Fault.at(
+            DOWNLOAD_ALTERED,
+            f"`{link.file_name}` is damaged: its SHA-256 differs from the index's",
+            notes=[f"the index says {link.sha256}, the wheel has {digest}"],
+            help="try again, or take it from another index",
+        )
+
+
+def open_wheel(project: str, version: str, consent: Consent | None = None) -> Wheel:
     """The wheel of a version of a project, found where pip would look, and read in parts if it is on a server."""
-    from opwright.release.index import find_wheel, local_path
-    from opwright.release.transport import Transport
-    from opwright.release.wheel import Wheel
-
-    settings = load_index_settings()
-    transport = Transport(settings)
-    link = find_wheel(version, settings, transport, project)
-    on_disk = local_path(link.url)
-    return _open_link(link, transport, ask_whole) if on_disk is None else Wheel.open(on_disk)
+    return _choose_wheel(project, version, consent or Consent()).wheel
 
 
-def _reopener(version: str, ask_whole: AskWhole | None) -> Callable[[], Wheel]:
+def _reopener(version: str, consent: Consent) -> Callable[[], Wheel]:
     """A function that finds and opens the wheel again, for members that are not cached."""
     from opwright.release.index import PYTORCH
 
-    return lambda: open_wheel(PYTORCH, version, ask_whole)
+    return lambda: open_wheel(PYTORCH, version, consent)
 
 
 class CachedStore:
@@ -203,17 +251,9 @@ class CachedStore:
 
 def offered_versions() -> tuple[str, ...]:
     """The versions of PyTorch that the package index offers and that are not yanked, oldest first."""
-    from packaging.version import InvalidVersion, Version
-
     from opwright.release.index import wheel_links
     from opwright.release.transport import Transport
 
     settings = load_index_settings()
-    versions = set()
-    for link in wheel_links(settings, Transport(settings)):
-        try:
-            if link.yanked is None:
-                versions.add(Version(link.version))
-        except InvalidVersion:
-            continue
+    versions = {link.version for link in wheel_links(settings, Transport(settings)) if link.yanked is None}
     return tuple(str(version) for version in sorted(versions))

@@ -36,22 +36,37 @@ __all__ = [
 ]
 
 
-def from_version(version: str, *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
+def from_version(
+    version: str,
+    *,
+    ask_whole: AskWhole | None = None,
+    require_hashes: bool = False,
+    sink: Diagnostics | None = None,
+) -> Inputs:
     """The inputs of a version: from the user's cache, else from its wheel at the package index that pip would use.
 
-    Opwright reads some 2 MB, not the whole wheel. If the server cannot send parts of files, `ask_whole(name, size)`
-    decides whether to download the whole wheel; without it Opwright does not (E0511). If the cache cannot be written,
-    the sink gets a warning (W0502).
+    Opwright reads some 2 MB, not the whole wheel, and compares each file with the wheel's own list of SHA-256. If the
+    server cannot send parts of files, `ask_whole(name, size)` decides whether to download the whole wheel; without it
+    Opwright does not (E0511). With `require_hashes`, or pip's setting of this name, it always downloads the whole wheel
+    and compares it with the index's SHA-256. The sink gets a note if an index gives a SHA-256 that was not checked
+    (W0505), and warnings if pip ignores an index (W0504) or the cache cannot be written (W0502).
 
-    Raises Fault for a version that the index does not have (E0506) or withdrew (E0507), when no index answers (E0508),
-    and for downloads that are cut short (E0509) or altered (E0510).
+    Raises Fault for a version that the index does not have (E0506) or withdrew (E0507), when no index answers (E0508)
+    or can be trusted (E0518), for links that are refused (E0519), for downloads that are cut short (E0509) or altered
+    (E0510), and if a SHA-256 is required and the index gives none (E0523).
     """
-    from opwright.release.fetch import fetch_inputs
+    from opwright.release.fetch import Consent, fetch_inputs
 
-    return fetch_inputs(version, ask_whole, sink)
+    return fetch_inputs(version, Consent(ask_whole, require_hashes), sink)
 
 
-def resolve(spec: str = "auto", *, ask_whole: AskWhole | None = None, sink: Diagnostics | None = None) -> Inputs:
+def resolve(
+    spec: str = "auto",
+    *,
+    ask_whole: AskWhole | None = None,
+    require_hashes: bool = False,
+    sink: Diagnostics | None = None,
+) -> Inputs:
     """The inputs that a `--torch` argument names: `auto`, the path of a wheel, or a version.
 
     Raises Fault if it is none of these (E0503), or if the inputs cannot be read.
@@ -67,7 +82,7 @@ def resolve(spec: str = "auto", *, ask_whole: AskWhole | None = None, sink: Diag
             f"`{spec}` is neither `auto`, nor a wheel, nor a version{near}",
             help="write `auto`, `FILE.whl`, or a version like `2.13.0`",
         )
-    return from_version(spec, ask_whole=ask_whole, sink=sink)
+    return from_version(spec, ask_whole=ask_whole, require_hashes=require_hashes, sink=sink)
 
 
 def open_inputs(
@@ -75,6 +90,7 @@ def open_inputs(
     source_path: str | None = None,
     *,
     ask_whole: AskWhole | None = None,
+    require_hashes: bool = False,
     sink: Diagnostics | None = None,
 ) -> Inputs:
     """The inputs that the user names: a source path, else `torch` (`auto`, a wheel, a version).
@@ -86,4 +102,4 @@ def open_inputs(
     """
     if source_path is not None:
         return from_source_path(source_path)
-    return resolve(torch or "auto", ask_whole=ask_whole, sink=sink)
+    return resolve(torch or "auto", ask_whole=ask_whole, require_hashes=require_hashes, sink=sink)

@@ -6,20 +6,25 @@ The rules are pip's: global files, then the user's, then the environment's (`sys
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from opwright.release.addresses import BadAddressError, parse_trusted_host
 from opwright.release.codes import BAD_PIP_SETTINGS
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Fault, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from opwright.release.addresses import TrustedHost
 
 __all__ = ["IndexSettings", "load_index_settings"]
 
 _DEFAULT_INDEX = "https://pypi.org/simple"
 _DEFAULT_TIMEOUT = 15.0
+_LONGEST_TIMEOUT = 86_400.0
 _FALSE_WORDS = ("", "0", "false", "no", "off", "n", "f")
 
 
@@ -31,21 +36,22 @@ class IndexSettings(NamedTuple):
     certificates: str | None = None
     client_certificate: str | None = None
     proxy: str | None = None
-    trusted_hosts: tuple[str, ...] = ()
+    trusted_hosts: tuple[TrustedHost, ...] = ()
     timeout: float = _DEFAULT_TIMEOUT
+    require_hashes: bool = False
 
 
 def load_index_settings(environ: Mapping[str, str] = os.environ) -> IndexSettings:
     """pip's settings with these environment variables.
 
-    Raises Fault if one of pip's configuration files is malformed (E0516).
+    Raises Fault if one of pip's configuration files is malformed, or a setting has a value that it cannot have (E0516).
     """
     values: dict[str, str] = {}
     for path in _configuration_files(environ):
         values.update(_file_values(path))
     values.update(_environment_values(environ))
     indexes = (values.get("index-url", _DEFAULT_INDEX), *values.get("extra-index-url", "").split())
-    if values.get("no-index", "").lower() not in _FALSE_WORDS:
+    if _is_on(values, "no-index"):
         indexes = ()
     certificates = values.get("cert") or environ.get("REQUESTS_CA_BUNDLE") or environ.get("CURL_CA_BUNDLE")
     return IndexSettings(
@@ -54,16 +60,33 @@ def load_index_settings(environ: Mapping[str, str] = os.environ) -> IndexSetting
         certificates=os.path.expanduser(certificates) if certificates else None,
         client_certificate=os.path.expanduser(values["client-cert"]) if values.get("client-cert") else None,
         proxy=values.get("proxy"),
-        trusted_hosts=tuple(values.get("trusted-host", "").split()),
+        trusted_hosts=tuple(_trusted_host(text) for text in values.get("trusted-host", "").split()),
         timeout=_timeout(values.get("timeout") or values.get("default-timeout")),
+        require_hashes=_is_on(values, "require-hashes"),
     )
 
 
-def _timeout(text: str | None) -> float:
+def _is_on(values: Mapping[str, str], name: str) -> bool:
+    return values.get(name, "").lower() not in _FALSE_WORDS
+
+
+def _trusted_host(text: str) -> TrustedHost:
     try:
-        return float(text) if text else _DEFAULT_TIMEOUT
+        return parse_trusted_host(text)
+    except BadAddressError as error:
+        raise Fault.at(BAD_PIP_SETTINGS, f"pip's settings name a trusted host whose address {error}") from None
+
+
+def _timeout(text: str | None) -> float:
+    """The seconds of pip's setting `timeout`."""
+    try:
+        seconds = float(text) if text else _DEFAULT_TIMEOUT
     except ValueError:
-        return _DEFAULT_TIMEOUT
+        seconds = math.nan
+    if not seconds > 0:
+        message = f"pip's setting `timeout` is `{shorten(text or '')}`, which is not a number of seconds above 0"
+        raise Fault.at(BAD_PIP_SETTINGS, message, help="write it like `PIP_TIMEOUT=15`")
+    return min(seconds, _LONGEST_TIMEOUT)
 
 
 def _configuration_files(environ: Mapping[str, str]) -> list[str]:

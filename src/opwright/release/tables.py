@@ -23,6 +23,8 @@ __all__ = [
     "ShimVersion",
     "Stub",
     "complex_gradients",
+    "cpp_global_names",
+    "cpp_macros",
     "formula_helper_names",
     "kernel_stubs",
     "operators",
@@ -84,13 +86,31 @@ def formula_helper_names(version: Version | None) -> frozenset[str]:
     return _names_in("formula_helpers.txt", None if version is None else _series(version))
 
 
-def operators(version: Version) -> frozenset[str]:
-    """PyTorch's own operators in a release, by the names of their headers.
+def operators(version: Version | None) -> frozenset[str]:
+    """PyTorch's own operators in a release, or in any release for None, by the names of their headers.
 
     >>> "qr" in operators(Version(2, 13)), "qr" in operators(Version(2, 14))
     (True, False)
     """
-    return _names_in("operators.txt", _series(version))
+    return _names_in("operators.txt", None if version is None else _series(version))
+
+
+def cpp_global_names() -> frozenset[str]:
+    """The names that are functions, variables or types where PyTorch's headers are included.
+
+    >>> {"index", "log", "FILE"} <= cpp_global_names()
+    True
+    """
+    return _names_in("cpp_global_names.txt", None)
+
+
+def cpp_macros() -> frozenset[str]:
+    """The names that are macros without arguments where PyTorch's headers are included.
+
+    >>> {"errno", "linux", "EOF"} <= cpp_macros()
+    True
+    """
+    return _names_in("cpp_macros.txt", None)
 
 
 @cache

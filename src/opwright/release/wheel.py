@@ -99,13 +99,14 @@ class Wheel:
         import hashlib
         from base64 import urlsafe_b64encode
 
+        if name == f"{self._info_folder}/RECORD":
+            return
         recorded = (self._recorded or {}).get(name)
-        if recorded is None and name != f"{self._info_folder}/RECORD":
-            raise self._altered_fault(name, "the wheel's RECORD does not list it")
-        if recorded:
-            digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-            if digest != recorded:
-                raise self._altered_fault(name, "its SHA-256 differs from the wheel's RECORD")
+        if recorded is None:
+            raise self._altered_fault(name, "the wheel's RECORD does not list it with a SHA-256")
+        digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        if digest != recorded:
+            raise self._altered_fault(name, "its SHA-256 differs from the wheel's RECORD")
 
     def _altered_fault(self, member: str, reason: str) -> Fault:
         return Fault.at(
@@ -119,14 +120,12 @@ def _recorded_digests(record: str) -> dict[str, str]:
     """The SHA-256 of each member, in URL-safe base 64, from lines of `path,sha256=...,size`.
 
     >>> _recorded_digests("torch/version.py,sha256=abc,12\\ntorch.dist-info/RECORD,,\\n")
-    {'torch/version.py': 'abc', 'torch.dist-info/RECORD': ''}
+    {'torch/version.py': 'abc'}
     """
     digests = {}
     for line in record.splitlines():
         # A path with a comma is quoted; the last two fields never hold one.
         path, _, rest = line.rpartition(",sha256=")
         if path:
-            digests[path.strip('"')] = rest.partition(",")[0]
-        elif line.endswith(",,"):
-            digests[line[:-2].strip('"')] = ""
+            digests[path.strip('"')] = rest.partition(",")[0].rstrip("=")
     return digests

@@ -10,6 +10,7 @@ __all__ = [
     "BROKEN_BY_FALLBACK",
     "CALLED_ON_OTHER_DEVICES",
     "INTEGRAL_COMPOSITES",
+    "META_WITH_CUDA",
     "NEEDED",
     "RAISING_COMPOSITES",
     "RARE_VIEWS",
@@ -110,6 +111,12 @@ INTEGRAL_COMPOSITES: Final = NameTable(
     Names("_dim_arange _shape_as_tensor linalg_matrix_rank one_hot", "They return integers."),
     Names("_cast_Byte _cast_Char _cast_Int _cast_Long _cast_Short", "They convert to integers."),
     form="root",
+)
+
+META_WITH_CUDA: Final = NameTable(
+    "Operators whose kernel for Meta only builds of PyTorch with CUDA register.",
+    Names("_cudnn_rnn_flatten_weight", "The source of its kernel for cuDNN registers the one for Meta too."),
+    form="overload",
 )
 
 RARE_VIEWS: Final = NameTable(
