@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from opwright.schema.dispatcher_defaults import DTYPES
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 #: Constants of the schema language and their C++ spelling.
@@ -46,6 +47,8 @@ def _expression(text: str, type: Type, symint: bool) -> str:
         return f"c10::SymInt({text})" if symint and type.elem.text == "SymInt" else text
     if isinstance(type, BaseType) and type.name == "str":
         return _string(text)
+    if type.text == "ScalarType" and text != "long":
+        return f"at::ScalarType::{DTYPES[text]}" if text in DTYPES else f"static_cast<at::ScalarType>({text})"
     return _WORDS.get(text, text)
 
 

@@ -98,6 +98,18 @@ def returned_arguments(schema: FunctionSchema) -> list[str | None]:
     return [None if result.annotation is None else names.get(result.annotation) for result in schema.returns]
 
 
+def returns_arguments(schema: FunctionSchema) -> bool:
+    """Whether each result is an argument that is always there: what a call returns for None is not known.
+
+    >>> from opwright.schema.parser import read_written_schema
+    >>> texts = ["f(Tensor(a!) x) -> Tensor(a!)", "f(Tensor(a!)? x) -> Tensor(a!)", "f(Tensor x) -> Tensor"]
+    >>> [returns_arguments(read_written_schema(text)) for text in texts]
+    [True, False, False]
+    """
+    there = {argument.name for argument in schema.arguments.all if not argument.type.is_nullable}
+    return there.issuperset(returned_arguments(schema))
+
+
 def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:
     """The expressions of the returns that are new values; `result` is the variable with a call's result.
 

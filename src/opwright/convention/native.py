@@ -12,9 +12,10 @@ from opwright.convention import shared_types
 from opwright.convention.caching import Bindings, per_function
 from opwright.convention.defaults import default_expression
 from opwright.cpp import c_types
-from opwright.cpp.binding import Binding
+from opwright.cpp.binding import Binding, with_valid_defaults
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema
 
@@ -29,7 +30,7 @@ def name(schema: FunctionSchema) -> str:
 
 def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument. An optional tensor that is written stays optional, unlike in the public API."""
-    if argument.is_write and argument.type.text == "Tensor?":
+    if argument.is_write and argument.type.text == "Tensor?" and not style & TypeStyle.OPTIONAL_WRITES:
         inner = c_types.optional(c_types.TENSOR)
         return c_types.const_ref(inner) if style & TypeStyle.CONST_REF_MUTABLES else c_types.mut_ref(inner)
     return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
@@ -83,10 +84,11 @@ def arguments(schema: FunctionSchema, *, symint: bool, style: TypeStyle = TypeSt
 
 def _signature(function: NativeFunction, symint: bool) -> Signature:
     schema = function.schema
+    bindings = arguments(schema, symint=symint, style=function.style)
     return Signature(
         name(schema),
         shared_types.returns_type(schema.returns, function.style),
-        arguments(schema, symint=symint, style=function.style),
+        bindings if function.library is PYTORCH else with_valid_defaults(bindings),
     )
 
 

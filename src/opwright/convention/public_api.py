@@ -14,9 +14,10 @@ from opwright.convention import shared_types
 from opwright.convention.caching import Bindings, per_function
 from opwright.convention.defaults import default_expression
 from opwright.cpp import c_types
-from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, with_valid_defaults
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema, TensorOptions
 from opwright.source.named_tuple import NamedTuple
@@ -118,10 +119,11 @@ class CppSignature(Signature):
     def __init__(self, function: NativeFunction, *, faithful: bool, symint: bool, method: bool) -> None:
         prefix = MANUAL_PREFIX if function.manual_cpp_binding else ""
         schema = function.schema
+        parameters = bindings(function, faithful=faithful, method=method, symint=symint)
         super().__init__(
             prefix + name(schema, faithful=faithful, symint=symint),
             shared_types.returns_type(schema.returns, function.style),
-            bindings(function, faithful=faithful, method=method, symint=symint),
+            parameters if function.library is PYTORCH else with_valid_defaults(parameters),
         )
         self.plain_name: Final = prefix + name(schema, faithful=faithful)
         self.function: Final = function

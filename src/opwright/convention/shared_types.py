@@ -6,12 +6,13 @@ The caches are keyed by interned types: PyTorch's operators have 12,000 argument
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
 from opwright.schema.function import Return
-from opwright.schema.types import BaseType, ClassType, ListType, OptionalType, Type
+from opwright.schema.types import BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 
 
 class NoCppType(Exception):
@@ -40,14 +41,58 @@ def _value_type(type: Type, symint: bool) -> CType | None:
         inner = value_type(type.elem, symint=symint)
         return None if inner is None else c_types.optional(inner)
     if isinstance(type, ListType):
-        if type.elem.text == "bool":
-            if type.size is None:
-                raise NoCppType(type.text)
+        if type.elem.text == "bool" and type.size is not None:
             return c_types.array(c_types.BOOL, type.size)
-        return None
+        return held_type(type) if _is_held(type.elem) else None
+    if isinstance(type, DispatcherType):
+        return held_type(type)
     if isinstance(type, ClassType):
         raise NoCppType(type.text)
     raise AssertionError(type)
+
+
+def _is_held(elem: Type) -> bool:
+    """Whether a list with such items is passed as a `c10::List`: nothing else refers to them in memory."""
+    if elem.innermost.text in _NOT_HELD:
+        return False
+    if isinstance(elem, OptionalType):
+        return elem.text != "Tensor?"
+    return elem.text == "bool" or isinstance(elem, ListType | DispatcherType)
+
+
+@cache
+def held_type(type: Type) -> CType:
+    """The C++ type of a value inside a list, a dictionary or a tuple of the dispatcher, which owns it.
+
+    >>> from opwright.schema.parser import read_written_schema
+    >>> schema = read_written_schema("f(Dict(str, Tensor[]) x) -> ()")
+    >>> held_type(schema.arguments.all[0].type).text
+    'c10::Dict<::std::string, c10::List<at::Tensor>>'
+    """
+    match type:
+        case OptionalType(elem=elem):
+            return c_types.optional(held_type(elem))
+        case ListType(elem=elem):
+            return c_types.c10_list(held_type(elem))
+        case DispatcherType(name="Dict", items=(key, value)):
+            return c_types.dict_of(held_type(key), held_type(value))
+        case DispatcherType(name="", items=items):
+            return c_types.tuple_of(tuple([held_type(item) for item in items]))
+        case _ if type.text in _HELD_TYPES:
+            return _HELD_TYPES[type.text]
+    raise NoCppType(type.text)
+
+
+#: Types of PyTorch's own files of which the dispatcher holds no values.
+_NOT_HELD: Final = ("Dimname", "DimVector", "DeviceIndex")
+
+#: The types of values that the dispatcher holds, by the type of the schema language.
+_HELD_TYPES: Final = {
+    **{name: held for name, held in c_types.BASE_TYPES.items() if name not in _NOT_HELD},
+    "str": c_types.STRING,
+    "Any": c_types.IVALUE,
+    "complex": c_types.COMPLEX,
+}
 
 
 def integer_list(type: ListType, *, symint: bool, owning: bool = False) -> CType | None:
@@ -92,7 +137,7 @@ def _is_mutable_reference(mutable: bool, style: TypeStyle) -> bool:
 def _optional_argument(type: OptionalType, mutable: bool, symint: bool, style: TypeStyle, owning: bool) -> CType:
     elem = type.elem
     if elem.text == "Tensor":
-        is_written = _is_mutable_reference(mutable, style)
+        is_written = _is_mutable_reference(mutable, style) and not style & TypeStyle.OPTIONAL_WRITES
         return c_types.mut_ref(c_types.TENSOR) if is_written else c_types.const_ref(c_types.optional(c_types.TENSOR))
     if elem.text == "Scalar":
         return c_types.const_ref(c_types.optional(c_types.SCALAR))
@@ -122,7 +167,7 @@ def _list_argument(type: ListType, mutable: bool, symint: bool, style: TypeStyle
 
 def return_type(result: Return, style: TypeStyle) -> CType:
     """The C++ type of one return. Tensors are returned by value, unless they are written arguments."""
-    return _return_type(result.type, result.is_write, style)
+    return _return_type(result.type, result.is_write and not style & TypeStyle.OPTIONAL_WRITES, style)
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.schema.defaults import REDUCTIONS
 from opwright.schema.function import Argument, Return
-from opwright.schema.types import ClassType, ListType, OptionalType, Type
+from opwright.schema.types import ClassType, DispatcherType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["argument_type", "default_text", "return_type"]
@@ -46,8 +46,12 @@ _FORMS: Final[dict[str, Form]] = {
     "Generator": Form("_Generator", "_Generator"),
     "Storage": Form("_Storage", "_Storage"),
     "Stream": Form("_Stream", "_Stream"),
+    "complex": Form("_complex", "_complex"),
     "GraphModule": Form("_Any", "_Any"),
 }
+
+#: A type without parameters that only the dispatcher has, such as `Any`.
+_ANY: Final = Form("_Any", "_Any")
 
 #: Objects of TorchScript classes have no class in Python.
 _CLASS: Final = Form("_ScriptObject", "_ScriptObject")
@@ -63,6 +67,10 @@ def argument_type(type: Type) -> str:
     >>> from opwright.schema import parse_type
     >>> argument_type(parse_type("int[2]?")), argument_type(parse_type("Tensor?[]"))
     ('_int | _Sequence[_int] | None', '_Sequence[_Tensor | None]')
+    >>> from opwright.schema.parser import read_written_schema
+    >>> schema = read_written_schema("f(Dict(str, int[]) x, (int, Any) y) -> ()")
+    >>> [argument_type(argument.type) for argument in schema.arguments.all]
+    ['_dict[_str, _Sequence[_int]]', '_tuple[_int, _Any]']
     """
     if isinstance(type, OptionalType):
         return f"{argument_type(type.elem)} | None"
@@ -74,7 +82,16 @@ def argument_type(type: Type) -> str:
 
 
 def _form(type: Type) -> Form:
-    return _CLASS if isinstance(type, ClassType) else _FORMS[type.text]
+    match type:
+        case ClassType():
+            return _CLASS
+        case DispatcherType(name="Dict" | "" as name, items=items):
+            container = "_dict" if name else "_tuple"
+            hints = [", ".join(map(hint, items)) or "()" for hint in (argument_type, _result_hint)]
+            return Form(*[f"{container}[{hint}]" for hint in hints])
+        case DispatcherType():
+            return _FORMS.get(type.text, _ANY)
+    return _FORMS[type.text]
 
 
 @cache

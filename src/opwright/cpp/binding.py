@@ -56,3 +56,14 @@ class Expression(NamedTuple):
     text: str
     role: str
     type: CType
+
+
+def with_valid_defaults(bindings: tuple[Binding, ...]) -> tuple[Binding, ...]:
+    """Bindings whose defaults C++ takes in a declaration.
+
+    C++ allows a default only where all later parameters have one. PyTorch's generator does not look at that, so this is
+    for libraries alone.
+    """
+    required = max([number for number, binding in enumerate(bindings, 1) if binding.default is None], default=0)
+    without = [Binding(given.name, given.role, given.type, given.argument) for given in bindings[:required]]
+    return (*without, *bindings[required:])

@@ -17,8 +17,8 @@ class CType:
     """A C++ type.
 
     `text` is the type as C++ spells it, and `bare` the same without the outermost reference. `kind` is the constructor
-    (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`, `vectorized`), and
-    `elems` are its arguments.
+    (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`, `dict`, `vectorized`),
+    and `elems` are its arguments.
     """
 
     __slots__ = ("bare", "elems", "kind", "text", "value")
@@ -77,6 +77,7 @@ _REBUILD: Final = {
     "vector": vector,
     "vectorized": vectorized,
     "tuple": lambda *elems: tuple_of(elems),
+    "dict": lambda *elems: dict_of(*elems),
 }
 
 
@@ -88,6 +89,11 @@ def base(text: str) -> CType:
 def array(elem: CType, size: int) -> CType:
     """The type `::std::array<elem,size>`."""
     return _intern("array", f"::std::array<{elem.text},{size}>", (elem,))
+
+
+def dict_of(key: CType, value: CType) -> CType:
+    """The type `c10::Dict<key, value>`."""
+    return _intern("dict", f"c10::Dict<{key.text}, {value.text}>", (key, value))
 
 
 def tuple_of(elems: tuple[CType, ...]) -> CType:
@@ -136,6 +142,9 @@ TENSOR_OPTIONS: Final = base("at::TensorOptions")
 SYMINT: Final = base("c10::SymInt")
 SYMBOOL: Final = base("c10::SymBool")
 SYMINT_ARRAY_REF: Final = base("c10::SymIntArrayRef")
+IVALUE: Final = base("c10::IValue")
+COMPLEX: Final = base("c10::complex<double>")
+STRING: Final = base("::std::string")
 SCALAR_T: Final = base("scalar_t")
 OPMATH_T: Final = base("opmath_t")
 

@@ -72,9 +72,11 @@ class LoadContext(NamedTuple):
     they are being loaded, and `functions` are those that entries may name. `ignored_keys` are the dispatch keys that
     the run leaves out. `strict` makes errors of mistakes that the reference accepts; `tolerant` makes warnings of those
     that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the files of
-    the dialect name by their paths. `known_entries` has the entries that an earlier run kept, by the name of the
+    the dialect name by their paths, and `allowed_paths` are files and folders outside of the project that they may
+    name. `known_entries` has the entries that an earlier run kept, by the name of the
     dialect. With `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys`
     are the keys that plug-ins declare, by the place where they stand, and `backend_readers` read vendors' own files.
+    If the run `lacks_plugins` that files name, other keys may be theirs.
     """
 
     sink: Diagnostics
@@ -87,9 +89,11 @@ class LoadContext(NamedTuple):
     tolerant: bool = False
     only_reports: bool = False
     read_file: Callable[[str], SourceFile] = SourceFile.read
+    allowed_paths: tuple[str, ...] = ()
     known_entries: Mapping[str, KnownEntries] = MappingProxyType({})
     extra_keys: Mapping[str, tuple[ExtraKey, ...]] = MappingProxyType({})
     backend_readers: tuple[BackendReader, ...] = ()
+    lacks_plugins: bool = False
 
     @property
     def operators(self) -> Catalog:
@@ -99,12 +103,12 @@ class LoadContext(NamedTuple):
 
     def extra_keys_at(self, where: str) -> ExtraKeys | None:
         """What reads the keys that plug-ins declare for a place; None if there are none, or in a tolerant run."""
-        keys = self.extra_keys.get(where)
-        if not keys or self.tolerant:
+        keys = self.extra_keys.get(where, ())
+        if self.tolerant or not (keys or self.lacks_plugins):
             return None
         from opwright.dialects.extra_key_reader import ExtraKeys  # Few runs have plug-ins.
 
-        return ExtraKeys(keys)
+        return ExtraKeys(keys, is_open=self.lacks_plugins)
 
 
 class Dialect(Generic[Model]):

@@ -5,23 +5,48 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.model.library import PYTORCH, Library
+from opwright.release.tables import cpp_global_names, cpp_macros
 from opwright.schema.function import FunctionSchema
 from opwright.source.patterns import lazy_pattern
 
 #: A C++ identifier.
 IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
-#: The words of C++ that cannot be names.
+#: The keywords of C++20, with the alternative operators: they cannot be names.
 _WORDS_OF_CPP: Final = """
-alignas alignof and asm auto bitand bitor bool break case catch char class compl const continue decltype default delete
-do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
-new noexcept not nullptr operator or private protected public register requires return short signed sizeof static struct
-switch template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
+concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do
+double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
+new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return
+short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef
+typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 CPP_WORDS: Final = frozenset(_WORDS_OF_CPP.split())
 
+#: C++ namespaces of PyTorch and of the language, in which nobody else defines anything.
+FOREIGN_NAMESPACES: Final = frozenset(("at", "c10", "caffe2", "std", "torch"))
+
 #: The most namespaces that the name of a kernel of PyTorch's may have.
 KERNEL_NAMESPACES: Final = 2
+
+
+def namespace_conflict(name: str, *, is_outermost: bool = True) -> str:
+    """What a name is in C++ already, so that it cannot be a namespace of a library; empty if it can.
+
+    >>> [namespace_conflict(name) for name in ("double", "errno", "index", "std", "acme")]
+    ['a word of C++', 'a macro of C++', 'declared by headers of C++', 'a namespace of PyTorch or of C++', '']
+    >>> namespace_conflict("index", is_outermost=False)
+    ''
+    """
+    if name in CPP_WORDS:
+        return "a word of C++"
+    if name in cpp_macros():
+        return "a macro of C++"
+    if is_outermost and name in cpp_global_names():
+        return "declared by headers of C++"
+    if is_outermost and name in FOREIGN_NAMESPACES:
+        return "a namespace of PyTorch or of C++"
+    return ""
 
 
 def default_kernel_name(schema: FunctionSchema) -> str:

@@ -132,8 +132,12 @@ def _is_written_beside(overload: UnlinkedFunction, function: UnlinkedFunction) -
     )
 
 
-def _distance(difference: Difference) -> tuple[int, bool]:
-    return difference.edits, difference.function.name.overload != difference.other.name.overload
+def _distance(difference: Difference) -> tuple[int, bool, int, int]:
+    """The order of differences: of two with as many edits, the one between overloads that have more in common."""
+    ours, theirs = ([key for key, _ in _shared_arguments(each)] for each in (difference.function, difference.other))
+    common = sum(key in theirs for key in ours)
+    other_name = difference.function.name.overload != difference.other.name.overload
+    return difference.edits, other_name, -common, abs(len(ours) - len(theirs))
 
 
 def _shared_arguments(function: UnlinkedFunction) -> list[tuple[tuple[Argument, bool], Argument]]:

@@ -16,7 +16,7 @@ from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument
 from opwright.schema.signature import signature_key
@@ -54,12 +54,17 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
 
 def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> str | None:
     for index, argument in enumerate(written):
-        if argument.type is OPTIONAL_TENSOR and not function.const_ref_mutables:
+        if argument.type is OPTIONAL_TENSOR and not _passes_optional(function):
             return f"`{function.name}` writes to the optional tensor `{argument.name}`"
         for other in written[:index]:
             if other.annotation is argument.annotation:
                 return f"`{other.name}` and `{argument.name}` of `{function.name}` are written to as one alias set"
     return None
+
+
+def _passes_optional(function: NativeFunction) -> bool:
+    """Whether the C++ functions of an operator take a written tensor that may be missing."""
+    return bool(function.style & (TypeStyle.CONST_REF_MUTABLES | TypeStyle.OPTIONAL_WRITES))
 
 
 def _check_options(catalog: Catalog, sink: Diagnostics) -> None:
@@ -175,7 +180,14 @@ def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Dia
     elif renamed is not None:
         help = f"one of the two names may be misspelt: `{function.name.base}`, `{renamed.name.base}`"
         also = (Label(schema_span(renamed), "the same arguments", primary=False),)
-    sink.error(codes.NOT_FUNCTIONAL, message, at, help=help, also=also)
+    if function.library is PYTORCH:
+        sink.error(codes.NOT_FUNCTIONAL, message, at, help=help, also=also)
+    else:
+        message = (
+            f"`torch.compile` fails at `{function.name}`: it returns what it writes, and has no functional overload"
+        )
+        help = help or "return nothing, or add an entry that returns new tensors in place of those that are written"
+        sink.warning(codes.NOT_COMPILED, message, at, help=help, also=also)
 
 
 def _is_plain_view(view: NativeFunction) -> bool:

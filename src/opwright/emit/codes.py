@@ -11,6 +11,7 @@ __all__ = [
     "COPY_WITHOUT_KERNEL",
     "FAMILY_WITHOUT_FILE",
     "HEADER_OF_PYTORCH",
+    "NOT_COMPILED",
     "NOT_FUNCTIONAL",
     "NO_C_FORM",
     "OPTIONS_OUT_OF_REACH",
@@ -81,11 +82,11 @@ SHIM_MISSING: Final = register(
         "no header to compare a C shim with",
         """
         Opwright compares the headers of the C shims with those in PyTorch's source tree, in the folder that
-        `--aoti-install-dir` names. This note says that the folder has no such header.
+        `--aoti-install-dir` names. This note lists those that the folder does not have.
 
-            note[E0802]: no header to compare with at `build/aoti/c_shim_cpu.h`
+            note[E0802]: no header to compare with in `build/aoti` for `c_shim_cpu.h`, `c_shim_cuda.h`
 
-        Nothing is wrong unless the folder should have the header.
+        Nothing is wrong unless the folder should have them.
         """,
     )
 )
@@ -115,8 +116,7 @@ UNCLEAR_WRITE: Final = register(
 
             error[E0460]: `tally` writes to the optional tensor `seen`
 
-        Write only to tensors that are not optional, or pass them as constant references
-        (`use_const_ref_for_mutable_tensors: True`), and give each its own alias set.
+        Write only to tensors that are not optional, and give each its own alias set.
         """,
     )
 )
@@ -205,6 +205,22 @@ NOT_FUNCTIONAL: Final = register(
 
         Request the forms with `autogen: smudge_functional, smudge.out`, or give the operator a
         `CompositeImplicitAutograd` kernel.
+        """,
+    )
+)
+NOT_COMPILED: Final = register(
+    Code(
+        "W0470",
+        "an operator of a library that `torch.compile` cannot replace",
+        """
+        A compiled program has no writes: PyTorch replaces each operator that writes by one that returns new tensors. It
+        does so by itself for operators that return nothing of what they write, and otherwise needs a functional
+        overload.
+
+            - func: fill(Tensor! self, float value) -> Tensor!
+                    ^^^^ return `()`, or add `fill_functional(Tensor self, float value) -> Tensor`
+
+        Outside compiled programs, the operator works.
         """,
     )
 )

@@ -91,7 +91,9 @@ PROJECT_NAME: Final = _code(
     "a name that a project cannot have",
     """
 The name of a project is that of its Python package and of the namespace of its operators, with underscores for dashes.
-So it is a name in Python and in C++, and not that of a package that the project needs.
+So it is a name in Python and in C++, and a text in YAML. It is not the name of a module of Python or of a package that
+the project needs, which the project would hide, and not a namespace of PyTorch's operators. The name of a device is not
+that of another device, nor an attribute of `torch` or of its tensors, because PyTorch adds attributes with its name.
 
     opwright new library 3d-ops
     error[E1207]: `3d-ops` is not a name for a package
@@ -104,10 +106,12 @@ FOLDER_IN_USE: Final = _code(
     "the folder of a new project has files",
     """
 `opwright new` writes into an empty folder, or makes one, so that it replaces nothing. A folder `.git` does not count.
+It never writes through a link in that folder, because that may lead to files elsewhere.
 
     opwright new library acme_ops src
     error[E1208]: the folder `src` has files already, such as `main.cpp`
 
-Name another folder, or replace files of the same names with `--force`.
+Name another folder, or replace files of the same names with `--force`. Remove a link where the project has a file or a
+folder.
 """,
 )

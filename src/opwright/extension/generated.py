@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from opwright.emit.registry import build_folders, chosen_families
+from opwright.plugins.active import ACTIVE
+from opwright.plugins.head_names import head_names
+from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
 from opwright.run.request import Request
@@ -35,7 +38,18 @@ class GeneratedCode(NamedTuple):
 
 
 def _request(files: Sequence[SourceFile], out: str, torch: str) -> Request:
-    return Request(open_inputs(torch), build_folders(out, _FAMILIES), _FAMILIES, libraries=tuple(files))
+    folders, plugins = build_folders(out, _FAMILIES), _named_plugins(files)
+    return Request(open_inputs(torch), folders, _FAMILIES, libraries=tuple(files), plugins=plugins)
+
+
+def _named_plugins(files: Iterable[SourceFile]) -> tuple[Plugin, ...]:
+    """The plug-ins that the heads of files name: a build runs its author's code, and these plug-ins are part of it."""
+    names = [name for file in files for name in head_names(file)]
+    if not names or ACTIVE.permission.no_plugins:
+        return ()
+    from opwright.plugins.discovery import load_plugin
+
+    return tuple(dict.fromkeys(map(load_plugin, names)))
 
 
 def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
@@ -79,7 +93,14 @@ def update_backend_code(
     # The compiler looks for headers in one folder.
     folders["backend"] = os.path.join(out, "include")
     inputs = open_inputs("auto")
-    request = Request(inputs, folders, _BACKEND_FAMILIES, libraries=tuple(libraries), backends=tuple(files))
+    request = Request(
+        inputs,
+        folders,
+        _BACKEND_FAMILIES,
+        libraries=tuple(libraries),
+        backends=tuple(files),
+        plugins=_named_plugins([*libraries, *files]),
+    )
     outcome = generate(request, out, jobs=1, sink=sink)
     return _code(out, outcome.statuses)
 
@@ -98,7 +119,7 @@ def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> Ge
         def read_file(path: str) -> SourceFile:
             return derivatives if path == derivatives.path else SourceFile.read(path)
 
-        request = request._replace(libraries=(file, head), read_file=read_file)
+        request = request._replace(libraries=(file, head), read_file=read_file, allowed_paths=(derivatives.path,))
     generation = Generation(request)
     generation.write()
     paths = [os.path.realpath(output.target) for output in generation.plan().outputs]

@@ -21,6 +21,7 @@ from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
 from opwright.release.user_cache import cache_folder
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp import include_line
 
 if TYPE_CHECKING:
     from opwright.extension.generated import GeneratedCode
@@ -156,7 +157,7 @@ def _write_kernels(cpp: str, code: GeneratedCode, work: str) -> str:
     path = os.path.join(work, "inline.cpp")
     headers = [header for header in code.headers if os.path.basename(header) in ("kernels.h", "ops.h")]
     with open(path, "w", encoding="utf-8") as stream:
-        stream.writelines([f"#include <{os.path.relpath(header, code.include)}>\n" for header in headers])
+        stream.writelines([f"{include_line(os.path.relpath(header, code.include))}\n" for header in headers])
         stream.write(f'#line 1 "{CPP_NAME}"\n{cpp}\n')
     return path
 

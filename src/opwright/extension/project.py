@@ -2,76 +2,22 @@
 
 from __future__ import annotations
 
-import keyword
+import contextlib
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.dialects.library.head import check_namespace
+from opwright.build.staging import staging_name
+from opwright.build.user_files import UserFiles
+from opwright.build.writer import file_holds, make_folder, write_fault
 from opwright.extension import codes
-from opwright.model.dispatch_key import devices
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.extension.project_names import project_names
+from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["KINDS", "project_files", "project_names", "write_project"]
+__all__ = ["project_files", "write_project"]
 
 _SUFFIX: Final = ".in"
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
-_DEVICE_NAME: Final = re.compile(r"[a-z][a-z0-9]*")
-
-#: Packages that a project cannot replace, because it needs them.
-_TAKEN: Final = frozenset(("opwright", "pytest", "setuptools", "tests", "torch"))
-
-
-def project_names(kind: str, name: str) -> dict[str, str]:
-    """The texts that take the place of names such as `@package@` in the files of a project of a kind.
-
-    Raises Fault for a name that these cannot have (E1207).
-
-    >>> project_names("library", "acme-ops")
-    {'project': 'acme-ops', 'package': 'acme_ops'}
-    >>> project_names("backend", "acme")
-    {'device': 'acme', 'display': 'Acme'}
-    """
-    return KINDS[kind](name)
-
-
-def _library_names(name: str) -> dict[str, str]:
-    """The package is the namespace of the operators too."""
-    package = name.replace("-", "_")
-    if _NAME.fullmatch(name) is None:
-        help = "write letters, digits and single underscores, such as `acme_ops`"
-        raise Fault.at(codes.PROJECT_NAME, f"`{name}` is not a name for a package", help=help)
-    if keyword.iskeyword(package) or package.lower() in _TAKEN:
-        message = f"a package cannot have the name `{package}`"
-        raise Fault.at(codes.PROJECT_NAME, message, help=f"choose another name, such as `{package.lower()}_ops`")
-    _check_namespace(package, f"{package}_ops")
-    return {"project": name, "package": package}
-
-
-def _backend_names(name: str) -> dict[str, str]:
-    """The name of the device is a namespace too, and a part of the names of its package and of its classes."""
-    if _DEVICE_NAME.fullmatch(name) is None:
-        help = "write small letters and digits, such as `acme`"
-        raise Fault.at(codes.PROJECT_NAME, f"`{name}` is not a name for a device", help=help)
-    if keyword.iskeyword(name) or name in _TAKEN or name in [device.name.lower() for device in devices()]:
-        message = f"a device cannot have the name `{name}`"
-        raise Fault.at(codes.PROJECT_NAME, message, help=f"choose another name, such as `my{name}`")
-    _check_namespace(name, f"my{name}")
-    return {"device": name, "display": name.capitalize()}
-
-
-def _check_namespace(name: str, other: str) -> None:
-    """Raise Fault for a name that a namespace cannot have; the help suggests another one."""
-    sink = Diagnostics()
-    if not check_namespace(name, SourceFile("NAME", name).span(0), sink):
-        message = next(iter(sink)).message
-        raise Fault.at(codes.PROJECT_NAME, message, help=f"choose another name, such as `{other}`")
-
-
-#: The kinds of projects, each with the function that makes the names in its files from that of the user.
-KINDS: Final[Mapping[str, Callable[[str], dict[str, str]]]] = {"library": _library_names, "backend": _backend_names}
 
 
 def project_files(kind: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -93,21 +39,113 @@ def _fill(text: str, names: Mapping[str, str]) -> str:
 def write_project(kind: str, name: str, folder: str, *, force: bool = False) -> list[str]:
     """Write the files of a project of a kind into an empty folder, and give their paths.
 
-    With `force`, the folder may have files, and those with the same paths are replaced. Raises Fault for a name that
-    the project cannot have (E1207), and for a folder with files (E1208).
+    With `force`, the folder may have files, and those with the same paths are replaced. All files are written beside
+    first, so that a run that fails leaves nothing. Raises Fault for a name that the project cannot have (E1207), for a
+    folder with other files, or with links where files go (E1208), and for errors of the system (E0605 to E0608).
     """
-    names = project_names(kind, name)
+    files = {path: text.encode() for path, text in project_files(kind, project_names(kind, name))}
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise Fault.at(codes.FOLDER_IN_USE, f"`{folder}` is not a folder")
-    others = [entry for entry in os.listdir(folder) if entry != ".git"] if os.path.isdir(folder) else []
-    if others and not force:
-        message = f"the folder `{folder}` has files already, such as `{min(others)}`"
-        raise Fault.at(codes.FOLDER_IN_USE, message, help="name an empty folder, or replace files with `--force`")
-    paths = []
-    for inner, text in project_files(kind, names):
-        path = os.path.join(folder, inner)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        paths.append(path)
-    return paths
+    # This also removes what a killed run left.
+    with UserFiles() as user_files:
+        exists = os.path.isdir(folder)
+        if exists:
+            _check_places(folder, files)
+            if not force:
+                _check_free(folder, files)
+        top = os.path.abspath(folder)
+        beside = os.path.join(top if exists else os.path.dirname(top), staging_name())
+        user_files.journal.add_staging(beside)
+        with _removed_if_this_fails(beside) as paths:
+            for inner, data in files.items():
+                _write_file(os.path.join(beside, inner), data, paths)
+            if exists:
+                _move_files(beside, folder, files, paths)
+            else:
+                _rename(beside, top)
+    return [os.path.join(folder, inner) for inner in files]
+
+
+def _check_places(folder: str, files: Mapping[str, bytes]) -> None:
+    """Raise Fault if a file of the project would be written through a link, or where something else is."""
+    for inner in files:
+        path = folder
+        for part in inner.split(os.sep):
+            path = os.path.join(path, part)
+            if os.path.islink(path):
+                help = "remove the link, or name another folder"
+                raise Fault.at(codes.FOLDER_IN_USE, f"`{path}` is a link, through which nothing is written", help=help)
+        if os.path.isdir(path):
+            raise Fault.at(codes.FOLDER_IN_USE, f"`{path}` is a folder, and the project has a file there")
+
+
+def _check_free(folder: str, files: Mapping[str, bytes]) -> None:
+    """Raise Fault if a folder has other files than those of the project. A killed run may have left some of these."""
+    for parent, folders, names in os.walk(folder):
+        if parent == folder and ".git" in folders:
+            folders.remove(".git")
+        folders.sort()
+        for name in sorted([*names, *[name for name in folders if os.path.islink(os.path.join(parent, name))]]):
+            path = os.path.join(parent, name)
+            inner = os.path.relpath(path, folder)
+            if inner not in files or not file_holds(path, files[inner]):
+                message = f"the folder `{folder}` has files already, such as `{inner}`"
+                help = "name an empty folder, or replace files with `--force`"
+                raise Fault.at(codes.FOLDER_IN_USE, message, help=help)
+
+
+@contextlib.contextmanager
+def _removed_if_this_fails(beside: str) -> Iterator[list[str]]:
+    """A context with a list of the files and folders that it makes. They are removed if it raises."""
+    paths: list[str] = []
+    done = False
+    try:
+        yield paths
+        done = True
+    finally:
+        for path in reversed(paths):
+            if not done or path.startswith(beside):
+                with contextlib.suppress(OSError):
+                    if os.path.isdir(path):
+                        os.rmdir(path)
+                    else:
+                        os.unlink(path)
+
+
+def _write_file(path: str, data: bytes, paths: list[str]) -> None:
+    """Write a new file in a folder that may be missing."""
+    _make_folder(os.path.dirname(path), paths)
+    paths.append(path)
+    try:
+        with open(path, "xb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise write_fault(path, error) from None
+
+
+def _make_folder(path: str, paths: list[str]) -> None:
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        paths.append(folder)
+        make_folder(folder)
+
+
+def _move_files(beside: str, folder: str, files: Mapping[str, bytes], paths: list[str]) -> None:
+    """Put each file in its place in a folder that exists."""
+    for inner, data in files.items():
+        path = os.path.join(os.path.abspath(folder), inner)
+        if not file_holds(path, data):
+            _make_folder(os.path.dirname(path), paths)
+            if not os.path.lexists(path):
+                paths.append(path)
+            _rename(os.path.join(beside, inner), path)
+
+
+def _rename(source: str, target: str) -> None:
+    try:
+        os.replace(source, target)
+    except OSError as error:
+        raise write_fault(target, error) from None

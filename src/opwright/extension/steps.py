@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+from opwright.syntax.ninja import path_text, value_text
+
 __all__ = ["BuildStep", "StepFailed", "run_steps"]
 
 
@@ -45,10 +47,10 @@ def _run_by_ninja(ninja: str, steps: Sequence[BuildStep], folder: str) -> None:
     rules = []
     for number, step in enumerate(steps):
         # A dollar is special for Ninja, and everything else for the shell.
-        command = shlex.join(step.command).replace("$", "$$")
-        inputs = " ".join(map(_escape, step.inputs))
+        command = value_text(shlex.join(step.command))
+        inputs = " ".join(map(path_text, step.inputs))
         rules.append(f"rule step{number}\n  command = {command}\n")
-        rules.append(f"build {_escape(step.output)}: step{number} {inputs}\n")
+        rules.append(f"build {path_text(step.output)}: step{number} {inputs}\n")
     path = os.path.join(folder, "build.ninja")
     with open(path, "w", encoding="utf-8") as stream:
         stream.writelines(rules)
@@ -67,15 +69,6 @@ def _call(command: Sequence[str], folder: str | None = None) -> subprocess.Compl
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
     )
-
-
-def _escape(path: str) -> str:
-    """A path as Ninja reads it.
-
-    >>> _escape("C:/a b")
-    'C$:/a$ b'
-    """
-    return path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
 
 
 def _run_in_rounds(steps: Sequence[BuildStep]) -> None:

@@ -61,6 +61,8 @@ class TypeStyle(enum.IntFlag):
     """Written tensors are passed as `const Tensor &` (`use_const_ref_for_mutable_tensors`)."""
     ILIST_REF = 2
     """Lists of tensors are passed as `ITensorListRef` (members of structured groups)."""
+    OPTIONAL_WRITES = 4
+    """Written tensors may be missing, and written arguments are returned by value (mutable operators of libraries)."""
 
 
 class Precomputed:
@@ -220,7 +222,10 @@ class UnlinkedFunction:
         self.is_abstract: Final = is_abstract
         self.needs_derivative: Final = is_abstract or has_ignored_kernels
         self.is_view: Final = is_view_schema(schema, tags)
-        self.style: Final = _STYLES[const_ref_mutables, structured or delegates]
+        style = _STYLES[const_ref_mutables, structured or delegates]
+        if schema.kind is SchemaKind.mutable and library is not PYTORCH:
+            style |= TypeStyle.OPTIONAL_WRITES
+        self.style: Final = style
         self.cache: Final[dict[object, object]] = {}
         self.group: Final[NativeFunctionsGroup | None] = None
         self.view_group: Final[ViewGroup | None] = None
@@ -321,8 +326,10 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
     """Whether an overload is a view.
 
     It is one if a return aliases an argument that is not written, if an argument joins the wildcard set, or if it is
-    tagged as an in-place view.
+    tagged as an in-place view. An irregular schema does not say enough to make its views again.
     """
+    if not schema.is_regular:
+        return False
     for result in schema.returns:
         if result.annotation is not None and not result.is_write:
             return True

@@ -228,3 +228,14 @@ these limits.
                                          ^^ the ninth
 """,
 )
+VARIADIC: Final = _code(
+    21,
+    "any number of arguments",
+    """
+The dispatcher takes `...` for any number of arguments or returns. Kernels of such operators get them on a stack, so
+they have no signature in C++, and no code can be generated around them.
+
+    collect(Tensor first, ...) -> Tensor
+                          ^^^ write `Tensor[] others`, or register the operator by hand with a boxed kernel
+""",
+)

@@ -77,8 +77,8 @@ def _is_in_range(type: Type, text: str) -> bool:
     return True
 
 
-def check_default(type: Type, text: str, start: int) -> None:
-    """Raises SchemaFault if the default `text`, which starts at `start`, is not a value of `type`."""
+def check_default_text(text: str, start: int) -> None:
+    """Raises SchemaFault if the default `text`, which starts at `start`, is too long or has unprintable characters."""
     if len(text) > _LONGEST:
         message = f"a default of {len(text):,} characters, more than {_LONGEST:,}"
         raise SchemaFault(codes.TOO_LARGE, message, start, start + len(text))
@@ -87,6 +87,11 @@ def check_default(type: Type, text: str, start: int) -> None:
         at = start + next(index for index, character in enumerate(text) if not character.isprintable())
         help = "in a string, write it as an escape such as `\\n`"
         raise SchemaFault(codes.BAD_DEFAULT, message, at, at + 1, help=help)
+
+
+def check_default(type: Type, text: str, start: int) -> None:
+    """Raises SchemaFault if the default `text`, which starts at `start`, is not a value of `type`."""
+    check_default_text(text, start)
     if not is_default(type, text):
         message = f"`{text}` is not a default for type `{type.text}`" if text else "no default after `=`"
         raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text))
@@ -141,9 +146,9 @@ def _item_value(type: Type, text: str) -> DefaultItem:
         case "int" | "SymInt" | "DeviceIndex":
             return REDUCTIONS[text] if text in REDUCTIONS else _integer(text)
         case "float":
-            return float(text)
+            return float(text if text not in ("True", "False") else text == "True")
         case "bool" | "SymBool":
-            return text == "True"
+            return text == "True" or text.strip("-0.") not in ("", "False")
         case "Scalar":
             return _scalar(text)
         case "Tensor":
@@ -152,6 +157,9 @@ def _item_value(type: Type, text: str) -> DefaultItem:
 
 
 def _integer(text: str) -> int:
+    if _INTEGER_FORM.fullmatch(text) is None:
+        # The dispatcher takes other numbers too, and truth values.
+        return int(text == "True" if text in ("True", "False") else float(text))
     return int(text, 16 if "x" in text.lower() else 10)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+from opwright.schema import codes
 from opwright.source.diagnostic import Diagnostic, Label, Severity, Suggestion
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -34,3 +36,15 @@ class SchemaFault(Exception):
     def diagnostic(self, text: str) -> Diagnostic:
         """The diagnostic of this fault for text outside files."""
         return self.at(Span(SourceFile("<schema>", text), self.start, self.end))
+
+
+#: The name of a part of a schema.
+IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
+    """The fault of a text that has something else than what is wanted at a position."""
+    match = IDENTIFIER.match(text, position)
+    end = match.end() if match else min(position + 1, len(text))
+    shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
+    return SchemaFault(codes.SYNTAX, f"expected {wanted}, found {shown}", position, max(end, position))

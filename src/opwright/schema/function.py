@@ -232,21 +232,49 @@ class SchemaKind(enum.Enum):
 class FunctionSchema:
     """The signature of one overload.
 
+    `is_regular` says that it keeps the rules for schemas of PyTorch's own files, by which name, written arguments and
+    returns go together. An irregular one is of the kind `mutable` or `functional`: nothing follows from its name.
+
     >>> from opwright.schema import parse_schema
     >>> schema = parse_schema("add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)")
     >>> schema.kind.name, [argument.name for argument in schema.arguments.all]
     ('inplace', ['self', 'other', 'alpha'])
     """
 
-    __slots__ = ("_text", "arguments", "has_symint", "kind", "name", "returns")
+    __slots__ = ("_text", "_written", "arguments", "has_symint", "is_regular", "kind", "name", "returns")
 
-    def __init__(self, name: OperatorName, arguments: Arguments, returns: tuple[Return, ...]) -> None:
+    def __init__(
+        self,
+        name: OperatorName,
+        arguments: Arguments,
+        returns: tuple[Return, ...],
+        *,
+        is_regular: bool = True,
+        written: str = "",
+    ) -> None:
+        """`written` is the text from which the schema was parsed, if it is not the normal form."""
         self.name: Final = name
         self.arguments: Final = arguments
         self.returns: Final = returns
-        self.kind: Final = _kind(name, arguments)
+        self.is_regular: Final = is_regular
+        if is_regular:
+            self.kind: SchemaKind = _kind(name, arguments)
+        else:
+            self.kind = SchemaKind.mutable if arguments.writes else SchemaKind.functional
         self._text: str | None = None
+        self._written: Final = written
         self.has_symint: Final = arguments.has_symint
+
+    @property
+    def written_text(self) -> str:
+        """The schema as its author wrote it, which is registered; its normal form is `str(schema)`.
+
+        >>> from opwright.schema.parser import read_written_schema
+        >>> schema = read_written_schema("fill( Tensor! x )->()")
+        >>> schema.written_text, str(schema)
+        ('fill( Tensor! x )->()', 'fill(Tensor(a!) x) -> ()')
+        """
+        return self._written or str(self)
 
     @property
     def is_out(self) -> bool:
@@ -257,7 +285,7 @@ class FunctionSchema:
         # Most emitted files quote the schema, so its text is built once.
         if self._text is None:
             shown = ", ".join([result.text for result in self.returns])
-            if len(self.returns) != 1:
+            if len(self.returns) != 1 or shown[:1] == "(":
                 shown = f"({shown})"
             self._text = f"{self.name.text}({self.arguments}) -> {shown}"
         return self._text

@@ -65,6 +65,15 @@ def operator_name(
     return OperatorName(base, overload, inplace, dunder, functional_overload)
 
 
+def whole_operator_name(name: str, overload: str) -> OperatorName:
+    """The operator name of a text whose spelling says nothing: `add_` is not the in-place form of `add`.
+
+    >>> whole_operator_name("add_", "out").base, whole_operator_name("add_", "out").inplace
+    ('add_', False)
+    """
+    return OperatorName(name, overload, False, False, False)
+
+
 def parsed_operator_name(name: str, overload: str) -> OperatorName:
     """The operator name of a text `name.overload`.
 

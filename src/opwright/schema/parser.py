@@ -10,9 +10,10 @@ import re
 from typing import Final
 
 from opwright.schema import codes
-from opwright.schema.annotation import Annotation, annotation
+from opwright.schema.annotation import Annotation
 from opwright.schema.defaults import check_default
-from opwright.schema.fault import SchemaFault
+from opwright.schema.dispatcher_defaults import dispatcher_default
+from opwright.schema.fault import IDENTIFIER, SchemaFault, unexpected_fault
 from opwright.schema.function import (
     Argument,
     Arguments,
@@ -22,35 +23,24 @@ from opwright.schema.function import (
     make_argument,
     make_return,
 )
-from opwright.schema.names import OperatorName, parsed_operator_name
-from opwright.schema.rules import KEYWORDS, check_schema
-from opwright.schema.types import BASE_TYPES, CLASS_PREFIX, ListType, Type, base, class_type, list_of, optional
-from opwright.source.diagnostic import Fault, did_you_mean
+from opwright.schema.grammar import DISPATCHER, STRICT, Grammar
+from opwright.schema.names import OperatorName, parsed_operator_name, whole_operator_name
+from opwright.schema.normal_form import normal_form
+from opwright.schema.rules import check_schema
+from opwright.schema.type_parser import read_type
+from opwright.schema.types import Type
+from opwright.source.diagnostic import Fault
 
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _OPERATOR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z0-9_]+))?")
-_SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
 # An argument with nothing that could contain a comma, except for the alias sets of its type.
 _SIMPLE_ARGUMENT: Final = re.compile(r"[\w.]+(?:\([^(),]*\))?[\]\[?\d]* \w+(?:=[^,()\[\]\"']*)?")
-# One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
-_ITEM: Final = re.compile(r"(?:[^,()\[\]\"']|\([^()]*\)|\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*")
+_NAMESPACE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)::")
+_SPACED_NAMESPACE: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)[ \t]*::")
 _COMMA: Final = re.compile(r", *")
 _ARROW: Final = " -> "
-#: The most `?` and `[]` that a type may have. PyTorch's have two.
-_DEEPEST_TYPE: Final = 8
+_VARIADIC: Final = "..."
 #: The most characters of a name. Files are named after operators, and file systems allow 255 with suffixes.
 _LONGEST_NAME: Final = 200
-#: The most digits of a list's size.
-_LONGEST_SIZE: Final = 4
-
-_BASE_NAMES: Final = frozenset(BASE_TYPES)
-
-_ANNOTATED_TYPES: Final[dict[str, tuple[Type, Annotation | None]]] = {}
-_ARGUMENTS: Final[dict[str, Argument]] = {}
-_LISTS: Final[dict[str, Arguments]] = {}
-_RETURN_LISTS: Final[dict[str, tuple[Return, ...]]] = {}
-_RETURNS: Final[dict[str, Return]] = {}
 
 
 def parse_schema(text: str) -> FunctionSchema:
@@ -72,7 +62,7 @@ def parse_type(text: str) -> Type:
     'SymInt[2]?'
     """
     try:
-        type, _, end = _read_type(text, 0, allow_annotation=False)
+        type, _, end = read_type(text, 0, allow_annotation=False)
         if end != len(text):
             raise SchemaFault(codes.SYNTAX, "text after the type", end, len(text))
         return type
@@ -80,16 +70,18 @@ def parse_type(text: str) -> Type:
         raise Fault(fault.diagnostic(text)) from None
 
 
-def read_namespace(text: str) -> tuple[str, int]:
+def read_namespace(text: str, grammar: Grammar = STRICT) -> tuple[str, int]:
     """The namespace before `::` in front of a schema (empty without one), and the offset at which the schema starts.
 
     Raises SchemaFault if the namespace is too long.
     """
-    match = _IDENTIFIER.match(text) if "::" in text else None
-    if match is not None and text.startswith("::", match.end()):
-        check_name_length(0, match.end())
-        return match.group(), match.end() + 2
-    return "", 0
+    if "::" not in text:
+        return "", 0
+    match = (_NAMESPACE if grammar.is_strict else _SPACED_NAMESPACE).match(text)
+    if match is None or (not grammar.is_strict and match.group(1) in grammar.words):
+        return "", 0
+    check_name_length(match.start(1), match.end(1))
+    return match.group(1), match.end()
 
 
 def read_schema(text: str, start: int = 0) -> FunctionSchema:
@@ -101,65 +93,124 @@ def read_schema(text: str, start: int = 0) -> FunctionSchema:
 
 def read_unchecked_schema(text: str, start: int = 0) -> FunctionSchema:
     """The same of a text whose schema is known to keep the rules between its parts."""
-    name, position = _read_name(text, start)
+    return FunctionSchema(*_read_parts(text, start, STRICT))
+
+
+def read_written_schema(text: str, start: int = 0) -> FunctionSchema:
+    """The schema in `text` from `start` to its end, spelt as PyTorch's dispatcher takes it.
+
+    It may break the rules of PyTorch's own files between its parts. Raises SchemaFault with offsets in `text`.
+
+    >>> schema = read_written_schema("rms_norm( Tensor! out,Tensor x )->Tensor!")
+    >>> str(schema), schema.kind.name, schema.is_regular
+    ('rms_norm(Tensor(a!) out, Tensor x) -> Tensor(b!)', 'mutable', False)
+    """
+    form = normal_form(text, start)
+    try:
+        name, arguments, returns = _read_parts(form.text, 0, DISPATCHER)
+    except SchemaFault as fault:
+        raise form.given_fault(fault) from None
+    written = text[start:].strip()
+    schema = FunctionSchema(name, arguments, returns, written=written)
+    if _is_regular(schema, form.text):
+        return schema
+    whole = whole_operator_name(name.name, name.overload)
+    listed = argument_list(arguments.positional, arguments.keyword_only + arguments.out)
+    return FunctionSchema(whole, listed, returns, is_regular=False, written=written)
+
+
+def _is_regular(schema: FunctionSchema, text: str) -> bool:
+    """Whether a schema keeps the rules of PyTorch's own files, where a result that aliases makes a view."""
+    arguments = schema.arguments
+    if any(argument.is_write for argument in arguments.keyword_only):
+        return False
+    viewed = [result.annotation for result in schema.returns if result.annotation and not result.is_write]
+    shared = {name for argument in arguments.all if argument.annotation for name in argument.annotation.before}
+    if viewed and (arguments.writes or not all(shared.issuperset(annotation.before) for annotation in viewed)):
+        return False
+    try:
+        check_schema(schema, text, 0)
+    except SchemaFault:
+        return False
+    return True
+
+
+def _read_parts(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, Arguments, tuple[Return, ...]]:
+    """The parts of the schema in `text` from `start` to its end."""
+    name, position = _read_name(text, start, grammar)
     if not text.startswith("(", position):
-        raise _unexpected_fault(text, position, "`(` after the operator's name")
-    arguments, position = _read_arguments(text, position + 1)
+        raise unexpected_fault(text, position, "`(` after the operator's name")
+    read_arguments = _read_arguments if grammar.is_strict else _read_dispatcher_arguments
+    arguments, position = read_arguments(text, position + 1, grammar)
     if not text.startswith(_ARROW, position):
-        raise _unexpected_fault(text, position, "` -> ` and what the function returns")
-    returns, position = _read_returns(text, position + len(_ARROW))
+        raise unexpected_fault(text, position, "` -> ` and what the function returns")
+    returns, position = _read_returns(text, position + len(_ARROW), grammar)
     if position != len(text):
-        raise _unexpected_fault(text, position, "the end of the schema")
-    return FunctionSchema(name, arguments, returns)
+        raise unexpected_fault(text, position, "the end of the schema")
+    return name, arguments, returns
 
 
 def read_operator_name(text: str, start: int = 0) -> OperatorName:
     """The operator name (`name` or `name.overload`) in `text` from `start` to its end. Raises SchemaFault otherwise."""
-    name, position = _read_name(text, start)
+    name, position = _read_name(text, start, STRICT)
     if position != len(text):
-        raise _unexpected_fault(text, position, "the end of the operator's name")
+        raise unexpected_fault(text, position, "the end of the operator's name")
     return name
 
 
 def read_argument(text: str, start: int, end: int) -> Argument:
     """The argument `text[start:end]`. Raises SchemaFault with offsets in `text`."""
     item = text[start:end]
-    if _item_end(item, 0) != len(item):
-        raise _unexpected_fault(text, start + _item_end(item, 0), "one argument")
-    argument = _ARGUMENTS.get(item)
+    if _item_end(item, 0, STRICT) != len(item):
+        raise unexpected_fault(text, start + _item_end(item, 0, STRICT), "one argument")
+    argument = STRICT.arguments.get(item)
     if argument is None:
-        argument = _ARGUMENTS[item] = _read_argument(text, start, end)
+        argument = STRICT.arguments[item] = _read_argument(text, start, end, STRICT)
     return argument
 
 
-def _unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
-    match = _IDENTIFIER.match(text, position)
-    end = match.end() if match else min(position + 1, len(text))
-    shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
-    return SchemaFault(codes.SYNTAX, f"expected {wanted}, found {shown}", position, max(end, position))
-
-
-def _read_name(text: str, start: int) -> tuple[OperatorName, int]:
+def _read_name(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, int]:
     match = _OPERATOR.match(text, start)
     if match is None:
-        raise _unexpected_fault(text, start, "an operator's name")
+        raise unexpected_fault(text, start, "an operator's name")
     name, overload = match.groups("")
     end = match.end(1)
     if match.end() - start > _LONGEST_NAME:
         check_name_length(start, end)
         check_name_length(end + 1, match.end())
+    if not overload and text.startswith(".", end):
+        raise unexpected_fault(text, end + 1, "an overload name after `.`")
+    parsed = parsed_operator_name(name, overload)
+    if not grammar.is_strict:
+        _check_dispatcher_name(name, overload, start, match.end(), grammar)
+        return (whole_operator_name(name, overload) if _misfit(parsed) else parsed), match.end()
     if name.endswith("_out"):
         message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
         raise SchemaFault(codes.BAD_NAME, message, start, end, help="name the overload `out` instead")
-    if name == "_" or (name.startswith("__") and name.endswith("__") and len(name) <= 4):
-        raise SchemaFault(codes.BAD_NAME, f"`{name}` has no base name", start, end)
-    if not overload and text.startswith(".", end):
-        raise _unexpected_fault(text, end + 1, "an overload name after `.`")
-    parsed = parsed_operator_name(name, overload)
-    if parsed.dunder and not parsed.inplace and parsed.base.startswith("i"):
-        message = f"`{name}` has the form of an augmented assignment that Python does not have"
-        raise SchemaFault(codes.BAD_NAME, message, start, end)
+    misfit = _misfit(parsed)
+    if misfit:
+        raise SchemaFault(codes.BAD_NAME, f"`{name}` has {misfit}", start, end)
     return parsed, match.end()
+
+
+def _misfit(name: OperatorName) -> str:
+    """Why PyTorch's own operators cannot have a name; empty if they can."""
+    text = name.name
+    if text == "_" or (text.startswith("__") and text.endswith("__") and len(text) <= 4):
+        return "no base name"
+    if name.dunder and not name.inplace and name.base.startswith("i"):
+        return "the form of an augmented assignment that Python does not have"
+    return ""
+
+
+def _check_dispatcher_name(name: str, overload: str, start: int, end: int, grammar: Grammar) -> None:
+    """Checks that the dispatcher takes the name of an operator."""
+    if name in grammar.words:
+        raise SchemaFault(codes.BAD_NAME, f"`{name}` is a word of Python", start, start + len(name))
+    if overload == "default" or overload.startswith("__") or overload[:1].isdigit() or overload in grammar.words:
+        message = f"the dispatcher has no overloads named `{overload}`"
+        help = "leave it out: the overload without a name is the default" if overload == "default" else ""
+        raise SchemaFault(codes.BAD_NAME, message, end - len(overload), end, help=help)
 
 
 def check_name_length(start: int, end: int) -> None:
@@ -169,12 +220,12 @@ def check_name_length(start: int, end: int) -> None:
         raise SchemaFault(codes.TOO_LARGE, message, start, end)
 
 
-def _item_end(text: str, start: int) -> int:
-    match = _ITEM.match(text, start)
+def _item_end(text: str, start: int, grammar: Grammar) -> int:
+    match = grammar.item.match(text, start)
     return match.end() if match is not None else start
 
 
-def _plain_arguments(items: list[str]) -> Arguments | None:
+def _plain_arguments(items: list[str], grammar: Grammar) -> Arguments | None:
     """The arguments of these texts if all are cached or simple, and in a valid order; else None.
 
     It reports no fault: other texts are parsed afterwards, with their offsets in the schema.
@@ -185,7 +236,7 @@ def _plain_arguments(items: list[str]) -> Arguments | None:
     names: set[str] = set()
     star = False
     for item in items:
-        argument = _ARGUMENTS.get(item) or _read_simple_argument(item)
+        argument = grammar.arguments.get(item) or _read_simple_argument(item, grammar)
         if argument is None:
             if item != "*" or star:
                 return None
@@ -207,25 +258,25 @@ def _plain_arguments(items: list[str]) -> Arguments | None:
     return argument_list(tuple(positional), tuple(keyword_only), tuple(out))
 
 
-def _read_simple_argument(item: str) -> Argument | None:
+def _read_simple_argument(item: str, grammar: Grammar) -> Argument | None:
     """The argument of a simple text; None if it is not one."""
     if _SIMPLE_ARGUMENT.fullmatch(item) is None:
         return None
     try:
-        argument = _ARGUMENTS[item] = _read_argument(item, 0, len(item))
+        argument = grammar.arguments[item] = _read_argument(item, 0, len(item), grammar)
     except SchemaFault:
         return None
     return argument
 
 
-def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
+def _read_arguments(text: str, start: int, grammar: Grammar) -> tuple[Arguments, int]:
     """The arguments up to the closing parenthesis, and the offset after it."""
     close = text.find(") -> ", start)
     # Whole lists repeat too: every second one in a release's file does.
     listed = text[start:close] if close >= 0 else ""
-    arguments = _LISTS.get(listed)
-    if arguments is None and listed and (arguments := _plain_arguments(listed.split(", "))) is not None:
-        _LISTS[listed] = arguments
+    arguments = grammar.lists.get(listed)
+    if arguments is None and listed and (arguments := _plain_arguments(listed.split(", "), grammar)) is not None:
+        grammar.lists[listed] = arguments
     if arguments is not None:
         return arguments, close + 1
     positional: list[Argument] = []
@@ -235,16 +286,16 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
     star = False
     position = start
     while not text.startswith(")", position):
-        end = _item_end(text, position)
+        end = _item_end(text, position, grammar)
         item = text[position:end]
         if item == "*":
             if star:
                 raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
             star = True
         else:
-            argument = _ARGUMENTS.get(item)
+            argument = grammar.arguments.get(item)
             if argument is None:
-                argument = _ARGUMENTS[item] = _read_argument(text, position, end)
+                argument = grammar.arguments[item] = _read_argument(text, position, end, grammar)
             last_default = positional[-1].default if positional and not star else None
             if (
                 argument.name in seen
@@ -260,15 +311,59 @@ def _read_arguments(text: str, start: int) -> tuple[Arguments, int]:
     return argument_list(tuple(positional), tuple(keyword_only), tuple(out)), position + 1
 
 
+def _read_dispatcher_arguments(text: str, start: int, grammar: Grammar) -> tuple[Arguments, int]:
+    """The same of a text that PyTorch's dispatcher parses.
+
+    Several `*` mean the same as one. Arguments that are passed by name are out arguments if they and all after them are
+    written.
+    """
+    positional: list[Argument] = []
+    by_name: list[Argument] = []
+    seen: set[str] = set()
+    star = False
+    position = start
+    while not text.startswith(")", position):
+        end = _item_end(text, position, grammar)
+        item = text[position:end]
+        if item == "*":
+            star = True
+        elif item == _VARIADIC:
+            raise _variadic_fault(text, position, end)
+        else:
+            argument = grammar.arguments.get(item)
+            if argument is None:
+                argument = grammar.arguments[item] = _read_argument(text, position, end, grammar)
+            needs_default = bool(positional) and not star and positional[-1].default is not None
+            if argument.name in seen or (needs_default and argument.default is None):
+                raise _argument_order_fault(argument, seen, star, position, end)
+            seen.add(argument.name)
+            (by_name if star else positional).append(argument)
+        position = _next_item(text, end)
+    first = next((index for index, argument in enumerate(by_name) if argument.is_write), len(by_name))
+    if not all(argument.is_write for argument in by_name[first:]):
+        first = len(by_name)
+    return argument_list(tuple(positional), tuple(by_name[:first]), tuple(by_name[first:])), position + 1
+
+
+def _variadic_fault(text: str, start: int, end: int) -> SchemaFault:
+    """The fault of `...`, which has to be the last item of a list."""
+    after = text[end : end + 1]
+    if after not in (")", ""):
+        return unexpected_fault(text, end, "`)` after `...`")
+    message = "`...` takes any number of values, for which generated code has no signature"
+    help = "register this operator by hand, with a boxed kernel"
+    return SchemaFault(codes.VARIADIC, message, start, end, help=help)
+
+
 def _next_item(text: str, end: int) -> int:
     """The offset of the next item or of the closing parenthesis."""
     comma = _COMMA.match(text, end)
     if comma is None:
         if not text.startswith(")", end):
-            raise _unexpected_fault(text, end, "`,` or `)`")
+            raise unexpected_fault(text, end, "`,` or `)`")
         return end
     if text.startswith(")", comma.end()):
-        raise _unexpected_fault(text, comma.end(), "another item after `,`")
+        raise unexpected_fault(text, comma.end(), "another item after `,`")
     if comma.group() != ", ":
         # PyTorch splits at a comma with a blank. It would read `1,*` as one default and print the `*` into C++.
         raise SchemaFault(codes.SYNTAX, "one blank stands after `,`", *comma.span(), help="write `, `")
@@ -285,167 +380,85 @@ def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start:
     return SchemaFault(codes.REQUIRED_AFTER_DEFAULT, message, start, end)
 
 
-def _read_argument(text: str, start: int, end: int) -> Argument:
+def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
     """The argument `text[start:end]`."""
-    type, alias, position = _read_argument_type(text, start)
-    named = _IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
+    type, alias, position = _read_argument_type(text, start, grammar)
+    named = IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
-        raise _unexpected_fault(text, min(position, end), "a blank and the argument's name")
+        raise unexpected_fault(text, min(position, end), "a blank and the argument's name")
     name, position = named.group(), named.end()
     check_name_length(named.start(), position)
-    if name in KEYWORDS:
+    if name in grammar.words:
         message = f"argument name `{name}` is a Python keyword"
         raise SchemaFault(codes.KEYWORD_NAME, message, named.start(), named.end())
     default = None
     if position < end:
         if text[position] != "=":
-            raise _unexpected_fault(text, position, "`=`, `,` or `)`")
+            raise unexpected_fault(text, position, "`=`, `,` or `)`")
         default = text[position + 1 : end]
         if not default and text[end : end + 1] in ("'", '"'):
             raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", end, len(text))
-        check_default(type, default, position + 1)
+        if grammar.is_strict:
+            check_default(type, default, position + 1)
+        else:
+            default = dispatcher_default(type, default, position + 1)
     return make_argument(name, type, default, alias)
 
 
-def _read_argument_type(text: str, start: int) -> tuple[Type, Annotation | None, int]:
+def _read_argument_type(text: str, start: int, grammar: Grammar) -> tuple[Type, Annotation | None, int]:
     """The type at `start` and its annotation, which are cached if a blank follows, and the offset after them."""
     position = text.find(" ", start)
     shown = text[start:position]
-    cached = _ANNOTATED_TYPES.get(shown)
+    cached = grammar.annotated_types.get(shown)
     if cached is not None:
         return *cached, position
-    type, alias, end = _read_type(text, start)
+    type, alias, end = read_type(text, start, grammar)
     if end == position:
-        _ANNOTATED_TYPES[shown] = type, alias
+        grammar.annotated_types[shown] = type, alias
     return type, alias, end
 
 
-def _read_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
+def _read_returns(text: str, start: int, grammar: Grammar) -> tuple[tuple[Return, ...], int]:
     """The returns from `start` on, and the offset after them."""
     listed = text[start:]
-    results = _RETURN_LISTS.get(listed)
+    results = grammar.return_lists.get(listed)
     if results is None:
-        results, end = _read_new_returns(text, start)
+        results, end = _read_new_returns(text, start, grammar)
         if end != len(text):
             return results, end
-        _RETURN_LISTS[listed] = results
+        grammar.return_lists[listed] = results
     return results, len(text)
 
 
-def _read_new_returns(text: str, start: int) -> tuple[tuple[Return, ...], int]:
+def _read_new_returns(text: str, start: int, grammar: Grammar) -> tuple[tuple[Return, ...], int]:
     if not text.startswith("(", start):
-        end = _item_end(text, start)
-        return (_read_return(text, start, end),), end
+        end = _item_end(text, start, grammar)
+        return (_read_return(text, start, end, grammar),), end
     returns: list[Return] = []
     position = start + 1
     while not text.startswith(")", position):
-        end = _item_end(text, position)
-        returns.append(_read_return(text, position, end))
+        end = _item_end(text, position, grammar)
+        returns.append(_read_return(text, position, end, grammar))
         position = _next_item(text, end)
-    if len(returns) == 1:
+    if len(returns) == 1 and grammar.is_strict:
         message = "a single return has no parentheses"
         raise SchemaFault(codes.SYNTAX, message, start, position + 1)
     return tuple(returns), position + 1
 
 
-def _read_return(text: str, start: int, end: int) -> Return:
+def _read_return(text: str, start: int, end: int, grammar: Grammar) -> Return:
     item = text[start:end]
-    result = _RETURNS.get(item)
+    if item == _VARIADIC and not grammar.is_strict:
+        raise _variadic_fault(text, start, end)
+    result = grammar.returns.get(item)
     if result is not None:
         return result
-    type, alias, position = _read_type(text, start)
+    type, alias, position = read_type(text, start, grammar)
     name = None
     if position < end:
-        named = _IDENTIFIER.match(text, position + 1) if text[position] == " " else None
-        if named is None or named.end() != end:
-            raise _unexpected_fault(text, position, "the name of the return, `,` or the end")
+        named = IDENTIFIER.match(text, position + 1) if text[position] == " " else None
+        if named is None or named.end() != end or (not grammar.is_strict and named.group() in grammar.words):
+            raise unexpected_fault(text, position, "the name of the return, `,` or the end")
         name = named.group()
-    result = _RETURNS[item] = make_return(name, type, alias)
+    result = grammar.returns[item] = make_return(name, type, alias)
     return result
-
-
-def _read_type(text: str, start: int, *, allow_annotation: bool = True) -> tuple[Type, Annotation | None, int]:
-    """The type at `start`, its annotation, and the offset after it."""
-    match = _DOTTED.match(text, start)
-    if match is None:
-        raise _unexpected_fault(text, start, "a type")
-    position = match.end()
-    type = _named_type(match.group(), start, position)
-    alias = None
-    if allow_annotation and text.startswith("(", position):
-        close = text.find(")", position)
-        if close < 0:
-            raise SchemaFault(codes.BAD_ANNOTATION, "alias annotation without `)`", position, len(text))
-        alias = _read_annotation(text, position + 1, close)
-        position = close + 1
-    depth = 0
-    while (suffix := _SUFFIX.match(text, position)) is not None:
-        depth += 1
-        if depth > _DEEPEST_TYPE:
-            message = f"a type has more than {_DEEPEST_TYPE} of `?` and `[]`"
-            raise SchemaFault(codes.TOO_LARGE, message, suffix.start(), suffix.end())
-        type = optional(type) if suffix.group() == "?" else _sized_list(type, suffix)
-        position = suffix.end()
-    if alias is not None:
-        _check_annotated(type, start, position)
-    return type, alias, position
-
-
-def _named_type(name: str, start: int, end: int) -> Type:
-    if name in _BASE_NAMES:
-        return base(name)
-    if name.startswith(CLASS_PREFIX) and len(name) > len(CLASS_PREFIX):
-        return class_type(name[len(CLASS_PREFIX) :])
-    message = f"unknown type `{name}`"
-    raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help=did_you_mean(name, BASE_TYPES))
-
-
-def _sized_list(elem: Type, suffix: re.Match[str]) -> Type:
-    size = suffix.group(1)
-    if size == "":
-        return list_of(elem, None)
-    if not size.isascii() or not size.isdigit() or size.startswith("0") or len(size) > _LONGEST_SIZE:
-        raise SchemaFault(codes.LIST_SIZE, f"`{size}` is not the size of a list", suffix.start(1), suffix.end(1))
-    return list_of(elem, int(size))
-
-
-def _check_annotated(type: Type, start: int, end: int) -> None:
-    """Checks that an annotated type is a tensor, an optional tensor or a list of tensors."""
-    holder = type.list_like if isinstance(type, ListType) else None
-    plain = type.innermost if holder is None else holder
-    if not type.is_tensor_like or type.text.count("[") > 1 or plain.is_nullable:
-        message = f"type `{type.text}` cannot have an alias annotation"
-        raise SchemaFault(codes.BAD_ANNOTATION, message, start, end)
-
-
-_ALIAS: Final = re.compile(r"[a-z][A-Za-z0-9_]*|\*")
-
-
-def _alias_set(text: str, start: int, end: int) -> tuple[str, ...]:
-    names: list[str] = []
-    position = start
-    while True:
-        match = _ALIAS.match(text, position, end)
-        if match is None:
-            message = "expected the name of an alias set, such as `a`"
-            raise SchemaFault(codes.BAD_ANNOTATION, message, position, min(position + 1, len(text)))
-        names.append(match.group())
-        position = match.end()
-        if position == end:
-            return tuple(names)
-        if text[position] != "|":
-            raise SchemaFault(codes.BAD_ANNOTATION, "alias sets are joined by `|`", position, position + 1)
-        position += 1
-
-
-def _read_annotation(text: str, start: int, end: int) -> Annotation:
-    arrow = text.find(" -> ", start, end)
-    before_end = end if arrow < 0 else arrow
-    is_write = before_end > start and text[before_end - 1] == "!"
-    before = _alias_set(text, start, before_end - 1 if is_write else before_end)
-    after = _alias_set(text, arrow + 4, end) if arrow >= 0 else ()
-    if is_write and len(before) != 1:
-        raise SchemaFault(codes.BAD_ANNOTATION, "a written value has exactly one alias set", start, before_end)
-    if len(before) > 1 and len(after) > 1:
-        raise SchemaFault(codes.BAD_ANNOTATION, "several alias sets both before and after the call", start, end)
-    return annotation(before, is_write, after)

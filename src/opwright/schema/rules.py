@@ -5,16 +5,12 @@ They are those that PyTorch's generator enforces. Each violation is a SchemaFaul
 
 from __future__ import annotations
 
-import keyword
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema, Return, SchemaKind
 from opwright.schema.types import TENSOR, ListType
-
-#: Words that cannot name an argument.
-KEYWORDS: Final = frozenset(keyword.kwlist) - {"lambda", "from", "is"}
 
 
 class _Spans:

@@ -19,6 +19,14 @@ BASE_TYPES: Final = (
     "DeviceIndex", "Scalar", "MemoryFormat", "QScheme", "Storage", "Stream", "SymInt", "SymBool", "GraphModule",
 )  # fmt: skip
 
+#: The base types that the dispatcher's parser does not have.
+ONLY_IN_FILES: Final = ("Dimname", "DimVector", "GraphModule")
+
+#: The names of types without parameters that the dispatcher has besides.
+DISPATCHER_NAMES: Final = (
+    "Any", "AnyClassType", "AnyEnumType", "Capsule", "ConstQuantizerPtr", "NoneType", "Quantizer", "complex",
+)  # fmt: skip
+
 #: The prefix of the name of a TorchScript class in a schema.
 CLASS_PREFIX: Final = "__torch__.torch.classes."
 
@@ -75,6 +83,21 @@ class ClassType(Type):
 
 
 @final
+class DispatcherType(Type):
+    """A type that the dispatcher has and PyTorch's own files do not: `Any`, `Dict(str, Tensor)`.
+
+    `name` is that of the type; a tuple `(int, Tensor)` has none. `items` are its parameters.
+    """
+
+    __slots__ = ("items", "name")
+
+    def __init__(self, name: str, items: tuple[Type, ...], text: str) -> None:
+        super().__init__(text, None, False, None)
+        self.name: Final = name
+        self.items: Final = items
+
+
+@final
 class OptionalType(Type):
     """A value or None: `elem?`."""
 
@@ -100,6 +123,7 @@ class ListType(Type):
 
 _BASES: Final = {name: BaseType(name) for name in BASE_TYPES}
 _CLASSES: Final[dict[str, ClassType]] = {}
+_DISPATCHER_TYPES: Final[dict[str, DispatcherType]] = {}
 _OPTIONALS: Final[dict[Type, OptionalType]] = {}
 _LISTS: Final[dict[tuple[Type, int | None], ListType]] = {}
 
@@ -114,6 +138,19 @@ def class_type(class_name: str) -> ClassType:
     type = _CLASSES.get(class_name)
     if type is None:
         type = _CLASSES.setdefault(class_name, ClassType(class_name))
+    return type
+
+
+def dispatcher_type(name: str, items: tuple[Type, ...] | None = None) -> DispatcherType:
+    """The type of this name that only the dispatcher has, with parameters unless `items` is None.
+
+    >>> dispatcher_type("Dict", (base("str"), TENSOR)).text, dispatcher_type("", (base("int"), TENSOR)).text
+    ('Dict(str, Tensor)', '(int, Tensor)')
+    """
+    text = name if items is None else f"{name}({', '.join([item.text for item in items])})"
+    type = _DISPATCHER_TYPES.get(text)
+    if type is None:
+        type = _DISPATCHER_TYPES.setdefault(text, DispatcherType(name, items or (), text))
     return type
 
 

@@ -196,7 +196,7 @@ CPP_NAME: Final = _code(
     "a name that C++ cannot have",
     """
 `cpp_namespace` and `class_name` are in the generated code, which the compiler refuses if they are not C++ names.
-PyTorch's generator accepts any.
+PyTorch's generator accepts any, and so does its stand-in as far as letters, digits and `_` go.
 
     cpp_namespace: acme-ops
                    ^^^^^^^^ write `acme_ops`

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import Final
 
 from opwright.dialects.backend import codes
 from opwright.dialects.names import IDENTIFIER
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, shorten
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Node, Scalar
 from opwright.source.patterns import lazy_pattern
+from opwright.syntax.cpp import is_header
 
 __all__ = ["read_code", "read_header", "read_identifier", "read_qualified_name", "read_text"]
 
 _QUALIFIED: Final = lazy_pattern(rf"(?:::)?{IDENTIFIER.pattern}(?:::{IDENTIFIER.pattern})*")
-_HEADER: Final = lazy_pattern(r"[^\s\"<>\\][^\n\"<>\\]*")
 
 
 def read_text(node: Node, what: str, sink: Diagnostics) -> str:
@@ -26,17 +26,17 @@ def read_text(node: Node, what: str, sink: Diagnostics) -> str:
 
 def read_identifier(node: Node, what: str, sink: Diagnostics) -> str:
     """The name of a class, a macro or a function, without namespaces."""
-    return _matching(node, what, IDENTIFIER, "a C++ identifier", sink)
+    return _matching(node, what, _is_identifier, "a C++ identifier", sink)
 
 
 def read_qualified_name(node: Node, what: str, sink: Diagnostics) -> str:
     """A C++ name that may have namespaces, such as `acme::empty`."""
-    return _matching(node, what, _QUALIFIED, "a C++ name", sink)
+    return _matching(node, what, _is_qualified_name, "a C++ name", sink)
 
 
 def read_header(node: Node, what: str, sink: Diagnostics) -> str:
     """The path of a header, as an `#include` names it between its quotes."""
-    return _matching(node, what, _HEADER, "the path of a header", sink)
+    return _matching(node, what, is_header, "the path of a header", sink)
 
 
 def read_code(node: Node, what: str, sink: Diagnostics) -> str:
@@ -50,11 +50,19 @@ def read_code(node: Node, what: str, sink: Diagnostics) -> str:
     return text
 
 
-def _matching(node: Node, what: str, form: re.Pattern[str], wanted: str, sink: Diagnostics) -> str:
+def _is_identifier(text: str) -> bool:
+    return IDENTIFIER.fullmatch(text) is not None
+
+
+def _is_qualified_name(text: str) -> bool:
+    return _QUALIFIED.fullmatch(text) is not None
+
+
+def _matching(node: Node, what: str, has_form: Callable[[str], bool], wanted: str, sink: Diagnostics) -> str:
     scalar: Scalar | None = expect_string(node, f"`{what}`", sink)
     if scalar is None:
         return ""
-    if form.fullmatch(scalar.value):
+    if has_form(scalar.value):
         return scalar.value
-    sink.error(codes.CPP_TEXT, f"`{scalar.value}` is not {wanted}, which `{what}` needs", scalar.span)
+    sink.error(codes.CPP_TEXT, f"`{shorten(scalar.value)}` is not {wanted}, which `{what}` needs", scalar.span)
     return ""

@@ -16,7 +16,8 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_namespace, read_operator_name
+from opwright.schema.grammar import DISPATCHER
+from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -73,8 +74,8 @@ def _is_schema_of(name: Scalar, func: Scalar, sink: Diagnostics) -> bool:
         sink.error(codes.FOREIGN_SCHEMA, message, name.span_of(0, len(namespace)))
         return False
     try:
-        stated, start = read_namespace(func.value)
-        schema_name = read_operator_name(func.value.partition("(")[0].rstrip(), start).text
+        stated, start = read_namespace(func.value, DISPATCHER)
+        schema_name = read_written_schema(func.value, start).name.text
     except SchemaFault as fault:
         sink.add(fault.at(func.span_of(fault.start, fault.end)))
         return False
@@ -89,7 +90,7 @@ def _load_namespace(namespace: str, entries: list[Mapping], context: LoadContext
     own = Diagnostics()
     report = CrossReport(own, entries)
     tags, library = frozenset(context.operators.tags), library_names(namespace)
-    entry_context = EntryContext(tags, frozenset(), own, library=library, only_schemas=True)
+    entry_context = EntryContext(tags, frozenset(), own, library=library, only_schemas=True, grammar=DISPATCHER)
     functions = link_entries(load_entries(entries, entry_context, report), report, tag_by_kind=False).functions
     context.sink.extend(own)
     return functions

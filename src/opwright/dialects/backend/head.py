@@ -47,7 +47,7 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     extra_keys = context.extra_keys_at(BACKEND_HEAD)
     extra_names = () if extra_keys is None else extra_keys.names
     for key, _ in root.entries:
-        if key.value in names or key.value in extra_names:
+        if key.value in names or (extra_keys is not None and key.value in extra_keys):
             continue
         if key.value in OWN_FIELDS:
             sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)

@@ -9,12 +9,16 @@ from opwright.dialects.backend.head import is_own_dialect
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.names import CPP_WORDS, IDENTIFIER
+from opwright.dialects.names import FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import KEYS
+from opwright.source.diagnostic import shorten
 from opwright.source.nodes import Scalar
+from opwright.source.patterns import lazy_pattern
 
 __all__ = ["check_empty", "check_names", "check_unwritten"]
 
+#: Texts that PyTorch's generator accepts as names, and that are no other code. C++ can have some of them, or none.
+_NAME_LIKE: Final = lazy_pattern(r"\w*(?:::\w*)*")
 #: The most levels of `cpp_namespace` that PyTorch's generator accepts.
 _LEVELS: Final = 2
 #: The fields that are names in C++, and of what.
@@ -31,13 +35,20 @@ def check_names(head: HeadBuilder, context: LoadContext) -> None:
         if context.tolerant and len(parts) > _LEVELS:
             message = f"`{node.value}` has more than two levels"
             context.sink.error(codes.NAMESPACE_DEPTH, message, node.span)
-        wrong = [part for part in parts if IDENTIFIER.fullmatch(part) is None or part in CPP_WORDS]
+        wrong = [part for place, part in enumerate(parts) if not _is_cpp_name(part, kind, is_outermost=not place)]
         if wrong:
-            message = f"`{wrong[0]}` is not the name of a C++ {kind}"
-            if context.tolerant:
+            message = f"`{shorten(wrong[0])}` is not the name of a C++ {kind}"
+            if context.tolerant and _NAME_LIKE.fullmatch(node.value):
                 context.sink.warning(codes.CPP_NAME_WARNING, message, node.span)
             else:
                 context.sink.error(codes.CPP_NAME, message, node.span)
+
+
+def _is_cpp_name(name: str, kind: str, *, is_outermost: bool) -> bool:
+    """Whether a namespace or a class can have a name. Kernels may be in a namespace of PyTorch."""
+    if IDENTIFIER.fullmatch(name) is None:
+        return False
+    return name in FOREIGN_NAMESPACES or not namespace_conflict(name, is_outermost=is_outermost and kind == "namespace")
 
 
 def check_empty(head: HeadBuilder, *, is_written: bool) -> None:

@@ -14,11 +14,13 @@ from opwright.dialects.library.head import OPERATORS
 from opwright.dialects.library.head import read_head as read_library_head
 from opwright.dialects.library.loader import LibrarySource, load_sources
 from opwright.dialects.library.namespaces import entries_by_namespace
+from opwright.dialects.named_files import read_named_file
 from opwright.dialects.names import default_kernel_name
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_namespace, read_schema
+from opwright.schema.grammar import DISPATCHER
+from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -63,8 +65,11 @@ def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[Library
     sources = [_inline_source(head, path, context.sink)] if head.root.get(OPERATORS) is not None else []
     for scalar in head.library_files:
         library_path = os.path.join(os.path.dirname(path), scalar.value)
+        file = read_named_file(scalar.value, path, scalar.span, codes.LIBRARY_FILE, context)
+        if file is None:
+            continue
         try:
-            tree = read_tree(context.read_file(library_path))
+            tree = read_tree(file)
         except Fault as fault:
             context.sink.error(codes.LIBRARY_FILE, fault.diagnostic.message, scalar.span)
             continue
@@ -92,7 +97,7 @@ def _with_kernel(item: Node, key: str) -> Node:
     if not isinstance(item, Mapping) or not isinstance(func, Scalar) or item.get("structured_delegate") is not None:
         return item
     try:
-        name = default_kernel_name(read_schema(func.value, read_namespace(func.value)[1]))
+        name = default_kernel_name(read_written_schema(func.value, read_namespace(func.value, DISPATCHER)[1]))
     except SchemaFault:
         # Loading the entry reports it.
         return item

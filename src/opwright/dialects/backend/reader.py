@@ -6,6 +6,7 @@ import os
 
 from opwright.dialects import extra_key_codes as codes
 from opwright.dialects.dialect import BackendReader, LoadContext
+from opwright.dialects.named_files import check_named_path
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
 from opwright.source.prefetch import read_tree
@@ -14,8 +15,13 @@ __all__ = ["read_beside", "read_vendor_file"]
 
 
 def read_beside(root: Node, path: str, context: LoadContext) -> Node:
-    """The root of another YAML file, whose path is relative to the file of a node. Raises Fault if it has none."""
-    return read_tree(context.read_file(os.path.join(os.path.dirname(root.file.path), path)))
+    """The root of another YAML file, whose path is relative to the file of a node. Raises Fault if it has none.
+
+    Raises Fault too if the path is outside of the project (E0005).
+    """
+    full = os.path.join(os.path.dirname(root.file.path), path)
+    check_named_path(full, root.file.path, context.allowed_paths)
+    return read_tree(context.read_file(full))
 
 
 def read_vendor_file(root: Node, context: LoadContext) -> Node:

@@ -48,7 +48,9 @@ NAMESPACE_NAME: Final = _code(
     "a namespace that a library cannot have",
     """
 The namespace of operators is one name, which is also a namespace in C++. The C++ namespace of a library may be nested,
-but it is not one of PyTorch's own, such as `at`.
+but it is not one of PyTorch's own, such as `at`. Neither is a word or a macro of C++, such as `new` and `linux`. The
+outermost namespace has no name that C++ headers declare, such as `index` and `log`; with `cpp_namespace`, the namespace
+of operators can have it.
 
     namespace: acme-ops
                ^^^^^^^^ write `acme_ops`
@@ -244,6 +246,36 @@ C_SHIM_DEVICE: Final = _code(
     operators: []
 
 Models for other devices find the operators by their names, and need no shim.
+""",
+)
+HEADER_PATH: Final = _code(
+    21,
+    "not the path of a header",
+    """
+`includes` and `derivative_includes` name headers as `#include` does, without the brackets or quotes around the path. A
+path has no quotes, angle brackets, backslashes or line breaks, which would end the `#include`.
+
+    namespace: acme
+    includes: [<acme/kernels.h>]
+               ^^^^^^^^^^^^^^^^ write `acme/kernels.h`
+    operators: []
+""",
+)
+NO_CONVERSION: Final = _code(
+    22,
+    "an operator that generated code cannot call",
+    """
+Generated kernels pass on the arguments that they get: to the operator that a view consists of, to the functional form
+of an operator, or to a structured kernel. Arguments of some types exist in C++ only as references to values of the
+caller, and cannot be passed on in another form. The same holds for an argument that has no counterpart in the operator
+that is called.
+
+    - func: rows(Tensor(a) self, float[][] weights) -> Tensor(a)
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a view keeps its arguments
+    - func: rows_copy(Tensor self, float[][] weights) -> Tensor
+      tags: view_copy
+
+Choose another type for the argument, or give the operator a kernel for `CompositeImplicitAutograd`.
 """,
 )
 NO_SHAPES: Final = _code(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -16,9 +15,11 @@ from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library import codes
 from opwright.dialects.library.head import Head
+from opwright.dialects.named_files import read_named_file
+from opwright.dialects.nearest import schema_span
 from opwright.model.derivatives import NO_DERIVATIVES, Derivatives, DifferentiabilityInfo, MatchedDerivatives
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
-from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Scalar
 from opwright.source.span import Span
@@ -36,7 +37,7 @@ _CALL: Final = re.compile(r"(?<![\w.:>])((?:\w+::)*)(\w+)\s*\(")
 
 
 class NamedDerivatives(NamedTuple):
-    """The derivatives that the head of a library file names: the file's path, and the namespaces in the library file.
+    """The derivatives that the head of a library file names: the path of the library file, and its namespaces.
 
     Entries that name no namespace are of the first one.
     """
@@ -44,11 +45,6 @@ class NamedDerivatives(NamedTuple):
     head: Head
     library_path: str
     namespaces: tuple[str, ...]
-
-    @property
-    def path(self) -> str:
-        """The path of the file with the derivatives, which the head gives relative to the library file."""
-        return os.path.join(os.path.dirname(self.library_path), self.head.derivatives)
 
 
 def with_derivatives(
@@ -83,11 +79,10 @@ class _EntriesByNamespace:
 
     def add_file(self, named: NamedDerivatives, context: LoadContext) -> None:
         """Read a file. Operators that are in no library of the run are a fault of their entries."""
-        try:
-            file = context.read_file(named.path)
-        except Fault as fault:
-            assert named.head.derivatives_span is not None, "a head that names a file has its position"
-            self._sink.error(codes.DERIVATIVES_FILE, fault.diagnostic.message, named.head.derivatives_span)
+        at = named.head.derivatives_span
+        assert at is not None, "a head that names a file has its position"
+        file = read_named_file(named.head.derivatives, named.library_path, at, codes.DERIVATIVES_FILE, context)
+        if file is None:
             return
         for entry in read_entries(file, self._sink):
             namespace, span = _namespace_of(entry)
@@ -167,7 +162,8 @@ def _check_kernels(derivatives: Derivatives, sink: Diagnostics) -> None:
     for function, infos in derivatives.infos.items():
         keys = [key.name for key in function.kernels if key.name.startswith("Autograd")]
         if keys:
-            span = next(span for info in infos.values() for _, span in _formulas_of(info))
+            formulas = [span for info in infos.values() for _, span in _formulas_of(info)]
+            span = formulas[0] if formulas else schema_span(function)
             message = f"`{function.name}` has derivatives, and a kernel under `{keys[0]}`, which would hide them"
             sink.error(codes.DERIVATIVE_HIDDEN, message, span, help="remove one of the two")
 

@@ -198,6 +198,10 @@ class ExpressionChecker(NamedTuple):
             return expression_of(OutputOperation.concatenate, _list_kind(left, right), left, right)
         self._expect(node.left, left, _INTEGERS)
         self._expect(node.right, right, _INTEGERS)
+        divides = operation in (OutputOperation.floor_divide, OutputOperation.modulo)
+        if divides and right.operation is OutputOperation.literal and right.text == "0":
+            message = f"`{self.parsed.text(node)}` divides by zero"
+            raise self.fault(output_codes.OUTPUT_TYPE, node.right, message, "divide by another number")
         return expression_of(operation, _number_kind(left, right), left, right)
 
     def _unary(self, node: ast.UnaryOp) -> OutputExpression:

@@ -9,16 +9,18 @@ from typing import Final
 
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
 from opwright.dialects.library import codes
-from opwright.dialects.names import CPP_WORDS, IDENTIFIER
+from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import dispatch_keys
+from opwright.release.tables import cpp_macros
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
-from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
+from opwright.syntax.cpp import is_header
 
-__all__ = ["ABIS", "HEAD_FIELDS", "OPERATORS", "Head", "check_namespace", "read_head"]
+__all__ = ["ABIS", "HEAD_FIELDS", "OPERATORS", "Head", "check_namespace", "check_outermost_namespace", "read_head"]
 
 #: The C++ interfaces of PyTorch that a library can use, with their help.
 ABIS: Final = {
@@ -45,10 +47,8 @@ HEAD_FIELDS: Final = (
     Field(OPERATORS, "list of entries", list_of_schema({"$ref": "#/$defs/entry"}), "The operators.", is_required=True),
 )
 _NAMES: Final = [field.name for field in HEAD_FIELDS]
+_HEADERS: Final = ("includes", "derivative_includes")
 _LISTS: Final = [field.name for field in HEAD_FIELDS if field.schema is TEXTS]
-
-#: C++ namespaces of PyTorch and of the language, in which a library defines nothing.
-_TAKEN: Final = ("at", "c10", "caffe2", "std", "torch")
 
 
 class Head(NamedTuple):
@@ -94,6 +94,8 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
             lists[key.value] = tuple([item.value for item in items])
             if key.value == "c_shims":
                 _check_shim_devices(items, sink)
+            elif key.value in _HEADERS:
+                _check_headers(items, sink)
         elif key.value != OPERATORS:
             text = expect_string(value, f"`{key.value}`", sink)
             if text is not None:
@@ -139,31 +141,45 @@ def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: D
 
 
 def check_namespace(name: str, at: Span, sink: Diagnostics) -> bool:
-    """Whether operators can have a namespace: it is one name, and C++ can have it too. Other ones go to `sink`."""
+    """Whether operators can have a namespace: it is one name, and no macro of C++. Other ones go to `sink`.
+
+    `check_outermost_namespace` has more rules for a namespace of C++.
+    """
     if IDENTIFIER.fullmatch(name) is None:
         message = f"`{name}` is not the name of a namespace"
         help = "write a single name; `cpp_namespace` can be a nested one" if "::" in name else ""
-    elif name in CPP_WORDS:
-        message, help = f"`{name}` is a word of C++", "choose another name"
+    elif conflict := namespace_conflict(name, is_outermost=False):
+        message, help = f"`{name}` is {conflict}", "choose another name"
     else:
         return True
     sink.error(codes.NAMESPACE_NAME, message, at, help=help)
     return False
 
 
+def check_outermost_namespace(name: str, at: Span | None, sink: Diagnostics) -> bool:
+    """Whether a namespace of operators can be one of C++, for a library without `cpp_namespace`."""
+    conflict = namespace_conflict(name)
+    if conflict:
+        help = f"choose another name, or write for instance `cpp_namespace: {name}_ops`"
+        sink.error(codes.NAMESPACE_NAME, f"`{name}` is {conflict}", at, help=help)
+    return not conflict
+
+
 def _check_cpp_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
     name, start = scalar.value, 0
     for part in name.split("::"):
+        at = scalar.span_of(start, start + len(part)) if part else scalar.span
         if IDENTIFIER.fullmatch(part) is None or part in CPP_WORDS:
-            message = f"`{part}` is not the name of a C++ namespace"
-            at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            sink.error(codes.NAMESPACE_NAME, message, at)
+            sink.error(codes.NAMESPACE_NAME, f"`{part}` is not the name of a C++ namespace", at)
+            return False
+        # A library may have a namespace inside one of PyTorch's.
+        is_foreign = part in FOREIGN_NAMESPACES and part != name
+        conflict = "" if is_foreign else namespace_conflict(part, is_outermost=not start)
+        if conflict:
+            help = "" if part in cpp_macros() else f"write for instance `mine::{name}`"
+            sink.error(codes.NAMESPACE_NAME, f"`{part}` is {conflict}", at, help=help)
             return False
         start += len(part) + len("::")
-    if name in _TAKEN:
-        message = f"the C++ namespace `{name}` is not a library's own"
-        sink.error(codes.NAMESPACE_NAME, message, scalar.span, help=f"write for instance `mine::{name}`")
-        return False
     return True
 
 
@@ -187,6 +203,14 @@ def _check_shim_devices(items: Row[Scalar], sink: Diagnostics) -> None:
         if item.value not in devices:
             help = did_you_mean(item.value, devices, f"there are: {', '.join(devices)}")
             sink.error(codes.C_SHIM_DEVICE, f"AOTInductor has no C shims for `{item.value}`", item.span, help=help)
+
+
+def _check_headers(items: Row[Scalar], sink: Diagnostics) -> None:
+    for item in items:
+        if not is_header(item.value):
+            help = f"write `{item.value[1:-1]}`" if is_header(item.value[1:-1]) else "write it like `acme/kernels.h`"
+            message = f"`{shorten(item.value)}` is not the path of a header"
+            sink.error(codes.HEADER_PATH, message, item.span, help=help)
 
 
 def _torch_range(scalar: Scalar | None, sink: Diagnostics) -> VersionRange:

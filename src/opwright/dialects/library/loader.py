@@ -32,6 +32,7 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
+from opwright.schema.grammar import DISPATCHER
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node
@@ -132,6 +133,7 @@ def _load_namespace(
         keys=LIBRARY_KEYS,
         extra_keys=context.extra_keys_at(LIBRARY_ENTRY),
         releases=Releases(context.rules.version, VersionRange(), own),
+        grammar=DISPATCHER,
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     linked = link_entries(functions, report, tag_by_kind=False)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.library import codes
-from opwright.dialects.library.head import Head, check_namespace
+from opwright.dialects.library.head import Head, check_namespace, check_outermost_namespace
 from opwright.model.library import Library
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
+from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.named_tuple import NamedTuple
@@ -83,11 +84,12 @@ def _namespace_of(item: Node) -> tuple[str, Span | None]:
     if not isinstance(func, Scalar):
         return "", None
     try:
-        namespace = read_namespace(func.value)[0]
+        namespace = read_namespace(func.value, DISPATCHER)[0]
     except SchemaFault:
         # Loading the entry reports it.
         return "", None
-    return (namespace, func.span_of(0, len(namespace))) if namespace else ("", None)
+    start = func.value.find(namespace)
+    return (namespace, func.span_of(start, start + len(namespace))) if namespace else ("", None)
 
 
 def _check_spelling(namespace: str, span: Span, own: str, sink: Diagnostics) -> None:
@@ -98,11 +100,14 @@ def _check_spelling(namespace: str, span: Span, own: str, sink: Diagnostics) -> 
         sink.warning(codes.NEAR_NAMESPACE, message, span, help=help)
 
 
-def namespace_facts(namespace: str, parts: Iterable[NamespaceEntries], sink: Diagnostics) -> NamespaceFacts:
+def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Diagnostics) -> NamespaceFacts:
     """What the heads of the files with a namespace's entries say of it. Contradictions go to `sink`."""
     heads = [part.head for part in parts]
     own = [head for head in heads if head.namespace == namespace]
     cpp_namespace, cpp_span = _common_value("cpp_namespace", own, sink)
+    if not any("cpp_namespace" in head.spans for head in own):
+        at = next((head.spans["namespace"] for head in own), None)
+        check_outermost_namespace(namespace, at or _first_span(parts), sink)
     return NamespaceFacts(
         namespace,
         cpp_namespace,
@@ -114,6 +119,11 @@ def namespace_facts(namespace: str, parts: Iterable[NamespaceEntries], sink: Dia
         tuple(dict.fromkeys([header for head in heads for header in head.includes])),
         tuple(dict.fromkeys([device for head in own for device in head.c_shims])),
     )
+
+
+def _first_span(parts: Iterable[NamespaceEntries]) -> Span | None:
+    """The place where the first entry names its namespace."""
+    return next((_namespace_of(item)[1] for part in parts for item in part.items), None)
 
 
 def _oldest_release(heads: Iterable[Head]) -> tuple[int, int]:

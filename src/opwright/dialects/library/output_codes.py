@@ -69,7 +69,8 @@ tensor, the dtype of an integer, a dtype where a size is needed.
       outputs: "[factor.size(0)]"
                  ^^^^^^ a number, not a tensor
 
-The index of a dimension must be an `int`: a `SymInt` may be unknown while PyTorch traces the operator.
+The index of a dimension must be an `int`: a `SymInt` may be unknown while PyTorch traces the operator. The right side
+of `//` and `%` is not the number 0.
 """,
 )
 OUTPUT_OPTIONAL: Final = _code(

@@ -13,7 +13,7 @@ from opwright.source.nodes import Scalar
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["check_sample"]
+__all__ = ["check_sample", "keyword_spans"]
 
 # Arguments become the expression of a call. A line break after the parenthesis keeps the columns of the text.
 _BEFORE = "f(\n"
@@ -27,6 +27,18 @@ def check_sample(scalar: Scalar, schema: FunctionSchema, sink: Diagnostics) -> b
     if call is not None:
         _check_arguments(call, scalar, schema, sink)
     return len(sink) == before
+
+
+def keyword_spans(scalar: Scalar, name: str) -> list[Span]:
+    """Where a text of arguments, which may be wrong, passes one by its name.
+
+    >>> text = "torch.ones(2, dim=1), dim=3"
+    >>> [span.start for span in keyword_spans(Scalar(SourceFile("x.yaml", text), 0, len(text), text), "dim")]
+    [22]
+    """
+    call = _parse_call(scalar, Diagnostics())
+    keywords = () if call is None else call.keywords
+    return [_keyword_span(keyword, name, scalar) for keyword in keywords if keyword.arg == name]
 
 
 def _parse_call(scalar: Scalar, sink: Diagnostics) -> ast.Call | None:

@@ -195,6 +195,22 @@ functional one ends with `_functional`.
         CPU: zero_plain
 """,
 )
+FUNCTIONAL_ALIASES: Final = _code(
+    27,
+    "the functional form of an overload that writes is a view",
+    """
+In place of an overload that writes to its arguments, functionalization calls the functional overload of the same
+signature, and takes the new values from its results. A view has no new values: its result is memory of its argument.
+
+    - func: zero(Tensor(a) self) -> Tensor(a)
+                                    ^^^^^^^^^ write `Tensor`, and `Tensor self`
+    - func: zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      dispatch:
+        CPU: zero_out
+
+If the operator is a view indeed, give the overload that writes another name.
+""",
+)
 STRUCTURED_MIX: Final = _code(
     24,
     "operation that is only partly structured",

@@ -15,7 +15,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, UnlinkedFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import OperatorName
-from opwright.schema.parser import read_namespace, read_operator_name, read_schema
+from opwright.schema.parser import read_namespace, read_operator_name, read_schema, read_written_schema
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
@@ -134,9 +134,9 @@ def _read_func(node: Node, builder: EntryBuilder) -> None:
     if not isinstance(node, Scalar) or node.kind != "str":
         builder.wrong_type(node, "func", "a schema")
         return
-    text = node.value
+    text, grammar = node.value, builder.context.grammar
     try:
-        namespace, start = read_namespace(text)
+        namespace, start = read_namespace(text, grammar)
     except SchemaFault as fault:
         builder.schema_fault(fault, node)
         return
@@ -149,7 +149,7 @@ def _read_func(node: Node, builder: EntryBuilder) -> None:
             builder.fault(codes.NAMESPACE, message, node.span_of(0, deeper + 2), help=f"write `{namespace}::name`")
             return
     try:
-        builder.schema = read_schema(text, start)
+        builder.schema = read_schema(text, start) if grammar.is_strict else read_written_schema(text, start)
     except SchemaFault as fault:
         builder.schema_fault(fault, node)
 

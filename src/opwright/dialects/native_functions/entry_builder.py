@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import TYPE_CHECKING, Final
@@ -12,7 +12,9 @@ from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryF
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
+from opwright.schema.grammar import STRICT, Grammar
 from opwright.schema.names import OperatorName
+from opwright.schema.normal_form import NormalForm, normal_form
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.expect import WRONG_SHAPE
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -30,12 +32,14 @@ class EntryContext:
     library of the operators: an entry that names no namespace is in its own. `readers` has the fields that entries may
     have besides those of PyTorch's, each with its reader. `keys` has the dispatch keys that entries may name. With
     `only_schemas`, other libraries define the operators, so entries need not say more than the schema. `extra_keys` are
-    those that plug-ins declare, with the values that they have in the release of `releases`.
+    those that plug-ins declare, with the values that they have in the release of `releases`. `grammar` is the spelling
+    of the schemas.
     """
 
     __slots__ = (
         "all_tags",
         "extra_keys",
+        "grammar",
         "ignored_keys",
         "keys",
         "keys_of",
@@ -61,6 +65,7 @@ class EntryContext:
         only_schemas: bool = False,
         extra_keys: ExtraKeys | None = None,
         releases: Releases | None = None,
+        grammar: Grammar = STRICT,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -70,6 +75,7 @@ class EntryContext:
         self.readers: Final = readers or {}
         self.extra_keys: Final = extra_keys
         self.releases: Final = releases
+        self.grammar: Final = grammar
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
         # Caches by the text in the file: few different texts occur, each many times.
@@ -206,23 +212,36 @@ def dispatch_key_span(node: Mapping, name: str) -> Span:
 def argument_span(node: Mapping, text: str) -> Span:
     """The span of the argument `text` in an entry's schema."""
     func = node.get("func")
-    return _words_span(func, text, 0) if isinstance(func, Scalar) else node.span
+    return _part_span(func, text) if isinstance(func, Scalar) else node.span
 
 
 def return_span(node: Mapping, returns: Row[str], index: int) -> Span:
     """The span of one of the returns in an entry's schema."""
     func = node.get("func")
-    if not isinstance(func, Scalar):
-        return node.span
-    start = func.value.rfind(") -> ") + 1
-    for text in returns[:index]:
-        start = _find_words(func.value, text, start) + len(text)
-    return _words_span(func, returns[index], start)
+    return _part_span(func, returns[index], returns[:index]) if isinstance(func, Scalar) else node.span
 
 
-def _words_span(func: Scalar, text: str, after: int) -> Span:
-    start = _find_words(func.value, text, after)
-    return func.span_of(start, start + len(text)) if start >= 0 else func.span
+def _part_span(func: Scalar, text: str, before: Row[str] | None = None) -> Span:
+    """The span of an argument, or of the return that follows others, in a schema or in the normal form of it."""
+    for form in _forms(func.value):
+        start = 0
+        if before is not None:
+            start = form.text.rfind(") -> ") + 1
+            for other in before:
+                start = _find_words(form.text, other, start) + len(other)
+        start = _find_words(form.text, text, start)
+        if start >= 0:
+            return func.span_of(form.given_offset(start), form.given_offset(start + len(text) - 1) + 1)
+    return func.span
+
+
+def _forms(schema: str) -> Iterator[NormalForm]:
+    """A schema as it is written, and its normal form, in which its parts are if they are not in the first one."""
+    yield NormalForm([(schema, 0, len(schema))])
+    try:
+        yield normal_form(schema, 0)
+    except SchemaFault:
+        return
 
 
 def _find_words(schema: str, text: str, after: int) -> int:

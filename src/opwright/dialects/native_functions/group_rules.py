@@ -35,7 +35,11 @@ def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossRepor
     if scratch is not None:
         message = f"`{scratch.name}` has `_scratch_` arguments and other overloads of its signature"
         report.error(cross_codes.SCRATCH_GROUP, message, report.name(scratch))
-    elif SchemaKind.functional not in members and not report.concerns_absent(first.name.base):
+    elif (
+        first.library is PYTORCH
+        and SchemaKind.functional not in members
+        and not report.concerns_absent(first.name.base)
+    ):
         written = list(members.values())
         if not _reports_misfit(written, report):
             shown = ", ".join(f"`{function.name}`" for function in written)
@@ -79,6 +83,11 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
         message = f"the functional overload beside mutable `{group.mutable.name}` is not named `..._functional`"
         also = report.other(group.mutable, "the mutable one")
         report.error(cross_codes.FUNCTIONAL_NAME, message, report.name(group.functional), also=also)
+    if any(result.annotation is not None for result in functional.schema.returns):
+        written = group.inplace or group.mutable or group.out
+        message = f"`{functional.name}` returns a view, and `{written.name}` of the same signature writes"
+        also = report.other(written, "the one that writes")
+        report.error(cross_codes.FUNCTIONAL_ALIASES, message, report.name(functional), also=also)
     if group.structured:
         _check_structured(group, report)
     _check_kernel_namespaces(group.out, report)

@@ -7,45 +7,62 @@ from typing import Final
 
 from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
+from opwright.schema.defaults import is_default
+from opwright.schema.dispatcher_defaults import DTYPES
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
-from opwright.schema.types import SYMINT, BaseType, ClassType, ListType, OptionalType, Type
+from opwright.schema.types import (
+    SCALAR,
+    SYMINT,
+    BaseType,
+    ClassType,
+    DispatcherType,
+    ListType,
+    OptionalType,
+    Type,
+)
 
 
 @cache
-def is_argument_type(type: Type) -> bool:
-    """Whether an argument of that type has a form in C++.
+def is_argument_type(type: Type, *, is_strict: bool = True) -> bool:
+    """Whether an argument of that type has a form in C++; not `is_strict`, one in libraries.
 
     >>> from opwright.schema import parse_type
     >>> is_argument_type(parse_type("bool[3]")), is_argument_type(parse_type("bool[]"))
     (True, False)
+    >>> is_argument_type(parse_type("bool[]"), is_strict=False)
+    True
     """
-    return _has_form(type) and (not type.is_symint_like or _is_convertible(type))
+    return _has_form(type, is_strict) and (not is_strict or not type.is_symint_like or _is_convertible(type))
 
 
 @cache
-def is_return_type(type: Type) -> bool:
-    """Whether a return of that type has a form in C++.
+def is_return_type(type: Type, *, is_strict: bool = True) -> bool:
+    """Whether a return of that type has a form in C++; not `is_strict`, one in libraries.
 
     >>> from opwright.schema import parse_type
     >>> is_return_type(parse_type("Tensor[]")), is_return_type(parse_type("Tensor[2]"))
     (True, False)
     """
-    return _has_form(type) and _is_returnable(type)
+    return _has_form(type, is_strict) and _is_returnable(type)
 
 
 def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Reports arguments and returns without a C++ type, and methods that cannot be called on a tensor."""
-    arguments, defaults = _arguments_without_form(schema.arguments)
+    is_strict = builder.context.grammar.is_strict
+    arguments, defaults = _arguments_without_form(schema.arguments, is_strict)
     for argument in arguments:
         message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
-        builder.fault(codes.ARGUMENT_TYPE, message, argument_span(builder.node, argument.text))
+        help = "" if is_strict else _type_help(argument.type)
+        builder.fault(codes.ARGUMENT_TYPE, message, argument_span(builder.node, argument.text), help=help)
     for argument in defaults:
         default = f"default `{argument.default}` of argument `{argument.name}`"
         message = f"the {default} has no form in C++ for type `{argument.type}`"
         builder.fault(codes.DEFAULT_FORM, message, argument_span(builder.node, argument.text))
-    for index in _returns_without_form(schema.returns):
+    for index in _returns_without_form(schema.returns, is_strict):
+        result = schema.returns[index]
         at = return_span(builder.node, [result.text for result in schema.returns], index)
-        builder.fault(codes.RETURN_TYPE, f"`{schema.returns[index].type}` cannot be returned in C++", at)
+        returned_help = "" if is_strict else _type_help(result.type)
+        builder.fault(codes.RETURN_TYPE, f"`{result.type}` cannot be returned in C++", at, help=returned_help)
     own = schema.arguments.self_arg
     if builder.method and (own is None or own.type.text != "Tensor"):
         reason = "it has no argument `self`" if own is None else f"its `self` is a `{own.type}`"
@@ -54,24 +71,54 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
         builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
 
 
+def _type_help(type: Type) -> str:
+    """What serves in place of a type that has no form in C++."""
+    plain: Type = type.innermost
+    if isinstance(plain, ClassType):
+        return "register this operator by hand, for which the C++ class is known"
+    if not isinstance(plain, DispatcherType):
+        return ""
+    inside = next((item for item in plain.items if not _has_form(item, False)), None)
+    if plain.name in ("Dict", "") and inside is not None:
+        return _type_help(inside)
+    if plain.name == "NoneType":
+        return "an argument that is always None says nothing: leave it out, or write `Any?`"
+    return "write `Any`, or register this operator by hand with a boxed kernel"
+
+
 # The same lists of arguments and returns occur in many entries.
 @cache
-def _arguments_without_form(arguments: Arguments) -> tuple[list[Argument], list[Argument]]:
+def _arguments_without_form(arguments: Arguments, is_strict: bool) -> tuple[list[Argument], list[Argument]]:
     """The arguments whose type has no form in C++, and those whose default has none."""
+    without_form = [argument for argument in arguments.all if not is_argument_type(argument.type, is_strict=is_strict)]
     return (
-        [argument for argument in arguments.all if not is_argument_type(argument.type)],
+        without_form,
         [
             argument
             for argument in arguments.all
-            if argument.default is not None and not has_cpp_form(argument.type, argument.default)
+            if argument.default is not None
+            and argument not in without_form
+            and not (has_cpp_form(argument.type, argument.default) if is_strict else _is_written_in_cpp(argument))
         ],
     )
 
 
+def _is_written_in_cpp(argument: Argument) -> bool:
+    """Whether C++ can say a default of a library: a value of the type, a dtype, or a number that C++ makes a value."""
+    type, default = argument.type, argument.default
+    assert default is not None, "an argument with a default"
+    plain = type.elem if isinstance(type, OptionalType) else type
+    if plain.text == "ScalarType" and default != "None":
+        return default in DTYPES or default.isdigit()
+    if plain.text in ("int", "float", "bool") and is_default(SCALAR, default):
+        return True
+    return is_default(type, default) and has_cpp_form(type, default)
+
+
 @cache
-def _returns_without_form(returns: tuple[Return, ...]) -> list[int]:
+def _returns_without_form(returns: tuple[Return, ...], is_strict: bool) -> list[int]:
     """The indices of the returns whose type cannot be returned in C++."""
-    return [index for index, result in enumerate(returns) if not is_return_type(result.type)]
+    return [index for index, result in enumerate(returns) if not is_return_type(result.type, is_strict=is_strict)]
 
 
 #: Type -> the words that have a form in C++.
@@ -108,16 +155,20 @@ def has_cpp_form(type: Type, default: str) -> bool:
     return not is_word or default in _WORDS.get(type.text, ()) or "::" in default
 
 
-def _has_form(type: Type) -> bool:
+def _has_form(type: Type, is_strict: bool) -> bool:
     match type:
         case BaseType():
             return type.name != "GraphModule"
         case ClassType():
             return False
+        case DispatcherType(name=name, items=items):
+            return name in ("Any", "complex", "Dict", "") and all(_has_form(item, is_strict) for item in items)
         case OptionalType():
-            return _has_form(type.elem)
+            return _has_form(type.elem, is_strict)
         case ListType():
-            return _has_form(type.elem) and (type.elem.text != "bool" or type.size is not None)
+            if is_strict and type.elem.text == "bool" and type.size is None:
+                return False
+            return _has_form(type.elem, is_strict)
     raise AssertionError(type)
 
 
@@ -142,6 +193,8 @@ def _is_value(type: Type) -> bool:
     match type:
         case BaseType():
             return type.name not in ("Tensor", "Scalar")
+        case DispatcherType():
+            return True
         case OptionalType():
             return _is_value(type.elem)
         case ListType():

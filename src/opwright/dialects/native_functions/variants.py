@@ -97,6 +97,8 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
     out = members.get(SchemaKind.out)
     if out is None or len(members) > 1:
         return False
+    if out.library is not PYTORCH:
+        return True
     if out.name.text not in LONE_OUT_OVERLOADS.in_any_release and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
         near = nearest_overload(out, (function for function in report.functions if function.kind is not SchemaKind.out))

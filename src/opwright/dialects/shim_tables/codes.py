@@ -14,7 +14,7 @@ SHIM_TABLE: Final = register(
         `torchgen/aoti/fallback_ops.py` has two tables of operators with a C shim: `inductor_fallback_ops`, whose
         operators have a shim for each device, and `aten_shimified_ops`, whose operators have one for all. Opwright
         reads the file and never runs it, so both tables must be dictionaries of constants. It also reads `**NAME`,
-        `A | B` and `NAME.update(...)` with other dictionaries of the file.
+        `A | B` and `NAME.update(...)` with other dictionaries of the file, and `NAME["aten.sin.default"] = {}`.
 
             inductor_fallback_ops = {
                 "aten.sin.default": {},

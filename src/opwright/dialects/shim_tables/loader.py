@@ -52,32 +52,48 @@ def _tables(file: SourceFile) -> Mapping[str, _Rows]:
     """The rows of each dictionary that the module assigns to a name, after all statements."""
     tables: dict[str, _Rows] = {}
     for statement in parse_module(file, SHIM_TABLE).body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                pass
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                pass
-            case ast.AugAssign(target=ast.Name(id=name), op=ast.BitOr(), value=value) if name in tables:
-                value = ast.copy_location(ast.BinOp(statement.target, ast.BitOr(), value), value)
-            case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[value], keywords=[])
-            ) if name in tables:
-                value = ast.copy_location(ast.BinOp(ast.Name(name), ast.BitOr(), value), value)
-            case _:
-                _check_is_unrelated(file, statement)
-                continue
+        name, value, grows = _assignment(statement)
+        if value is None or (grows and name not in tables):
+            _check_is_unrelated(file, statement)
+            continue
         try:
             rows = _rows(value, tables)
         except RecursionError:
             rows = None
-        if rows is not None:
+        if rows is None:
+            if name in (_DEVICE, _ATEN):
+                raise Fault.at(SHIM_TABLE, f"`{name}` is not a dictionary of constants", node_span(file, value))
+            tables.pop(name, None)
+        elif grows:
+            # Other names of the same dictionary see the rows too, as in Python.
+            tables[name].update(rows)
+        else:
             tables[name] = rows
-        elif name in (_DEVICE, _ATEN):
-            raise Fault.at(SHIM_TABLE, f"`{name}` is not a dictionary of constants", node_span(file, value))
     for name in (_DEVICE, _ATEN):
         if name not in tables:
             raise Fault.at(SHIM_TABLE, f"there is no table `{name}`", first_line(file))
     return tables
+
+
+def _assignment(statement: ast.stmt) -> tuple[str, ast.expr | None, bool]:
+    """The name that a statement assigns to, the dictionary, and whether its rows join those that the name has.
+
+    The dictionary is None for other statements.
+    """
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name, value, False
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            return name, value, False
+        case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=key)], value=value):
+            return name, ast.copy_location(ast.Dict([key], [value]), value), True
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.BitOr(), value=value):
+            return name, value, True
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[value], keywords=[])
+        ):
+            return name, value, True
+    return "", None, False
 
 
 def _check_is_unrelated(file: SourceFile, statement: ast.stmt) -> None:

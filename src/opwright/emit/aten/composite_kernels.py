@@ -35,13 +35,18 @@ at::Tensor view_copy_symint(const at::Tensor & self, at::SymIntArrayRef size) {{
 """
 
 
-def view_copy_kernel(group: ViewGroup) -> str | None:
-    """The kernel of a view's copying form; None if there is no such form, or if it is not named after the view.
+def has_view_copy_kernel(group: ViewGroup) -> bool:
+    """Whether the kernel of a view's copying form is generated: there is such a form, and it is named after the view.
 
     For example, the copying form of `slice_inverse` is `slice_scatter`, whose kernel is written by hand.
     """
+    return group.view_copy is not None and group.view_copy.name.base == f"{group.view.name.name}_copy"
+
+
+def view_copy_kernel(group: ViewGroup) -> str | None:
+    """The kernel of a view's copying form; None if it is written by hand. Raises Untranslatable."""
     view, copy = group.view, group.view_copy
-    if copy is None or copy.name.base != f"{view.name.name}_copy":
+    if copy is None or not has_view_copy_kernel(group):
         return None
     if copy.name.text == "view_copy" and copy.library is PYTORCH:
         return _VIEW_COPY

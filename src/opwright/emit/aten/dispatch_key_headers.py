@@ -12,6 +12,7 @@ from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, backend
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.library import PYTORCH
+from opwright.syntax.cpp import include_line
 
 RootWrappers: TypeAlias = tuple[str, Sequence[WrappedUnit]]
 """A root name with the units that one backend wraps."""
@@ -53,7 +54,7 @@ def _all_headers(backend: Backend, job: Job) -> Slots:
     return {
         "dispatch_namespace": lower,
         "DispatchKeyFunctions_inl_includes": [
-            f"#include <{unit.library.headers}/{name}_{lower}_dispatch.h>" for name, unit in sorted(units.items())
+            include_line(f"{unit.library.headers}/{name}_{lower}_dispatch.h") for name, unit in sorted(units.items())
         ],
         "dispatch_namespaced_declarations": [] if per_operator else _in_namespaces(backend, job),
     }

@@ -17,6 +17,7 @@ from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.release.rules import Rules
+from opwright.syntax.cpp import include_line
 
 RootUnits: TypeAlias = tuple[str, Sequence[KernelUnit]]
 """A root name with its units."""
@@ -132,7 +133,7 @@ def _header(root: RootUnits, context: FragmentContext) -> Slots:
     name, units = root
     has_meta = any(isinstance(unit, NativeFunctionsGroup) and unit.structured for unit in units)
     return {
-        "extra_includes": f"#include <{units[0].library.headers}/{name}_meta.h>" if has_meta else "",
+        "extra_includes": include_line(f"{units[0].library.headers}/{name}_meta.h") if has_meta else "",
         "native_function_declarations": declarations(units, context.read(_KEY_RANKS), context.rules),
     }
 

@@ -13,11 +13,11 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.convention.caching import per_function
-from opwright.cpp.text import string_literal
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
 from opwright.emit.aten.units import RootOverloads, include, includes, methods, no_units, overloads, roots
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
+from opwright.syntax.cpp import string_literal
 
 #: The first parameter of `redispatch`, before the operator's own parameters.
 KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"

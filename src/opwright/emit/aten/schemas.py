@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from opwright.cpp.text import string_literal
 from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp import string_literal
 
 NamespaceOverloads = tuple[str, Sequence[NativeFunction]]
 
@@ -53,7 +53,7 @@ def _registration(function: NativeFunction, vectors: Mapping[frozenset[str], _Ta
         if first is function:
             members = ", ".join([f"at::Tag::{tag}" for tag in sorted(function.tags)])
             definition = f"const std::vector<at::Tag> {name} = {{{members}}};\n"
-    return f"{definition}m.def({string_literal(str(function.schema))}, {name});\n"
+    return f"{definition}m.def({string_literal(function.schema.written_text)}, {name});\n"
 
 
 def registrations(functions: Sequence[NativeFunction]) -> list[str]:

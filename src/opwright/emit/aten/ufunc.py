@@ -23,6 +23,7 @@ from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
 from opwright.schema.types import SCALAR, TENSOR
 from opwright.source.diagnostic import Fault
+from opwright.syntax.cpp import include_line
 
 Loops = Mapping[UfuncKey, UfuncLoop]
 
@@ -288,7 +289,7 @@ def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
     return {
         **_class_slots(group, CUDA, context),
         "name": _name(group),
-        "cuda_headers": f"#include <{hip_path(loops) if context.options.rocm else loops}>",
+        "cuda_headers": include_line(hip_path(loops) if context.options.rocm else loops),
         "native_definitions": cuda_definitions(group),
     }
 

@@ -20,6 +20,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.selection import qualified_name
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Diagnostics
+from opwright.syntax.cpp import string_literal
 
 #: The program that the files name as their maker.
 _LAUNCHER: Final = "tools/jit/gen_unboxing.py"
@@ -93,10 +94,6 @@ def _registered_argument(name: str, argument: Argument) -> str:
     return f'c10::Argument("{name}", nullptr, ::std::nullopt, {kind}({default}))'
 
 
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
 def registration(function: NativeFunction) -> str:
     """The registration of a boxed function with TorchScript."""
     signature = public_api.function_signatures(function).most_faithful
@@ -105,7 +102,7 @@ def registration(function: NativeFunction) -> str:
     joined = ",\n\t\t".join
     name, library = function.name, function.library
     return f"""
-// {library.namespace}::{_escape(str(function.schema))}
+// {library.namespace}::{string_literal(str(function.schema))[1:-1]}
 OperatorGenerator(
     "{library.namespace}::{name.name}",
     "{name.overload}",

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
+from opwright.syntax.cpp import include_line
 
 RootOverloads: TypeAlias = tuple[str, Sequence[NativeFunction]]
 """A root name with the overloads that share its headers."""
@@ -53,7 +54,7 @@ def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: 
 
 def include(function: NativeFunction, ending: str) -> str:
     """The `#include` line of one header of the function's operator, such as `ROOT_ops.h` for `_ops`."""
-    return f"#include <{function.library.headers}/{function.root_name}{ending}.h>"
+    return include_line(f"{function.library.headers}/{function.root_name}{ending}.h")
 
 
 def whole_file(

@@ -175,7 +175,7 @@ def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
         return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], context, before)]
     outputs = _names([output.name for output in wrapper.outputs])
     if wrapper.written:
-        results, arguments = f"flatten_tensor_args( {outputs} )", f"flatten_tensor_args( {_names(wrapper.written)} )"
+        results, arguments = f"flatten_tensor_args( {outputs} )", f"written_tensors({_names(wrapper.written)})"
         return [f"if (grad_fn) {{\n    record_writes({results}, {arguments}, grad_fn);\n}}"]
     statement = f"{function}(flatten_tensor_args( {outputs} ), grad_fn);"
     if not captures:

@@ -9,6 +9,7 @@ from opwright.emit.aten.register.hooks import operator_class
 from opwright.emit.checked_kernels import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.model.external_backend import BackendEntry, BackendSection, ExternalBackend, Implementation
 from opwright.model.native_function import NativeFunction
+from opwright.syntax.cpp import include_line
 
 __all__ = ["checked_kernels", "checks", "free_kernels"]
 
@@ -53,4 +54,4 @@ def _scope(backend: ExternalBackend, section: BackendSection) -> str:
 def checks(backend: ExternalBackend, section: BackendSection) -> list[str]:
     """The include and the text of the checks of a section; empty if it has none."""
     objects = _objects(backend, section)
-    return [f"#include <{CHECK_HEADER}>\n", checks_text(objects, _scope(backend, section))] if objects else []
+    return [f"{include_line(CHECK_HEADER)}\n", checks_text(objects, _scope(backend, section))] if objects else []

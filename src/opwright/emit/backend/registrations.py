@@ -29,6 +29,7 @@ from opwright.emit.library.autocast import AUTOCAST_HEADER
 from opwright.emit.registrations import ChangedRegistrations, Registration, print_registrations
 from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostic
+from opwright.syntax.cpp import include_line, quoted_include_line
 
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).
 SOURCE_TEMPLATE: Final = "backend/RegisterDispatchKey.cpp"
@@ -141,7 +142,7 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
     headers += [header for added in additions for header in added.includes]
     headers += [header for registration in registrations(file, job) for header in registration.includes]
     own = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
-    return [f'#include "{own}"', *[f"#include <{header}>" for header in dict.fromkeys(headers) if header]]
+    return [quoted_include_line(own), *map(include_line, filter(None, dict.fromkeys(headers)))]
 
 
 def _operator_classes(file: SectionFile) -> list[str]:

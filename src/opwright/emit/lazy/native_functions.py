@@ -11,6 +11,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, One
 from opwright.emit.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
 from opwright.emit.lazy.units import ordered_functions
 from opwright.model.lazy_backend import LazyBackend
+from opwright.syntax.cpp import include_line
 
 __all__ = ["native_functions_source"]
 
@@ -102,7 +103,7 @@ def _file_slots(backend: LazyBackend, job: Job) -> Slots:
     paths += [_FALLBACK] if names.forced_fallback else []
     namespace = backend.backend.cpp_namespace
     return {
-        "includes": [f"#include <{path}>" for path in paths],
+        "includes": list(map(include_line, paths)),
         "native_functions_include": "",
         "helper_fns": _TO_META,
         "native_function_definitions": [],

@@ -12,6 +12,7 @@ from opwright.emit.lazy.node import LazyNode, NodeStyle, node_of, non_native_nod
 from opwright.emit.lazy.node_class import node_class
 from opwright.emit.lazy.units import ordered_functions
 from opwright.model.lazy_backend import LazyBackend
+from opwright.syntax.cpp import include_line, quoted_include_line
 
 __all__ = ["nodes_header", "non_native_nodes_header"]
 
@@ -83,8 +84,8 @@ def _non_native_fragment(style: NodeStyle, node: LazyNode, context: FragmentCont
 def _node_slots(backend: LazyBackend, job: Job) -> Slots:
     header = job.options.lazy.node_base_header
     return {
-        "lazy_ir_sysinc": [f"#include <{path}>" for path in _INCLUDED],
-        "lazy_ir_inc": [] if header is None else [f'#include "{header}"'],
+        "lazy_ir_sysinc": list(map(include_line, _INCLUDED)),
+        "lazy_ir_inc": [] if header is None else [quoted_include_line(header)],
         "ir_declarations": [],
         **_namespace(backend),
     }
@@ -94,7 +95,7 @@ def _non_native_slots(backend: LazyBackend, job: Job) -> Slots:
     header = job.options.lazy.node_base_header
     paths = [*_INCLUDED_NON_NATIVE, *([header] if header else [])]
     return {
-        "lazy_non_native_ir_inc": [f"#include <{path}>" for path in paths],
+        "lazy_non_native_ir_inc": list(map(include_line, paths)),
         "non_native_ir_nodes": [],
         **_namespace(backend),
     }

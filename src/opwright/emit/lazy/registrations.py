@@ -19,6 +19,7 @@ from opwright.emit.backend.sections import RegisteredUnit, registered_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.lazy.units import base_name
 from opwright.model.lazy_backend import LazyBackend
+from opwright.syntax.cpp import include_line, quoted_include_line
 
 __all__ = ["registration_sources", "template_slots"]
 
@@ -85,7 +86,7 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
     wrapping = file.wrapping
     return {
         "extra_cuda_headers": "",
-        "external_backend_headers": f"#include <{header}>" if names.in_tree else f'#include "{header}"',
+        "external_backend_headers": include_line(header) if names.in_tree else quoted_include_line(header),
         "dispatch_headers": registration_headers(wrapping, per_operator_headers=per_operator_headers, rocm=False),
         "ops_headers": "" if per_operator_headers else "#include <ATen/Functions.h>",
         "dispatch_helpers": registration_helpers(wrapping),

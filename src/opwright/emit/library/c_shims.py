@@ -48,7 +48,8 @@ def library_shims(job: Job) -> Sequence[LibraryShims]:
             for function in sorted(library.catalog.functions, key=lambda function: bool(function.name.overload)):
                 if _can_have(function) and function.name.name not in taken:
                     chosen.setdefault(function.name.name, function)
-            functions = tuple([function for function in library.catalog.functions if function in chosen.values()])
+            shimmed = set(chosen.values())
+            functions = tuple([function for function in library.catalog.functions if function in shimmed])
             units.append(LibraryShims(library.library, library.python_package, library.c_shims, functions))
     return units
 
@@ -73,6 +74,11 @@ def shim_refusal(function: NativeFunction) -> str:
     for result in function.schema.returns:
         if result.type.text != "Tensor":
             return f"return `{result.text}` is not a tensor"
+    for argument in function.arguments.all:
+        # Neither is a pointer to strings, nor do PyTorch's helpers make optional lists of tensors.
+        type = argument.type.text
+        if type.startswith("str[") or (type.startswith("Tensor[") and type.endswith("]?")):
+            return f"argument `{argument.name}` of type `{type}` has no form in C"
     try:
         shim_function("", "", function.schema)
     except NoCForm as refusal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opwright.convention.dispatcher import returned_arguments
 from opwright.dialects.library.codes import NO_SHAPES
 from opwright.dialects.nearest import schema_span
 from opwright.emit.emitter import Job
@@ -22,7 +23,8 @@ def check_shapes(job: Job, sink: Diagnostics) -> None:
         for function in library.catalog.functions:
             if lacks_shapes(function):
                 message = f"tracing fails at `{function.name}`: nothing says which sizes and dtypes its results have"
-                help = "declare `outputs`, or name a kernel for `Meta`"
+                is_new = None in returned_arguments(function.schema)
+                help = "declare `outputs`, or name a kernel for `Meta`" if is_new else "name a kernel for `Meta`"
                 sink.warning(NO_SHAPES, message, schema_span(function), help=help)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Final
 
 from opwright.cpp.namespaces import blocks, enclose
 from opwright.emit.aten import functions, meta_headers, native_headers, operators
@@ -11,6 +13,16 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.emit.library.batching import rule_declarations
 from opwright.emit.library.kernel_checks import author_kernels
 from opwright.emit.library.parts import LibraryPart, structured_groups, whole_libraries
+from opwright.source.patterns import lazy_pattern
+from opwright.syntax.cpp import include_line
+
+#: Types that `ATen/core/Tensor.h` only declares, as they are passed by value.
+_HELD: Final = lazy_pattern(r"c10::(?:Dict|IValue|complex|List<(?!::std::optional<at::Tensor>>))")
+
+
+def _type_headers(text: str) -> list[str]:
+    """The headers with the types of values that the dispatcher holds, if a text has them."""
+    return ["ATen/core/ivalue.h"] if _HELD.search(text) else []
 
 
 def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
@@ -20,6 +32,7 @@ def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
     return {
         "export": library.export,
         "namespace": library.namespace,
+        "includes": list(map(include_line, _type_headers(classes))),
         "classes": enclose(library.operators, classes),
         "functions": enclose(library.api, definitions),
     }
@@ -30,12 +43,14 @@ def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
     shapes = "\n".join([meta_headers.meta_class(group) for group in groups])
     headers = ["ATen/TensorMeta.h"] if groups else []
     headers += ["ATen/TensorIterator.h"] if any(group.out.structured_inherits for group in groups) else []
+    declarations = _kernel_declarations(part, context)
+    headers += _type_headers("\n".join(chain.from_iterable(declarations.values())))
     return {
         "export": part.library.export,
         "namespace": part.library.namespace,
-        "includes": [f"#include <{header}>" for header in headers],
+        "includes": list(map(include_line, headers)),
         "shapes": enclose(part.library.meta, shapes) if shapes else "",
-        "kernels": blocks(_kernel_declarations(part, context)),
+        "kernels": blocks(declarations),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.checked_kernels import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.generated_kernels import generated_kernel
+from opwright.emit.library.generated_kernels import has_generated_kernel
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
 from opwright.model.native_function import Kernel, NativeFunction
@@ -18,7 +18,7 @@ __all__ = ["author_kernels", "checked_kernels", "section"]
 def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]:
     """The kernels that the author writes as functions, each with its overload."""
     for function in part.functions:
-        if function.manual_kernel_registration or generated_kernel(function) is not None:
+        if function.manual_kernel_registration or has_generated_kernel(function):
             continue
         for kernel in function.kernels.values():
             if not kernel.structured:

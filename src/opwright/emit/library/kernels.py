@@ -32,7 +32,9 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     checked = checked_kernels(part)
     for key in LIBRARY_KEYS.values():
         backend = _backend(part, key, checked)
-        wrapped = [(unit, kinds) for unit in part.units if (kinds := _wrapped_overloads(backend, unit))]
+        # Under the other keys, only an entry's own kernels lead to wrappers.
+        units = part.units if backend.kernels or key is META else ()
+        wrapped = [(unit, kinds) for unit in units if (kinds := _wrapped_overloads(backend, unit))]
         if wrapped:
             includes += _includes(backend, wrapped, context)
             texts.append(_key_text(part, backend, wrapped, context))

@@ -10,7 +10,8 @@ from opwright.emit.library.parts import LibraryPart, structured_groups
 from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.schema.function import SchemaKind
+from opwright.schema.function import Argument, SchemaKind
+from opwright.schema.types import ListType, OptionalType
 
 __all__ = ["has_meta_kernel", "is_shape_declared", "section"]
 
@@ -38,7 +39,7 @@ def writes_only(function: NativeFunction) -> bool:
     """Whether a mutable function returns nothing but arguments, so that meta tensors stay as they are."""
     if function.kind is not SchemaKind.mutable or function.is_view or function.has_composite_kernel:
         return False
-    return None not in dispatcher.returned_arguments(function.schema)
+    return dispatcher.returns_arguments(function.schema)
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
@@ -82,11 +83,22 @@ def _kernel(function: NativeFunction) -> str:
         ]
     results = iter(() if lines else [allocation(output, symbolic=True, meta=True) for output in outputs])
     names = dispatcher.returned_arguments(function.schema)
-    values = [next(results) if name is None else name for name in names]
+    arguments = {argument.name: argument for argument in function.arguments.all}
+    values = [next(results) if name is None else _argument_value(arguments[name]) for name in names]
     lines.append(dispatcher.return_statement(function.schema.returns, values, function.style))
     signature = dispatcher.signature(function)
     body = _indent("\n".join([line for line in lines if line]))
     return f"{signature.definition(function.name.unambiguous)} {{\n{body}\n}}"
+
+
+def _argument_value(argument: Argument) -> str:
+    """The expression that returns an argument: a tensor, or the tensors of a list."""
+    match argument.type:
+        case OptionalType():
+            return f"{argument.name}.value()"
+        case ListType():
+            return f"{argument.name}.vec()"
+    return argument.name
 
 
 def _indent(text: str) -> str:

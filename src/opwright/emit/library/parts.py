@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -19,6 +19,7 @@ __all__ = [
     "PartDerivatives",
     "has_own_kernel",
     "library_parts",
+    "parts_by_root",
     "structured_groups",
     "whole_libraries",
 ]
@@ -106,26 +107,56 @@ def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
     parts: list[list[KernelUnit]] = [[] for _ in range(count)]
     for unit in groups:
         parts[_stable_number(unit.root_name) % count].append(unit)
+    derivatives = _derivatives_by_part(library.derivatives, parts)
     return [
-        _part(library, number, units)._replace(derivatives=_derivatives_of(library.derivatives, units))
-        for number, units in enumerate(parts)
+        _part(library, number, units)._replace(derivatives=derivatives[number]) for number, units in enumerate(parts)
     ]
 
 
-def _derivatives_of(derivatives: LibraryDerivatives, units: Sequence[KernelUnit]) -> PartDerivatives:
-    """The derivatives of units, with what their formulas need."""
+def parts_by_root(part: LibraryPart) -> Iterator[LibraryPart]:
+    """A part divided into parts of operations with the same root name, such as `add` and `add_`."""
+    units: dict[str, list[KernelUnit]] = {}
+    for unit in part.units:
+        units.setdefault(unit.root_name, []).append(unit)
+    derivatives = part.derivatives
+    for own in units.values():
+        functions = frozenset([function for unit in own for function in members(unit)])
+        yield part._replace(
+            units=tuple(own),
+            derivatives=derivatives._replace(
+                functions=tuple([item for item in derivatives.functions if item.function in functions]),
+                infos=tuple([info for info in derivatives.infos if info.function in functions]),
+            ),
+        )
+
+
+def _derivatives_by_part(
+    derivatives: LibraryDerivatives, parts: Sequence[Sequence[KernelUnit]]
+) -> list[PartDerivatives]:
+    """The derivatives of each part, with what their formulas need."""
     matched = {differentiable.function: differentiable for differentiable in derivatives.matched.functions}
-    functions = [function for unit in units for function in members(unit)]
-    own = frozenset(functions)
-    infos = [info for info in derivatives.matched.infos + derivatives.matched.made if info.function in own]
+    functions = [[function for unit in units for function in members(unit)] for units in parts]
+    numbers = {function: number for number, own in enumerate(functions) for function in own}
+    infos: list[list[DifferentiabilityInfo]] = [[] for _ in parts]
+    for info in derivatives.matched.infos + derivatives.matched.made:
+        if info.function in numbers:
+            infos[numbers[info.function]].append(info)
+    return [
+        PartDerivatives(
+            tuple([matched.get(function, DifferentiableFunction(function, {}, {})) for function in functions[number]]),
+            tuple(own),
+            derivatives.includes if own else (),
+            _operators_in(derivatives.called, own),
+        )
+        for number, own in enumerate(infos)
+    ]
+
+
+def _operators_in(operators: Sequence[str], infos: Sequence[DifferentiabilityInfo]) -> tuple[str, ...]:
+    """Those of the operators that formulas call as functions."""
     words = {word for info in infos for derivative in info.forward_derivatives for word in derivative.words}
     words.update(*[info.words for info in infos])
-    return PartDerivatives(
-        tuple([matched.get(function, DifferentiableFunction(function, {}, {})) for function in functions]),
-        tuple(infos),
-        derivatives.includes if infos else (),
-        tuple([name for name in derivatives.called if name in words]),
-    )
+    return tuple([name for name in operators if name in words])
 
 
 def _stable_number(name: str) -> int:

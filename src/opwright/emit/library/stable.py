@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from opwright.convention import stable
 from opwright.cpp.namespaces import blocks
-from opwright.cpp.text import string_literal
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp import include_line, string_literal
 
 __all__ = ["TAGS_SINCE", "emitters"]
 
@@ -75,7 +75,7 @@ def _schemas(unit: StableLibrary) -> str:
     for function in unit.functions:
         tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in sorted(function.tags)])
         with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= TAGS_SINCE else ""
-        statements.append(f"  m.def({string_literal(str(function.schema))}{with_tags});\n")
+        statements.append(f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n")
     return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{''.join(statements)}}}"
 
 
@@ -99,7 +99,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     return {
         "namespace": unit.library.namespace,
         "kernels_header": f"{unit.path}/kernels.h",
-        "includes": [f"#include <{header}>" for header in unit.includes],
+        "includes": list(map(include_line, unit.includes)),
         "checks": _checks(unit),
         "schemas": _schemas(unit),
         "registrations": _registrations(unit),

@@ -46,7 +46,7 @@ def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Dia
     if function.is_synthesized:
         message = f"`{function.name}` is synthesized from another overload, which needs `abi: native`"
         sink.error(
-            STABLE_FIELD, message, _span(function, "autogen"), help="remove it from `autogen`, or write a kernel"
+            STABLE_FIELD, message, word_span(function, "autogen"), help="remove it from `autogen`, or write a kernel"
         )
         return
     for feature in _features(function):
@@ -55,12 +55,12 @@ def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Dia
         if stable.argument_type(argument.type) is None:
             message = f"the stable C++ API has no type for `{argument.type}`"
             sink.error(
-                STABLE_TYPE, message, _span(function, str(argument)), help=_TYPE_HELP.get(argument.type.text, "")
+                STABLE_TYPE, message, word_span(function, str(argument)), help=_TYPE_HELP.get(argument.type.text, "")
             )
     for result in function.schema.returns:
         if stable.return_type(result.type) is None:
             message = f"the stable C++ API has no type for a result `{result.type}`"
-            sink.error(STABLE_TYPE, message, _span(function, "func"))
+            sink.error(STABLE_TYPE, message, word_span(function, "func"))
     _check_release(function, oldest, sink)
 
 
@@ -82,7 +82,7 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
 
 def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> None:
     message = f"{feature.what} `{function.name}` needs `abi: native`"
-    sink.error(STABLE_FIELD, message, _span(function, feature.word))
+    sink.error(STABLE_FIELD, message, word_span(function, feature.word))
 
 
 def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
@@ -90,18 +90,18 @@ def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diag
     tags = sorted(function.tags - _TAGS_BY_FORM)
     if tags and oldest < TAGS_SINCE:
         message = f"PyTorch {oldest[0]}.{oldest[1]} cannot register tags through the stable C++ API"
-        sink.error(STABLE_RELEASE, message, _span(function, "tags"), help=_since(TAGS_SINCE))
+        sink.error(STABLE_RELEASE, message, word_span(function, "tags"), help=_since(TAGS_SINCE))
     for argument in function.arguments.all:
         if argument.type.text.startswith("Generator") and oldest < _GENERATORS_SINCE:
             message = f"PyTorch {oldest[0]}.{oldest[1]} has no generators in the stable C++ API"
-            sink.error(STABLE_RELEASE, message, _span(function, str(argument)), help=_since(_GENERATORS_SINCE))
+            sink.error(STABLE_RELEASE, message, word_span(function, str(argument)), help=_since(_GENERATORS_SINCE))
 
 
 def _since(release: tuple[int, int]) -> str:
     return f'write `torch: ">={release[0]}.{release[1]}"` in the head'
 
 
-def _span(function: NativeFunction, word: str) -> Span:
+def word_span(function: NativeFunction, word: str) -> Span:
     """The span of a word of an entry; that of the entry if it does not occur."""
     entry = function.entry
     start = entry.text.find(word)

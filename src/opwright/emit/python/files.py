@@ -20,6 +20,7 @@ from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import PythonBinding, bindings, by_name
+from opwright.syntax.cpp import include_line
 
 #: The files that hold all of a module each.
 _FILES: Final = {
@@ -37,7 +38,7 @@ def binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
     """The texts of a binding."""
     folder = binding.overloads[0].function.library.headers
     return {
-        "ops_headers": (f"#include <{folder}/{binding.name.base}.h>",),
+        "ops_headers": (include_line(f"{folder}/{binding.name.base}.h"),),
         "py_forwards": () if binding.is_method else (forward_declaration(binding),),
         "py_methods": (implementation(binding, context.rules),),
         "py_method_defs": (table_entry(binding),),

@@ -14,6 +14,7 @@ from opwright.emit.static_runtime.kernels import function_name
 from opwright.emit.static_runtime.values import argument_form
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import Argument
+from opwright.syntax.cpp import include_line
 
 __all__ = ["emitters"]
 
@@ -42,7 +43,7 @@ _HEAD: Final = """\
 namespace torch {{
 namespace jit {{
 
-""".format(includes="\n".join(f"#include <{header}>" for header in _INCLUDED.split()))
+""".format(includes="\n".join(map(include_line, _INCLUDED.split())))
 
 _TAIL: Final = """\
 

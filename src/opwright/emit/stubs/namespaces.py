@@ -62,7 +62,7 @@ _HEAD: Final = '''\
 """The operators of `torch.ops.{namespace}`."""
 
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, list as _list, str as _str
-from builtins import tuple as _tuple
+from builtins import dict as _dict, tuple as _tuple
 from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, ParamSpec as _ParamSpec, TypeVar as _TypeVar, overload as _overloads
 

@@ -106,8 +106,10 @@ def hint_with_docstring(hint: str, lines: Sequence[str]) -> str:
 
 
 def docstring_lines(text: str) -> list[str]:
-    """The lines of a docstring without the indentation that all but the first have in common."""
-    first, *rest = text.expandtabs().split("\n")
-    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
-    lines = [first.lstrip(), *[line[margin:] for line in rest]]
-    return "\n".join(lines).strip().splitlines()
+    """The lines of a docstring without the indentation that all but the first have in common.
+
+    Python's own function decides what indentation is, because PyTorch's program calls it: Python 3.13 changed it.
+    """
+    from inspect import cleandoc
+
+    return cleandoc(text).strip().splitlines()

@@ -11,6 +11,7 @@
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/csrc/dynamo/compiled_autograd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -134,12 +135,69 @@ inline void increment_version(at::TensorList tensors) {
   }
 }
 
+inline void increment_version(const std::optional<at::Tensor>& tensor) {
+  if (tensor.has_value() && tensor->defined()) {
+    torch::autograd::impl::bump_version(*tensor);
+  }
+}
+
+inline void increment_version(const c10::List<std::optional<at::Tensor>>& tensors) {
+  for (const std::optional<at::Tensor> tensor : tensors) {
+    increment_version(tensor);
+  }
+}
+
+// Raises an error for tensors that an operator may not write to, because gradients need them.
+inline void check_inplace(const std::optional<at::Tensor>& tensor, bool requires_grad) {
+  if (tensor.has_value() && tensor->defined()) {
+    torch::autograd::check_inplace(*tensor, requires_grad);
+  }
+}
+
+inline void check_inplace(const c10::List<std::optional<at::Tensor>>& tensors, bool requires_grad) {
+  for (const std::optional<at::Tensor> tensor : tensors) {
+    check_inplace(tensor, requires_grad);
+  }
+}
+
+// The tensors among arguments that an operator writes to.
+inline void append_tensors(torch::autograd::variable_list& all, const at::Tensor& tensor) {
+  all.push_back(tensor);
+}
+
+inline void append_tensors(torch::autograd::variable_list& all, const std::optional<at::Tensor>& tensor) {
+  if (tensor.has_value()) {
+    all.push_back(*tensor);
+  }
+}
+
+inline void append_tensors(torch::autograd::variable_list& all, at::TensorList tensors) {
+  all.insert(all.end(), tensors.begin(), tensors.end());
+}
+
+inline void append_tensors(
+    torch::autograd::variable_list& all, const c10::List<std::optional<at::Tensor>>& tensors) {
+  for (const std::optional<at::Tensor> tensor : tensors) {
+    append_tensors(all, tensor);
+  }
+}
+
+template <class... Args>
+torch::autograd::variable_list written_tensors(const Args&... args) {
+  torch::autograd::variable_list all;
+  (append_tensors(all, args), ...);
+  return all;
+}
+
 // Makes a node that raises the origin of new results, and of tensors that an operator without derivatives wrote to.
+// A result may be one of the written tensors.
 template <class Node>
 void record_writes(
     const torch::autograd::variable_list& results, const torch::autograd::variable_list& written, const Node& node) {
   for (const at::Tensor& result : results) {
-    if (result.defined() && torch::autograd::isDifferentiableType(result.scalar_type())) {
+    const bool is_written = std::any_of(
+        written.begin(), written.end(), [&](const at::Tensor& tensor) { return tensor.is_same(result); });
+    if (!is_written && result.defined() && torch::autograd::isDifferentiableType(result.scalar_type())) {
       torch::autograd::set_history(result, node);
     }
   }
@@ -185,6 +243,7 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
 #define OPWRIGHT_AUTOGRAD_NAMES                                              \
   using namespace at;                                                        \
   using opwright::autograd::IndexRangeGenerator;                             \
+  using opwright::autograd::check_inplace;                                   \
   using opwright::autograd::compiled_autograd_apply_functional;              \
   using opwright::autograd::increment_version;                               \
   using opwright::autograd::irreversible_view;                               \
@@ -196,6 +255,7 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using opwright::autograd::unpack_list;                                     \
   using opwright::autograd::unpack_opt_list;                                 \
   using opwright::autograd::wrap_opt_if;                                     \
+  using opwright::autograd::written_tensors;                                 \
   using torch::autograd::CreationMeta;                                       \
   using torch::autograd::ERR_BACKWARD_TWICE;                                 \
   using torch::autograd::Node;                                               \

@@ -10,6 +10,7 @@ from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
+from opwright.syntax.cpp import include_line
 
 _NO_CHECK: Final = "  // No device check"
 _NO_GUARD: Final = "  // DeviceGuard omitted"
@@ -90,7 +91,7 @@ def guard_headers(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
     if rocm:
         masquerading = {} if rules.plain_hip_guards else _MASQUERADING
         paths = [masquerading.get(path) or hip_path(path) for path in paths]
-    return "\n".join([f"#include <{path}>" for path in paths])
+    return "\n".join(map(include_line, paths))
 
 
 def hip_path(path: str) -> str:

@@ -14,6 +14,7 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     Allocation,
 )
+from opwright.syntax.cpp import include_line
 
 #: The operators that allocate and copy outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("empty", "empty_strided", "_copy_from_and_resize", "_copy_from")
@@ -34,7 +35,7 @@ def registration_headers(
     allocation = allocation_of(backend)
     if allocation is not None and allocation.header:
         header = hip_path(allocation.header) if rocm else allocation.header
-        headers.append(f"#include <{header}>")
+        headers.append(include_line(header))
     elif per_operator_headers:
         headers += [f"#include <ATen/ops/{name}.h>" for name in _EMPTY_BY_DISPATCH]
     else:

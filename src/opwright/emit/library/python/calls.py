@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable, Sequence
-from json import dumps
 from typing import Final
 
 from opwright.convention.python.results import NoFieldName, names_of
@@ -13,8 +12,9 @@ from opwright.schema.defaults import DefaultItem, NamedConstant
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.python import string_literal
 
-__all__ = ["OperatorCall", "calls_of", "field_names", "literal", "out_names", "string_literal"]
+__all__ = ["OperatorCall", "calls_of", "field_names", "literal", "out_names"]
 
 
 class OperatorCall(NamedTuple):
@@ -99,11 +99,6 @@ def literal(argument: Argument, torch: str) -> str:
         items = [_item_literal(item, argument.type, torch) for item in value]
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
     return _item_literal(value, argument.type, torch)
-
-
-def string_literal(text: str) -> str:
-    """The Python expression of a text, with double quotes."""
-    return dumps(text)
 
 
 def _item_literal(value: DefaultItem, type: Type, torch: str) -> str:

@@ -7,8 +7,9 @@ from textwrap import dedent
 
 from opwright.emit.library.python.calls import OperatorCall
 from opwright.model.native_function import NativeFunction
+from opwright.syntax.python import docstring_text
 
-__all__ = ["docstring", "escape"]
+__all__ = ["docstring"]
 
 
 def docstring(calls: Sequence[OperatorCall]) -> list[str]:
@@ -18,16 +19,7 @@ def docstring(calls: Sequence[OperatorCall]) -> list[str]:
     paragraphs = list(texts) or [_default_text(overloads[0])]
     schemas = "\n".join([f"{overload.namespace}::{overload.schema}" for overload in overloads])
     text = "\n\n".join([*paragraphs, f"Operators::\n\n{_indent(schemas)}"])
-    return [*_indent(f'"""{escape(text)}').splitlines(), '    """']
-
-
-def escape(text: str) -> str:
-    r"""The text as a docstring has it.
-
-    >>> print(escape("C:\\new"))
-    C:\\new
-    """
-    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return [*_indent(f'"""{docstring_text(text)}').splitlines(), '    """']
 
 
 def _indent(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Sequence
 
-from opwright.convention.dispatcher import returned_arguments
+from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.python.calls import literal
 from opwright.emit.library.python.output_text import HELPERS, allocation, argument_name
@@ -29,8 +29,8 @@ class _Fakes(NamedTuple):
 
 def has_fake(function: NativeFunction) -> bool:
     """Whether it is known what a function returns: declared outputs, or arguments that it writes."""
-    returned = returned_arguments(function.schema)
-    return not function.has_composite_implicit and (None not in returned or bool(function.library_fields.outputs))
+    is_known = bool(function.library_fields.outputs) or returns_arguments(function.schema)
+    return is_known and not function.has_composite_implicit
 
 
 def _packages(job: Job) -> Sequence[_Fakes]:

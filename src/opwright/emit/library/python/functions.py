@@ -13,13 +13,13 @@ from opwright.emit.library.python.calls import (
     field_names,
     literal,
     out_names,
-    string_literal,
 )
 from opwright.emit.library.python.docs import docstring
 from opwright.emit.library.python.names import ModuleNames, free_name
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.python import string_literal
 
 __all__ = ["FunctionNames", "OperatorFunction", "function_name", "function_text", "operator_function"]
 

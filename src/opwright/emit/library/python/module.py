@@ -7,11 +7,11 @@ from types import ModuleType
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
-from opwright.emit.library.python.docs import escape
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.names import ModuleNames, free_name
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.python import docstring_text
 
 __all__ = ["LibraryPackage", "emitters", "is_function", "packages"]
 
@@ -92,14 +92,16 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     texts: list[str] = []
     results: list[str] = []
     for name, (operator, overloads) in zip(functions, operators.items(), strict=True):
-        function = operator_function(name, operator, overloads, {*taken, *results})
+        function = operator_function(name, operator, overloads, taken)
         texts.append(function_text(function, names))
-        results += [function.result] if function.result else []
+        if function.result:
+            taken.add(function.result)
+            results.append(function.result)
     public = sorted([name for name in (*functions, *results) if not name.startswith("_")])
     listed = "".join([f'    "{name}",\n' for name in public])
     namespace = f"{names.namespace} = {names.module.torch}.ops.{package.namespace}"
     imports = "\n".join([*names.module.opening(), *(["", _IMPORT_OF_FAKES] if package.has_fakes else [])])
-    doc = escape(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
+    doc = docstring_text(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
     opening = _OPENING.format(namespace=package.namespace, doc=doc)
     head = f"{opening}{imports}\n\n__all__ = [\n{listed}]\n\n{namespace}\n"
     return {"text": "\n\n".join([head, *[f"{text}\n" for text in texts]])}

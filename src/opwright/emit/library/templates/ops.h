@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/macros/Export.h>
+${includes}
 
 #include <optional>
 #include <string_view>

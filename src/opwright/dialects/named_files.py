@@ -1,0 +1,84 @@
+"""Files that other files name by their paths: a stranger's file may name only what is below its project."""
+
+from __future__ import annotations
+
+import os
+from shlex import quote
+from typing import Final
+
+from opwright.dialects.dialect import LoadContext
+from opwright.source.codes import Code, register
+from opwright.source.diagnostic import Fault, shorten
+from opwright.source.project_file import find_project_file
+from opwright.source.span import Span
+from opwright.source.text import FILE_UNREADABLE, SourceFile
+
+__all__ = ["OUTSIDE_PROJECT", "check_named_path", "read_named_file"]
+
+OUTSIDE_PROJECT: Final = register(
+    Code(
+        "E0005",
+        "a file names a path outside of its project",
+        """
+The head of a library file or of a backend file may name other files, and messages show their lines. So that a file of a
+stranger cannot show any file of yours, these are below its project: the folder of the file, or the nearest folder above
+it with a `pyproject.toml`. A link counts as what it leads to.
+
+    namespace: acme
+    derivatives: /home/me/notes.yaml
+                 ^^^^^^^^^^^^^^^^^^^ outside of `/home/me/acme`
+
+If the path is right, as it may be for a file that a build writes elsewhere, allow it: `--allow-path PATH` allows a
+file, or all files of a folder. `opwright check` also allows the files that are its arguments.
+""",
+    )
+)
+
+
+def check_named_path(path: str, named_by: str, allowed: tuple[str, ...] = ()) -> None:
+    """Check the path of a file that the file `named_by` names. The user allows the files and folders of `allowed`.
+
+    Raises Fault for a path outside of the project (E0005), and for a text that is no path (E0002).
+    """
+    if not _is_path(path):
+        raise Fault.at(FILE_UNREADABLE, f"`{shorten(ascii(path)[1:-1])}` cannot be the path of a file")
+    target = os.path.realpath(path)
+    # Build systems link the files of a project into other folders, one by one.
+    own = dict.fromkeys(os.path.dirname(of(named_by)) for of in (os.path.abspath, os.path.realpath))
+    if any(_is_below(target, folder) for folder in (*own, *allowed)):
+        return
+    projects = [os.path.dirname(file) for file in map(find_project_file, own) if file is not None]
+    if any(_is_below(target, folder) for folder in projects):
+        return
+    root = (*projects, *own)[0]
+    message = f"`{path}` is outside of `{root}`, the project of the file that names it"
+    raise Fault.at(OUTSIDE_PROJECT, message, help=f"if it belongs there, allow it with `--allow-path {quote(target)}`")
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_below(target: str, folder: str) -> bool:
+    """Whether a path without links is in a folder, or is the path of the folder itself."""
+    real = os.path.realpath(folder)
+    return target == real or target.startswith(os.path.join(real, ""))
+
+
+def read_named_file(path: str, named_by: str, at: Span, code: str, context: LoadContext) -> SourceFile | None:
+    """The file at a path that stands at a place in the file `named_by`, which the path is relative to.
+
+    If the project cannot have the file (E0005), or if it cannot be read (`code`), the sink of the context gets a fault.
+    """
+    full = os.path.join(os.path.dirname(named_by), path)
+    try:
+        check_named_path(full, named_by, context.allowed_paths)
+        return context.read_file(full)
+    except Fault as fault:
+        reason = fault.diagnostic
+        own_code = reason.code if reason.code == OUTSIDE_PROJECT else code
+        context.sink.error(own_code, reason.message, at, help=reason.help)
+        return None

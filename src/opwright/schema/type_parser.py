@@ -1,0 +1,244 @@
+"""Parses types and alias annotations."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from opwright.schema import codes
+from opwright.schema.annotation import Annotation, annotation
+from opwright.schema.fault import SchemaFault, unexpected_fault
+from opwright.schema.grammar import STRICT, Grammar
+from opwright.schema.normal_form import PARAMETRIC_TYPES
+from opwright.schema.types import (
+    BASE_TYPES,
+    CLASS_PREFIX,
+    DISPATCHER_NAMES,
+    ONLY_IN_FILES,
+    OPTIONAL_TENSOR,
+    TENSOR,
+    DispatcherType,
+    ListType,
+    OptionalType,
+    Type,
+    base,
+    class_type,
+    dispatcher_type,
+    list_of,
+    optional,
+)
+from opwright.source.diagnostic import did_you_mean
+
+__all__ = ["read_type"]
+
+_DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
+_ALIAS: Final = re.compile(r"[a-z][A-Za-z0-9_]*|\*")
+_DISPATCHER_ALIAS: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\*")
+_ARROW: Final = " -> "
+#: The most `?` and `[]` that a type may have, and the most types around another one. PyTorch's have two.
+_DEEPEST_TYPE: Final = 8
+#: The most digits of a list's size.
+_LONGEST_SIZE: Final = 4
+_BASE_NAMES: Final = frozenset(BASE_TYPES)
+_DISPATCHER_TYPES: Final = tuple([name for name in BASE_TYPES if name not in ONLY_IN_FILES]) + DISPATCHER_NAMES
+#: The types that keys of dictionaries have.
+_KEYS: Final = frozenset((
+    "int", "SymInt", "ScalarType", "Layout", "MemoryFormat", "DeviceIndex", "ConstQuantizerPtr", "str", "float",
+    "complex", "bool", "Tensor", "Device", "Any",
+))  # fmt: skip
+
+
+def read_type(
+    text: str, start: int, grammar: Grammar = STRICT, *, allow_annotation: bool = True
+) -> tuple[Type, Annotation | None, int]:
+    """The type at `start`, its annotation, and the offset after it."""
+    if grammar.is_strict:
+        return _read_strict_type(text, start, allow_annotation=allow_annotation)
+    return _read_dispatcher_type(text, start, grammar, 0)
+
+
+def _read_strict_type(text: str, start: int, *, allow_annotation: bool) -> tuple[Type, Annotation | None, int]:
+    match = _DOTTED.match(text, start)
+    if match is None:
+        raise unexpected_fault(text, start, "a type")
+    position = match.end()
+    type = _named_type(match.group(), start, position)
+    alias = None
+    if allow_annotation:
+        alias, position = _read_annotation(text, position, STRICT)
+    depth = 0
+    while (suffix := _SUFFIX.match(text, position)) is not None:
+        depth += 1
+        _check_depth(depth, suffix.start(), suffix.end())
+        type = optional(type) if suffix.group() == "?" else list_of(type, _list_size(suffix))
+        position = suffix.end()
+    if alias is not None:
+        _check_annotated(type, start, position)
+    return type, alias, position
+
+
+def _read_dispatcher_type(text: str, start: int, grammar: Grammar, depth: int) -> tuple[Type, Annotation | None, int]:
+    """The same of a text that PyTorch's dispatcher parses; `depth` counts the types around this one.
+
+    A list may have an annotation of its own, which stands for that of its items if they have none. Annotations of
+    values that are no tensors say nothing.
+    """
+    type, position = _read_plain_type(text, start, grammar, depth)
+    is_parametric = isinstance(type, DispatcherType) and text.startswith(")", position - 1)
+    alias = None
+    if (not is_parametric or type.text.startswith("Dict")) and not type.text.startswith(CLASS_PREFIX):
+        alias, position = _read_annotation(text, position, grammar)
+    while (suffix := _SUFFIX.match(text, position)) is not None:
+        depth += 1
+        _check_depth(depth, suffix.start(), suffix.end())
+        if type.text == "NoneType" and suffix.group() == "?":
+            raise unexpected_fault(text, position, "another type than an optional None")
+        if suffix.group() == "?":
+            type = type if isinstance(type, OptionalType) else optional(type)
+            position = suffix.end()
+            if isinstance(type.elem, ListType) and type.elem.size is not None:
+                break
+            continue
+        is_sized = suffix.group() != "[]"
+        if is_sized and isinstance(type, ListType) and type.size is not None:
+            break
+        type = list_of(type, _list_size(suffix) if is_sized else None)
+        container, position = _read_annotation(text, suffix.end(), grammar)
+        alias = alias or container
+        if is_sized and text[position : position + 1] != "?":
+            break
+    return type, alias if _holds_tensors(type) else None, position
+
+
+def _holds_tensors(type: Type) -> bool:
+    """Whether a type is a tensor or a list of tensors, which may be missing."""
+    plain = type.elem if isinstance(type, OptionalType) else type
+    item = plain.elem if isinstance(plain, ListType) else plain
+    return item is TENSOR or item is OPTIONAL_TENSOR
+
+
+def _read_plain_type(text: str, start: int, grammar: Grammar, depth: int) -> tuple[Type, int]:
+    """A type before what makes it optional or a list, and the offset after it."""
+    if text.startswith("(", start):
+        return _read_items(text, start, "", grammar, depth)
+    match = _DOTTED.match(text, start)
+    if match is None:
+        raise unexpected_fault(text, start, "a type")
+    name, end = match.group(), match.end()
+    if name not in PARAMETRIC_TYPES:
+        return _dispatcher_type(name, start, end), end
+    if not text.startswith("(", end):
+        raise unexpected_fault(text, end, f"`(` after `{name}`")
+    type, end = _read_items(text, end, name, grammar, depth)
+    wanted = 2 if name == "Dict" else 1
+    if len(type.items) != wanted:
+        message = f"`{name}` has {wanted} parameter{'s' * (wanted - 1)}, not {len(type.items)}"
+        raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end)
+    if name == "Dict" and type.items[0].text not in _KEYS:
+        message = f"`{type.items[0]}` cannot be the type of keys"
+        raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help="write for instance `str` or `int`")
+    return type, end
+
+
+def _read_items(text: str, start: int, name: str, grammar: Grammar, depth: int) -> tuple[DispatcherType, int]:
+    """The type with parameters in parentheses, of which the first one is at `start`."""
+    _check_depth(depth + 1, start, start + 1)
+    items: list[Type] = []
+    position = start + 1
+    while not text.startswith(")", position) or items:
+        item, _, end = _read_dispatcher_type(text, position, grammar, depth + 1)
+        if item.list_like is not None and item.list_like.size is not None:
+            message = "only an argument or a return has a list with a size"
+            raise SchemaFault(codes.LIST_SIZE, message, position, end)
+        items.append(item)
+        position = end
+        if not text.startswith(", ", position):
+            break
+        position += 2
+    if not text.startswith(")", position):
+        raise unexpected_fault(text, position, "`,` or `)`")
+    return dispatcher_type(name, tuple(items)), position + 1
+
+
+def _named_type(name: str, start: int, end: int) -> Type:
+    if name in _BASE_NAMES:
+        return base(name)
+    if name.startswith(CLASS_PREFIX) and len(name) > len(CLASS_PREFIX):
+        return class_type(name[len(CLASS_PREFIX) :])
+    message = f"unknown type `{name}`"
+    raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help=did_you_mean(name, BASE_TYPES))
+
+
+def _dispatcher_type(name: str, start: int, end: int) -> Type:
+    """The type of a name."""
+    if name in _BASE_NAMES and name not in ONLY_IN_FILES:
+        return base(name)
+    if name in DISPATCHER_NAMES or name == "None":
+        return dispatcher_type("NoneType" if name == "None" else name)
+    if name.startswith(CLASS_PREFIX) and name.count(".") == CLASS_PREFIX.count(".") + 1:
+        return class_type(name[len(CLASS_PREFIX) :])
+    message = f"unknown type `{name}`"
+    raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help=did_you_mean(name, _DISPATCHER_TYPES))
+
+
+def _check_depth(depth: int, start: int, end: int) -> None:
+    if depth > _DEEPEST_TYPE:
+        message = f"a type has more than {_DEEPEST_TYPE} of `?` and `[]`"
+        raise SchemaFault(codes.TOO_LARGE, message, start, end)
+
+
+def _list_size(suffix: re.Match[str]) -> int | None:
+    size = suffix.group(1)
+    if size == "":
+        return None
+    if not size.isascii() or not size.isdigit() or size.startswith("0") or len(size) > _LONGEST_SIZE:
+        raise SchemaFault(codes.LIST_SIZE, f"`{size}` is not the size of a list", suffix.start(1), suffix.end(1))
+    return int(size)
+
+
+def _check_annotated(type: Type, start: int, end: int) -> None:
+    """Checks that an annotated type is a tensor, an optional tensor or a list of tensors."""
+    holder = type.list_like if isinstance(type, ListType) else None
+    plain = type.innermost if holder is None else holder
+    if not type.is_tensor_like or type.text.count("[") > 1 or plain.is_nullable:
+        message = f"type `{type.text}` cannot have an alias annotation"
+        raise SchemaFault(codes.BAD_ANNOTATION, message, start, end)
+
+
+def _alias_set(text: str, start: int, end: int, grammar: Grammar) -> tuple[str, ...]:
+    names: list[str] = []
+    position = start
+    while True:
+        match = (_ALIAS if grammar.is_strict else _DISPATCHER_ALIAS).match(text, position, end)
+        if match is None or (not grammar.is_strict and (match.group() in grammar.words or "*" in names)):
+            message = "expected the name of an alias set, such as `a`"
+            raise SchemaFault(codes.BAD_ANNOTATION, message, position, min(position + 1, len(text)))
+        names.append(match.group())
+        position = match.end()
+        if position == end:
+            return tuple(names if grammar.is_strict else dict.fromkeys(names))
+        if text[position] != "|":
+            raise SchemaFault(codes.BAD_ANNOTATION, "alias sets are joined by `|`", position, position + 1)
+        position += 1
+
+
+def _read_annotation(text: str, start: int, grammar: Grammar) -> tuple[Annotation | None, int]:
+    """The annotation in parentheses at `start`, if there is one, and the offset after it."""
+    if not text.startswith("(", start):
+        return None, start
+    end = text.find(")", start)
+    if end < 0:
+        raise SchemaFault(codes.BAD_ANNOTATION, "alias annotation without `)`", start, len(text))
+    start += 1
+    arrow = text.find(_ARROW, start, end)
+    before_end = end if arrow < 0 else arrow
+    is_write = before_end > start and text[before_end - 1] == "!"
+    before = _alias_set(text, start, before_end - 1 if is_write else before_end, grammar)
+    after = _alias_set(text, arrow + len(_ARROW), end, grammar) if arrow >= 0 else ()
+    if grammar.is_strict:
+        if is_write and len(before) != 1:
+            raise SchemaFault(codes.BAD_ANNOTATION, "a written value has exactly one alias set", start, before_end)
+        if len(before) > 1 and len(after) > 1:
+            raise SchemaFault(codes.BAD_ANNOTATION, "several alias sets both before and after the call", start, end)
+    return annotation(before, is_write, after), end + 1

@@ -1,0 +1,79 @@
+"""Strings and includes of C++."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from opwright.source.patterns import lazy_pattern
+from opwright.syntax.codes import not_writable
+
+__all__ = ["include_line", "is_header", "quoted_include_line", "string_literal"]
+
+#: Characters that need an escape in a C++ literal.
+_ESCAPES: Final = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\v": "\\v",
+    "\t": "\\t",
+}
+#: The same, and the other characters that a compiler may take for the end of a line or of the file. An octal escape has
+#: three digits at most, so a digit after it is another character.
+_TABLE: Final = str.maketrans({**{chr(code): f"\\{code:03o}" for code in (*range(32), 127)}, **_ESCAPES})
+
+#: The path of a header. It ends neither the brackets nor the quotes around it, nor the line.
+_HEADER: Final = lazy_pattern(r"[^\s\"<>\\][^\"<>\\]*")
+
+
+def string_literal(text: str) -> str:
+    """The C++ string literal with this text.
+
+    >>> print(string_literal('str UPLO="L"'))
+    "str UPLO=\\"L\\""
+    >>> print(string_literal("a\\r\\0"))
+    "a\\015\\000"
+    """
+    # `str.translate` is slow, and few texts need it.
+    if '"' in text or "\\" in text or not text.isprintable():
+        text = text.translate(_TABLE)
+    return f'"{text}"'
+
+
+def is_header(text: str) -> bool:
+    r"""Whether a text can be the path of a header in an `#include`.
+
+    >>> is_header("acme/kernels.h"), is_header("<acme/kernels.h>"), is_header("a.h>\n#include <b.h")
+    (True, False, False)
+    """
+    return text.isprintable() and _HEADER.fullmatch(text) is not None
+
+
+@cache
+def include_line(header: str) -> str:
+    """The line that includes a header by its path in angle brackets. Raises Fault for what is no such path (E0619).
+
+    >>> include_line("acme/kernels.h")
+    '#include <acme/kernels.h>'
+    """
+    return f"#include <{_check(header)}>"
+
+
+@cache
+def quoted_include_line(header: str) -> str:
+    """The line that includes a header by its path in quotes. Raises Fault for what is no such path (E0619).
+
+    >>> quoted_include_line("RegisterAcme.h")
+    '#include "RegisterAcme.h"'
+    """
+    return f'#include "{_check(header)}"'
+
+
+def _check(header: str) -> str:
+    """The path of a header. Raises Fault for other texts."""
+    if not is_header(header):
+        raise not_writable("an `#include` cannot name", header)
+    return header

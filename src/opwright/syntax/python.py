@@ -1,0 +1,33 @@
+"""Strings and docstrings of Python."""
+
+from __future__ import annotations
+
+import json
+
+__all__ = ["docstring_text", "string_literal"]
+
+
+def string_literal(text: str) -> str:
+    """The expression of a text, with double quotes.
+
+    >>> print(string_literal('a "b"'))
+    "a \\"b\\""
+    """
+    return json.dumps(text)
+
+
+def docstring_text(text: str) -> str:
+    r"""The text of lines of a docstring with three double quotes, which end in a line of their own.
+
+    >>> print(docstring_text("C:\\new"))
+    C:\\new
+    """
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return "".join([_character_text(character) for character in escaped])
+
+
+def _character_text(character: str) -> str:
+    """A character of a line, or its escape if an editor does not show it, or a file must not have it."""
+    if character in "\n\t" or character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode("ascii")
