@@ -55,7 +55,7 @@ def plain_name(name: str) -> str:
     return name.removeprefix("aten::")
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def entries_of(file: SourceFile) -> tuple[OperatorEntry, ...]:
     """The entries of a file whose items are operators with their schemas.
 
@@ -99,7 +99,7 @@ def load_operation(inputs: Inputs, name: str) -> list[NativeFunction]:
         return []
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _load(native: SourceFile, inputs: Inputs, base: str) -> tuple[NativeFunction, ...]:
     items = split_items(native.text)
     if items and not LoadScope([base]).choose(items):

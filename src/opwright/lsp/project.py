@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,11 +15,20 @@ from opwright.release.overlay import with_texts
 from opwright.run.checked_files import kind_of as find_kind
 from opwright.run.checked_files import tree_around
 from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["Project", "kind_of"]
+__all__ = ["Project", "kind_of", "tree_of"]
 
 _OF_PYTORCH: Final = (TAGS, NATIVE_FUNCTIONS, DERIVATIVES, DEPRECATED)
+
+
+class _KnownInputs(NamedTuple):
+    """A PyTorch with texts in place of its files, and the stamps of these files when it was opened."""
+
+    stamps: tuple[tuple[int, int], ...]
+    texts: dict[str, SourceFile]
+    inputs: Inputs
 
 
 class Project:
@@ -31,6 +41,7 @@ class Project:
         self._open_release: Final = open_release
         self._texts: Final[dict[str, SourceFile]] = {}
         self._release: Inputs | None = None
+        self._inputs: Final[dict[str | None, _KnownInputs]] = {}
 
     @property
     def texts(self) -> dict[str, SourceFile]:
@@ -47,27 +58,34 @@ class Project:
         self._texts.pop(path, None)
 
     def read(self, path: str) -> SourceFile | None:
-        """The text of a file; None if it cannot be read."""
+        """The text of a file; None if it cannot be read, or is a device or a pipe, which may never end."""
         if path in self._texts:
             return self._texts[path]
         try:
-            return SourceFile.read(path)
-        except Fault:
+            return SourceFile.read(path) if os.path.isfile(path) else None
+        except (Fault, ValueError):
             return None
 
     def inputs_of(self, file: SourceFile) -> Inputs | None:
-        """The PyTorch that a file belongs to, with the texts of open files; None if none can be opened."""
-        try:
-            tree = _tree_of(file.path, kind_of(file))
-            inputs = self._opened_release() if tree is None else _open_tree(tree)
-        except Fault:
-            return None
+        """The PyTorch that a file belongs to, with the texts of open files; None if none can be opened.
+
+        It is the same object until one of its texts changes.
+        """
+        tree = tree_of(file.path, kind_of(file))
         texts = {}
         for text in (*self._texts.values(), file):
             kind = kind_of(text)
-            if kind in _OF_PYTORCH and _tree_of(text.path, kind) == tree:
+            if kind in _OF_PYTORCH and tree_of(text.path, kind) == tree:
                 texts[kind.inputs[0]] = text
-        return with_texts(inputs, texts)
+        try:
+            inputs = self._opened_release() if tree is None else from_source_path(tree)
+        except Fault:
+            return None
+        opened = self._inputs.get(tree)
+        stamps = _stamps(inputs)
+        if opened is None or opened.stamps != stamps or opened.texts != texts:
+            opened = self._inputs[tree] = _KnownInputs(stamps, texts, with_texts(inputs, texts))
+        return opened.inputs
 
     def _opened_release(self) -> Inputs:
         if self._release is None:
@@ -90,18 +108,23 @@ class Project:
         return list(files.values())
 
 
-def _tree_of(path: str, kind: Dialect[Any] | None) -> str | None:
+def tree_of(path: str, kind: Dialect[Any] | None) -> str | None:
     """The folder of the PyTorch whose tree has a file."""
     tree = None if kind is None else tree_around(path, kind)
     return None if tree is None else os.path.abspath(tree)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def kind_of(file: SourceFile) -> Dialect[Any] | None:
     """The dialect of a file; None if none recognises it."""
     return find_kind(file)
 
 
-@lru_cache(maxsize=4)
-def _open_tree(tree: str) -> Inputs:
-    return from_source_path(tree)
+def _stamps(inputs: Inputs) -> tuple[tuple[int, int], ...]:
+    """The times and sizes of the files of a PyTorch, which other programs than the editor change."""
+    stamps = []
+    for kind in _OF_PYTORCH:
+        with suppress(OSError):
+            status = os.stat(inputs.display_path(kind.inputs[0]))
+            stamps.append((status.st_mtime_ns, status.st_size))
+    return tuple(stamps)

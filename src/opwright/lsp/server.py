@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import logging
 import os
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.uris import from_fs_path, to_fs_path
+from pygls.uris import from_fs_path
 
 from opwright.lsp.completion import completions_at
 from opwright.lsp.diagnosis import DiagnosticRow, FileReport, quick_report
+from opwright.lsp.documents import changed_text, offset_at, path_of, position_at
 from opwright.lsp.fixes import fixes_at
 from opwright.lsp.hover import hover_at
 from opwright.lsp.navigation import Symbol, definitions_at, derivatives_at, references_at, symbols_in
 from opwright.lsp.navigation import symbols_of_project as find_symbols
+from opwright.lsp.plugin_request import PluginRequest, activate_plugins
 from opwright.lsp.project import Project, kind_of
+from opwright.lsp.protocol import AnsweringProtocol
 from opwright.lsp.rename import argument_at, rename_argument
 from opwright.release.inputs import open_inputs
-from opwright.source.diagnostic import Edit
+from opwright.source.diagnostic import Diagnostics, Edit, Fault
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from pygls.server import ServerErrors
 
 __all__ = ["serve"]
 
@@ -45,33 +55,57 @@ _SEVERITIES: Final = {
 }
 
 
+class OpenDocument(NamedTuple):
+    """What the editor calls a text that it has open, and the version of the text that it sent last."""
+
+    uri: str
+    version: int
+
+
 class OperatorServer(LanguageServer):
     """A server with the open operator files of an editor, and the last reports about them."""
 
-    def __init__(self, version: str, torch: str | None, source_path: str | None, plugins: Sequence[str]) -> None:
-        super().__init__("opwright", version)
+    protocol: AnsweringProtocol
+
+    def __init__(self, version: str, torch: str | None, source_path: str | None, plugins: PluginRequest) -> None:
+        super().__init__("opwright", version, protocol_cls=AnsweringProtocol)
         self.project: Final = Project(lambda: open_inputs(torch, source_path))
+        self.documents: Final[dict[str, OpenDocument]] = {}
         self.reports: Final[dict[str, FileReport]] = {}
-        options = (("--torch", torch), ("--source-path", source_path), *[("--plugin", name) for name in plugins])
+        self.plugins = plugins
+        options = (("--torch", torch), ("--source-path", source_path))
         flags = [word for flag, value in options if value is not None for word in (flag, value)]
-        self._checker: Final = [sys.executable, "-m", "opwright", "lsp", "--check", *flags]
+        # With `-m`, Python would look for modules in the working folder, which is the one that the editor opened.
+        program = f"import sys; sys.path[:] = {sys.path!r}; from opwright.cli.main import program; program()"
+        self._checker: Final = [sys.executable, "-c", program, "lsp", "--check", *flags]
         self._check: asyncio.Task[None] | None = None
+
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:
+        """Answer a message that is no JSON; show other errors in the editor."""
+        if source is JsonRpcException and isinstance(error, ValueError | RecursionError):
+            self.protocol.refuse(None, lsp.ResponseError(lsp.ErrorCodes.ParseError, f"no JSON: {error}"))
+        else:
+            super().report_server_error(error, source)
 
     def file(self, uri: str) -> SourceFile | None:
         """The operator file at a URI; None if it is none."""
-        path = to_fs_path(uri)
+        path = path_of(uri)
         file = None if path is None else self.project.read(path)
         return None if file is None or kind_of(file) is None else file
 
-    def offset(self, uri: str, position: lsp.Position) -> int:
-        """The offset of a position in an open file."""
-        return self.workspace.get_text_document(uri).offset_at_position(position)
+    def place(self, uri: str, position: lsp.Position) -> tuple[SourceFile, int] | None:
+        """The operator file at a URI and the offset of a position in it; None if it is none."""
+        file = self.file(uri)
+        return None if file is None else (file, offset_at(file, position, self.workspace.position_codec))
+
+    def uri(self, path: str) -> str:
+        """The URI of a file: of an open one, as the editor writes it."""
+        document = self.documents.get(path)
+        return (from_fs_path(os.path.abspath(path)) or path) if document is None else document.uri
 
     def position(self, file: SourceText, offset: int) -> lsp.Position:
         """The position of an offset, in the units of the editor."""
-        line, column = file.line_and_column(offset)
-        before = file.line_text(line)[: column - 1]
-        return lsp.Position(line - 1, self.workspace.position_codec.client_num_units(before))
+        return position_at(file, offset, self.workspace.position_codec)
 
     def range(self, span: Span) -> lsp.Range:
         """The range of a span."""
@@ -79,24 +113,55 @@ class OperatorServer(LanguageServer):
 
     def locations(self, spans: Sequence[Span]) -> list[lsp.Location]:
         """The locations of spans."""
-        return [lsp.Location(_uri(span.file.path), self.range(span)) for span in spans]
+        return [lsp.Location(self.uri(span.file.path), self.range(span)) for span in spans]
 
     def workspace_edit(self, edits: Sequence[Edit]) -> lsp.WorkspaceEdit:
-        """Edits by the URIs of their files."""
+        """Edits by the files, with the versions of the texts that they are for, if the editor can compare them."""
         changes: dict[str, list[lsp.TextEdit]] = {}
         for edit in edits:
             text_edit = lsp.TextEdit(self.range(edit.span), edit.text)
-            changes.setdefault(_uri(edit.span.file.path), []).append(text_edit)
-        return lsp.WorkspaceEdit(changes=changes)
+            changes.setdefault(edit.span.file.path, []).append(text_edit)
+        workspace = self.client_capabilities.workspace
+        if workspace is None or workspace.workspace_edit is None or not workspace.workspace_edit.document_changes:
+            return lsp.WorkspaceEdit(changes={self.uri(path): own for path, own in changes.items()})
+        return lsp.WorkspaceEdit(
+            document_changes=[lsp.TextDocumentEdit(self._identifier(path), own) for path, own in changes.items()]
+        )
 
-    # Diagnostics.
+    def _identifier(self, path: str) -> lsp.OptionalVersionedTextDocumentIdentifier:
+        document = self.documents.get(path)
+        return lsp.OptionalVersionedTextDocumentIdentifier(self.uri(path), document and document.version)
 
-    def update(self, uri: str) -> None:
-        """Take the text of a file from the editor, report what is known at once, and check everything soon."""
-        path = to_fs_path(uri)
-        if path is None:
+    # The texts of the editor, and diagnostics.
+
+    def open(self, document: lsp.TextDocumentItem) -> None:
+        """Take a text that the editor opens."""
+        path = path_of(document.uri)
+        if path is not None:
+            self.documents[path] = OpenDocument(document.uri, document.version)
+            self._update(path, document.text)
+
+    def change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """Take changes of an open text."""
+        path = path_of(params.text_document.uri)
+        file = None if path is None else self.project.texts.get(path)
+        if path is None or file is None:
             return
-        file = self.project.put(path, self.workspace.get_text_document(uri).source)
+        self.documents[path] = OpenDocument(self.documents[path].uri, params.text_document.version)
+        self._update(path, changed_text(file, params.content_changes, self.workspace.position_codec))
+
+    def close(self, uri: str) -> None:
+        """Forget an open text, and take its diagnostics away. Those of the others are for the file on disk now."""
+        path = path_of(uri)
+        if path is not None and self.documents.pop(path, None) is not None:
+            self.project.close(path)
+            self.reports.pop(path, None)
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+            self._check_later()
+
+    def _update(self, path: str, text: str) -> None:
+        """Report what is known of a text at once, and check everything soon."""
+        file = self.project.put(path, text)
         last = self.reports.get(path)
         if kind_of(file) is None:
             self._publish(FileReport(file, []))
@@ -104,55 +169,78 @@ class OperatorServer(LanguageServer):
         report = None if last is None else quick_report(self.project, file, last)
         if report is not None:
             self._publish(report)
+        self._check_later()
+
+    def _check_later(self) -> None:
         if self._check is not None:
             self._check.cancel()
         self._check = asyncio.ensure_future(self._check_soon())
-
-    def close(self, uri: str) -> None:
-        """Forget an open file, and take its diagnostics away."""
-        path = to_fs_path(uri)
-        if path is not None:
-            self.project.close(path)
-            self.reports.pop(path, None)
-            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     async def _check_soon(self) -> None:
         await asyncio.sleep(_PAUSE)
         files = {path: file for path, file in self.project.texts.items() if kind_of(file) is not None}
         rows = await self._check_all(files)
+        # Nobody waits now. The catalogs of earlier edits are cycles with the texts of their files.
+        gc.collect()
         if rows is None:
             return
         for path, file in files.items():
             if self.project.texts.get(path) is file:
-                self._publish(FileReport(file, [row for row in rows if row["place"] and row["place"]["path"] == path]))
+                own = [row for row in rows if not row["place"] or row["place"]["path"] == path]
+                self._publish(FileReport(file, own))
 
     async def _check_all(self, files: dict[str, SourceFile]) -> list[DiagnosticRow] | None:
         """The diagnostics of all open files, from a process of its own; None if it failed."""
         folder = next((os.path.dirname(path) for path in files), os.getcwd())
-        process = await asyncio.create_subprocess_exec(*self._checker, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         request = {"folder": folder, "texts": {path: file.text for path, file in files.items()}}
+        rows = await self._rows_of({**request, "plugins": self.plugins})
+        if rows is None:
+            # A plug-in can end the process. What the files have without plug-ins is worth knowing all the same.
+            self._say("the check ended without a report; plug-ins are left out")
+            rows = await self._rows_of({**request, "plugins": self.plugins._replace(no_plugins=True)})
+        return rows
+
+    async def _rows_of(self, request: dict[str, object]) -> list[DiagnosticRow] | None:
+        """What a process of its own reports of a request; None if it failed."""
+        process = await asyncio.create_subprocess_exec(*self._checker, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         try:
             output, complaint = await process.communicate(json.dumps(request).encode())
         finally:
             if process.returncode is None:
                 process.kill()
-        if process.returncode != 0:
-            text = complaint.decode(errors="replace").rstrip()
-            self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, text))
+        if process.returncode != 0 or not output:
+            self._say(complaint.decode(errors="replace").rstrip())
             return None
         rows: list[DiagnosticRow] = json.loads(output)["diagnostics"]
         return rows
 
+    def _say(self, text: str) -> None:
+        """Write to the log that the editor keeps of its servers."""
+        if text:
+            self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, text))
+
+    def use_plugins(self, params: lsp.InitializeParams) -> None:
+        """Activate the plug-ins that the editor allows; the log gets the faults of those that do not load."""
+        roots = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
+        folders = [path for path in map(path_of, filter(None, roots)) if path is not None]
+        self.plugins = self.plugins.in_workspace(_is_trusted(params.initialization_options), folders)
+        sink = Diagnostics()
+        activate_plugins(self.plugins, (), sink)
+        for diagnostic in sink:
+            self._say(str(Fault(diagnostic)))
+
     def _publish(self, report: FileReport) -> None:
         self.reports[report.file.path] = report
         diagnostics = [self._diagnostic(row, report.file) for row in report.rows]
-        uri = _uri(report.file.path)
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics))
+        document = self.documents[report.file.path]
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(document.uri, diagnostics, document.version)
+        )
 
     def _diagnostic(self, row: DiagnosticRow, file: SourceFile) -> lsp.Diagnostic:
         related = [
             lsp.DiagnosticRelatedInformation(
-                lsp.Location(_uri(label["place"]["path"]), self._row_range(label["place"])), label["text"]
+                lsp.Location(self.uri(label["place"]["path"]), self._row_range(label["place"])), label["text"]
             )
             for label in row["labels"]
             if label["text"] and not label["primary"]
@@ -181,15 +269,20 @@ class OperatorServer(LanguageServer):
         return lsp.DocumentSymbol(symbol.name, lsp.SymbolKind.Function, whole, name, detail=symbol.schema)
 
 
-def _uri(path: str) -> str:
-    return from_fs_path(os.path.abspath(path)) or path
+def _is_trusted(options: object) -> bool | None:
+    """What the editor says of its workspace: `trusted` of its options; None if it says nothing."""
+    value = options.get("trusted") if isinstance(options, dict) else getattr(options, "trusted", None)
+    return value if isinstance(value, bool) else None
 
 
-def serve(version: str, torch: str | None, source_path: str | None, plugins: Sequence[str]) -> None:
+def serve(version: str, torch: str | None, source_path: str | None, plugins: PluginRequest) -> None:
     """Serve an editor on standard input and output until it ends the session.
 
-    `plugins` are the plug-ins that the command line names; they are active in this process already.
+    What plug-ins print goes to standard error.
     """
+    _log_bugs()
+    # Commands run without garbage collection, but catalogs are cycles, and a session makes one for each edit.
+    gc.enable()
     server = OperatorServer(version, torch, source_path, plugins)
     _add_document_features(server)
     _add_position_features(server)
@@ -199,17 +292,36 @@ def serve(version: str, torch: str | None, source_path: str | None, plugins: Seq
         os.fdopen(os.dup(sys.stdin.fileno()), "rb") as requests,
         os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers,
     ):
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         server.start_io(requests, answers)
 
 
+def _log_bugs() -> None:
+    """Log what pygls logs, but for errors that an answer tells the editor."""
+
+    def is_answered(record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return isinstance(error, JsonRpcException | ValueError | RecursionError)
+
+    handler = logging.StreamHandler()
+    handler.addFilter(lambda record: not is_answered(record))
+    logger = logging.getLogger("pygls")
+    logger.addHandler(handler)
+    logger.propagate = False
+
+
 def _add_document_features(server: OperatorServer) -> None:
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        server.use_plugins(params)
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
-        server.update(params.text_document.uri)
+        server.open(params.text_document)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
-        server.update(params.text_document.uri)
+        server.change(params)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
@@ -232,10 +344,8 @@ def _add_document_features(server: OperatorServer) -> None:
 def _add_position_features(server: OperatorServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        file = server.file(params.text_document.uri)
-        if file is None:
-            return None
-        answer = hover_at(server.project, file, server.offset(params.text_document.uri, params.position))
+        place = server.place(params.text_document.uri, params.position)
+        answer = None if place is None else hover_at(server.project, *place)
         if answer is None:
             return None
         text = lsp.MarkupContent(lsp.MarkupKind.Markdown, answer.markdown)
@@ -243,9 +353,8 @@ def _add_position_features(server: OperatorServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[":", ".", "{", ","]))
     def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
-        file = server.file(params.text_document.uri)
-        offset = server.offset(params.text_document.uri, params.position)
-        answers = [] if file is None else completions_at(server.project, file, offset)
+        place = server.place(params.text_document.uri, params.position)
+        answers = [] if place is None else completions_at(server.project, *place)
         items = [
             lsp.CompletionItem(
                 answer.text,
@@ -260,52 +369,48 @@ def _add_position_features(server: OperatorServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
-        file = server.file(params.text_document.uri)
-        offset = server.offset(params.text_document.uri, params.position)
-        return [] if file is None else server.locations(definitions_at(server.project, file, offset))
+        place = server.place(params.text_document.uri, params.position)
+        return [] if place is None else server.locations(definitions_at(server.project, *place))
 
     @server.feature(lsp.TEXT_DOCUMENT_IMPLEMENTATION)
     def implementation(params: lsp.ImplementationParams) -> list[lsp.Location]:
-        file = server.file(params.text_document.uri)
-        offset = server.offset(params.text_document.uri, params.position)
-        return [] if file is None else server.locations(derivatives_at(server.project, file, offset))
+        place = server.place(params.text_document.uri, params.position)
+        return [] if place is None else server.locations(derivatives_at(server.project, *place))
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        file = server.file(params.text_document.uri)
-        offset = server.offset(params.text_document.uri, params.position)
-        return [] if file is None else server.locations(references_at(server.project, file, offset))
+        place = server.place(params.text_document.uri, params.position)
+        return [] if place is None else server.locations(references_at(server.project, *place))
 
 
 def _add_editing_features(server: OperatorServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:
-        file = server.file(params.text_document.uri)
-        offset = server.offset(params.text_document.uri, params.position)
-        place = None if file is None else argument_at(file, offset)
-        return None if place is None else server.range(place)
+        place = server.place(params.text_document.uri, params.position)
+        name = None if place is None else argument_at(*place)
+        return None if name is None else server.range(name)
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
     def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        file = server.file(params.text_document.uri)
-        offset = server.offset(params.text_document.uri, params.position)
-        if file is None:
+        place = server.place(params.text_document.uri, params.position)
+        if place is None:
             return None
         try:
-            return server.workspace_edit(rename_argument(server.project, file, offset, params.new_name))
+            return server.workspace_edit(rename_argument(server.project, *place, params.new_name))
         except ValueError as error:
-            server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, str(error)))
-            return None
+            # The editor shows this to the user.
+            raise JsonRpcException(str(error), lsp.LSPErrorCodes.RequestFailed) from None
 
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
     )
     def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri = params.text_document.uri
-        report = server.reports.get(to_fs_path(uri) or "")
-        if report is None:
+        report = server.reports.get(path_of(uri) or "")
+        places = [server.place(uri, position) for position in (params.range.start, params.range.end)]
+        if report is None or None in places:
             return []
-        start, end = [server.offset(uri, position) for position in (params.range.start, params.range.end)]
+        start, end = [place[1] for place in places if place is not None]
         return [
             lsp.CodeAction(
                 fix.title,

@@ -1,7 +1,7 @@
 """A whole check of open files, in a process of its own that the server stops when the texts have changed.
 
-The process reads one JSON object: the texts of files by their paths, and the folder of the project. It writes the
-report of `opwright check --format json`.
+The process reads one JSON object: the texts of files by their paths, the folder of the project, and the plug-ins that
+are asked for. It writes the report of `opwright check --format json`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from typing import TextIO
 
 from opwright.check.formats.json_text import render_json
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings
-from opwright.plugins.active import active_plugins
-from opwright.plugins.head_names import with_head_plugins
-from opwright.plugins.use import ensure_active
+from opwright.lsp.plugin_request import PluginRequest, activate_plugins
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.run.checked_files import CheckedFiles, kind_of
 from opwright.run.findings import find
-from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
 __all__ = ["check_texts"]
@@ -35,21 +33,16 @@ def check_texts(
     asked = json.load(request)
     texts = tuple([SourceFile(path, text) for path, text in asked["texts"].items()])
     texts = tuple([text for text in texts if kind_of(text) is not None])
-    try:
-        ensure_active(with_head_plugins(active_plugins(), texts))
-    except (Fault, FaultsFound) as raised:
-        # Without the plug-in, its keys would all be reported as mistakes.
-        sink = Diagnostics()
-        sink.take(raised)
-        report.write(render_json(sink.sorted()))
-        return
+    sink = Diagnostics()
+    activate_plugins(PluginRequest(*asked["plugins"]), texts, sink)
     settings = _settings(asked["folder"], all_code_names)
 
     def open_release() -> Inputs:
         return open_inputs(torch or (None if source_path else settings.torch), source_path)
 
     files = CheckedFiles(tuple([text.path for text in texts]), texts=texts)
-    report.write(render_json(find(files, settings.codes, open_release, all_code_names).diagnostics))
+    sink.extend(find(files, settings.codes, open_release, all_code_names).diagnostics)
+    report.write(render_json(sink.sorted()))
 
 
 def _settings(folder: str, all_code_names: Callable[[], Collection[str]]) -> Settings:

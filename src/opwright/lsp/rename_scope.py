@@ -1,0 +1,198 @@
+"""The files that the rename of an argument concerns, and the operators that they have with it or without."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from opwright.dialects.library.head import read_head
+from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
+from opwright.emit.emitter import Job
+from opwright.emit.registry import DEFAULT_FAMILIES
+from opwright.explain.loading import ExplainRequest, load_part
+from opwright.lsp.operators import entries_of, plain_name
+from opwright.lsp.project import Project, kind_of, tree_of
+from opwright.model.native_function import NativeFunction
+from opwright.release.inputs import Inputs
+from opwright.release.overlay import with_texts
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
+from opwright.run.checked_files import owners_of
+from opwright.run.loading import load_job
+from opwright.run.request import Request
+from opwright.schema.signature import base_of_operation
+from opwright.source.diagnostic import Diagnostics, Severity
+from opwright.source.items import split_items
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.nodes import Mapping as MappingNode
+from opwright.source.nodes import Sequence
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
+
+__all__ = ["LoadedScope", "PlacedEntry", "RenameScope", "group_of", "rename_scope"]
+
+_DERIVATIVE: Final = re.compile(r"(?m)^(?:- +|  )?[\"']?name[\"']? *: *[\"']?((?:\w+::)?[\w.]+)\(")
+
+
+class PlacedEntry(NamedTuple):
+    """An entry, parsed alone, and how far from its place in the file its nodes are."""
+
+    node: MappingNode
+    file: SourceFile
+    distance: int
+
+    def place(self, span: Span) -> Span:
+        """The place of a part of the entry in the file."""
+        return Span(self.file, span.start + self.distance, span.end + self.distance)
+
+
+class LoadedScope(NamedTuple):
+    """The operators concerned, and the warnings about them."""
+
+    job: Job
+    warnings: list[str]
+
+
+class RenameScope(NamedTuple):
+    """The files concerned: the one with the schemas, then those with derivatives.
+
+    `load` loads the operators concerned with texts in place of some files. It raises ValueError if they have mistakes.
+    """
+
+    files: tuple[SourceFile, ...]
+    families: tuple[str, ...]
+    load: Callable[[Mapping[str, SourceFile]], LoadedScope]
+
+    @property
+    def is_pytorch(self) -> bool:
+        """Whether the operators are PyTorch's own."""
+        return self.families == DEFAULT_FAMILIES
+
+    def entries(self, group: tuple[NativeFunction, ...]) -> Iterator[PlacedEntry]:
+        """The entries of functions."""
+        lines = {function.entry.line for function in group if not function.is_synthesized}
+        file = self.files[0]
+        for entry in _entry_nodes(file, lambda start, _: file.line_and_column(start)[0] in lines):
+            if entry.place(entry.node.span).line in lines:
+                yield entry
+
+    def derivatives(self, group: tuple[NativeFunction, ...]) -> Iterator[PlacedEntry]:
+        """The entries with the derivatives of functions."""
+        names = {function.name.text for function in group}
+
+        def is_wanted(_: int, text: str) -> bool:
+            match = _DERIVATIVE.search(text)
+            return match is None or match[1].rpartition("::")[2] in names
+
+        for file in self.files[1:]:
+            for entry in _entry_nodes(file, is_wanted):
+                if is_wanted(0, entry.node.span.text):
+                    yield entry
+
+
+def _entry_nodes(file: SourceFile, is_wanted: Callable[[int, str], bool]) -> Iterator[PlacedEntry]:
+    """The wanted entries of a file, by offset and text; all of them if it must be parsed whole."""
+    items = split_items(file.text)
+    for start, text in items:
+        if is_wanted(start, text):
+            root = load_yaml(SourceFile(file.path, f"- {text}"))
+            for node in root.items if isinstance(root, Sequence) else ():
+                if isinstance(node, MappingNode):
+                    yield PlacedEntry(node, file, start - len("- "))
+    if not items:
+        for node in read_head(load_yaml(file), Diagnostics())[1]:
+            if isinstance(node, MappingNode):
+                yield PlacedEntry(node, file, 0)
+
+
+def group_of(job: Job, name: str) -> tuple[NativeFunction, ...]:
+    """The overloads that share the names of their arguments with the one of a name. Raises ValueError without any."""
+    namespace, _, own = name.rpartition("::")
+    functions = [
+        function
+        for function in job.catalog.functions
+        if function.name.text == own and namespace in ("", function.namespace)
+    ]
+    if len(functions) != 1:
+        raise ValueError(f"there is {'no' if not functions else 'more than one'} operator `{name}`")
+    members = dict.fromkeys(functions)
+    waiting = functions
+    while waiting:
+        function = waiting.pop()
+        for group in (function.group, function.view_group):
+            for member in () if group is None else group.functions():
+                if member not in members:
+                    members[member] = None
+                    waiting.append(member)
+    return tuple(members)
+
+
+def rename_scope(project: Project, file: SourceFile, name: str) -> RenameScope:
+    """What the rename of an argument of an operator in a file concerns. Raises ValueError if it cannot be known."""
+    kind, inputs = kind_of(file), project.inputs_of(file)
+    if inputs is None:
+        raise ValueError("no PyTorch can be opened")
+    if kind is LIBRARY:
+        return _library_scope(project, file, inputs, name)
+    if kind in (NATIVE_FUNCTIONS, DERIVATIVES) and tree_of(file.path, kind) is not None:
+        return _pytorch_scope(inputs, name)
+    owners = owners_of(file) if kind is DERIVATIVES else []
+    library = project.read(owners[0]) if len(owners) == 1 else None
+    if library is None or kind_of(library) is not LIBRARY:
+        raise ValueError("arguments are renamed in library files, in PyTorch's source trees, and in their derivatives")
+    return _library_scope(project, library, inputs, name)
+
+
+def _pytorch_scope(inputs: Inputs, name: str) -> RenameScope:
+    names = {dialect.inputs[0]: inputs.read_optional(dialect.inputs[0]) for dialect in (NATIVE_FUNCTIONS, DERIVATIVES)}
+    files = {input_name: file for input_name, file in names.items() if file is not None}
+
+    def load(changed: Mapping[str, SourceFile]) -> LoadedScope:
+        texts = {input_name: changed.get(file.path, file) for input_name, file in files.items()}
+        request = ExplainRequest((plain_name(name),), with_texts(inputs, texts))
+        job = load_part(request, Rules(version_of(inputs)))
+        if job is None:
+            problem = "would have mistakes" if changed else "has mistakes, or its group or its derivatives have some"
+            raise ValueError(f"`{name}` {problem}")
+        return LoadedScope(job, [])
+
+    return RenameScope(tuple(files.values()), DEFAULT_FAMILIES, load)
+
+
+def _library_scope(project: Project, file: SourceFile, inputs: Inputs, name: str) -> RenameScope:
+    _check_alone(project, file, name)
+    head, _ = read_head(load_yaml(file), Diagnostics())
+    path = os.path.normpath(os.path.join(os.path.dirname(file.path), head.derivatives))
+    derivatives = project.read(path) if head.derivatives else None
+    files = (file,) if derivatives is None else (file, derivatives)
+
+    def load(changed: Mapping[str, SourceFile]) -> LoadedScope:
+        def read(named: str) -> SourceFile:
+            is_derivatives = derivatives is not None and os.path.normpath(named) == path
+            return changed.get(path, derivatives) if is_derivatives and derivatives else SourceFile.read(named)
+
+        sink = Diagnostics()
+        library = changed.get(file.path, file)
+        request = Request(inputs, {}, ("library",), libraries=(library,), read_file=read)
+        job = load_job(request, Rules(version_of(inputs)), sink, {})
+        if sink.has_errors:
+            message = next(diagnostic.message for diagnostic in sink.sorted() if diagnostic.severity is Severity.ERROR)
+            raise ValueError(f"the library {'would have' if changed else 'has'} mistakes: {message}")
+        return LoadedScope(job, [diagnostic.message for diagnostic in sink.sorted()])
+
+    return RenameScope(files, ("library",), load)
+
+
+def _check_alone(project: Project, file: SourceFile, name: str) -> None:
+    """Raise ValueError if another library file has overloads of an operator."""
+    base = base_of_operation(name)
+    folder = os.path.dirname(file.path)
+    paths = [os.path.join(folder, sibling) for sibling in os.listdir(folder) if sibling.endswith((".yaml", ".yml"))]
+    for path in {*paths, *project.texts} - {file.path}:
+        other = project.read(path)
+        entries = entries_of(other) if other is not None and kind_of(other) is LIBRARY else ()
+        if any(base_of_operation(entry.name) == base for entry in entries):
+            raise ValueError(f"`{os.path.basename(path)}` has overloads of `{name}`, too")
