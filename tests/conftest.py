@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,8 +24,15 @@ _SHARED = ("module", "class", "package")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests that share a fixture run in one process, where several processes run tests: it is made only once."""
+    """Prepare tests that copy their process, and let tests that share a fixture run in one process.
+
+    Where several processes run tests, the shared fixture is made only once.
+    """
     for item in items:
+        if item.get_closest_marker("forks") is not None:
+            item.add_marker(pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here"))
+            # The threads of pytest-xdist wait for messages and hold no lock that a copy of the process would need.
+            item.add_marker(pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"))
         if isinstance(item, pytest.Function):
             definitions = item._fixtureinfo.name2fixturedefs.values()
             if any(definition.scope in _SHARED for row in definitions for definition in row):
@@ -32,10 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests, and the programs that they start, leave the user's cache alone."""
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests, and the programs that they start, leave the user's cache and configuration alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("OPWRIGHT_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
+        patch.delenv("OPWRIGHT_ALLOW_PLUGINS", raising=False)
         yield
 
 

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 import opwright
+from tests.pythons.interpreters import TOO_OLD, Interpreter
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -58,6 +59,15 @@ def test_metadata(metadata: Message) -> None:
     assert set(urls) == {"Homepage", "Documentation", "Changelog", "Issues"}
     assert all(re.fullmatch(r"https://\S+", url) for url in urls.values())
     assert metadata["Description-Content-Type"] == "text/markdown"
+
+
+@pytest.mark.parametrize("interpreter", TOO_OLD, ids=lambda interpreter: interpreter.name)
+def test_pip_refuses_a_python_that_is_too_old(built: Path, wheel: ZipFile, interpreter: Interpreter) -> None:
+    """pip of a Python older than the wheel asks for does not install it."""
+    command = [interpreter.path, "-m", "pip", "install", "--no-index", "--no-deps", str(wheel.filename)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.search(r"requires (a different )?Python.*>=3\.10", done.stderr)
 
 
 def test_wheel_has_every_file_of_the_package(wheel: ZipFile) -> None:

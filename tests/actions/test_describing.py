@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,8 @@ def source(tmp_path: Path) -> Path:
 def faulty(source: Path, *words: object) -> str:
     """What a run of the program says, which must fail."""
     command = [sys.executable, "-m", "opwright", "generate", "--library", "acme.yaml", *map(str, words)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     return done.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -36,3 +37,37 @@ def test_threads_of_other_libraries_count(monkeypatch: pytest.MonkeyPatch) -> No
         assert usable_processes() == 1
     finally:
         done.set()
+
+
+_HOST = """\
+import os, sys, threading
+import opwright
+
+def refuse():
+    raise AssertionError("a host with threads was copied")
+
+if hasattr(os, "fork"):
+    os.register_at_fork(before=refuse)
+end = threading.Event()
+threads = [threading.Thread(target=end.wait) for _ in range(10)]
+for thread in threads:
+    thread.start()
+try:
+    catalog = opwright.load(sys.argv[1])
+    folders = opwright.build_folders(sys.argv[2])
+    request = opwright.Request(opwright.open_inputs(sys.argv[1]), folders, families=("headers", "declarations_yaml"))
+    print(opwright.generate(request, sys.argv[2]).summary.written)
+    print(opwright.generate(request, sys.argv[2]).summary.written)
+finally:
+    end.set()
+"""
+
+
+def test_a_host_with_threads_is_not_copied(tmp_path: Path) -> None:
+    """In a process with ten more threads the library works in that process alone, and nothing warns."""
+    command = [sys.executable, "-W", "error", "-X", "dev", "-c", _HOST, "auto", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    first, second = done.stdout.split()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(first) > 3000
+    assert second == "0"

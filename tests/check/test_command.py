@@ -23,7 +23,7 @@ from opwright.run.check import check as run_check
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import find
 from opwright.run.fixing import fix_files, write_changes
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import FaultsFound
 from tests.check.cases import RELEASE, check
 from tests.check.sarif_log import mistakes_in
 
@@ -318,7 +318,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     outcome = fix_files(files, lambda own: find(own, CodeFilter(), lambda: open_inputs(None, str(RELEASE)), tuple))
     assert outcome.fix_count == 1
     path.write_text(KEYWORD)
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(FaultsFound) as raised:
         write_changes(outcome)
-    assert raised.value.diagnostic.code == codes.CHANGED_MEANWHILE
+    assert [diagnostic.code for diagnostic in raised.value.diagnostics] == [codes.CHANGED_MEANWHILE]
     assert path.read_text() == KEYWORD

@@ -33,6 +33,11 @@ class Case:
     faults: tuple[Fault, ...]
 
     @property
+    def has_errors(self) -> bool:
+        """Whether any of its faults is an error."""
+        return any(code.startswith("E") for *_, code in self.faults)
+
+    @property
     def is_silent(self) -> bool:
         """Whether the reference accepts the document although it has faults."""
         return "[silent]" in self.title

@@ -99,3 +99,13 @@ def test_a_deep_expression_is_a_fault() -> None:
     assert [code for *_, code in found_faults(sink)] == ["E1150"]
     _, sink = loaded(f"- func: f(Tensor self) -> Tensor\n  outputs: '[{'1 + ' * 500}1]'\n")
     assert [code for *_, code in found_faults(sink)] == ["E1150"]
+
+
+@pytest.mark.parametrize("expression", ["self.size(0) % 0", "self.size(0) // 0"])
+def test_division_by_zero_is_refused(expression: str) -> None:
+    """The number 0 as a divisor would fail at each call, so it is marked in the file."""
+    _, sink = loaded(f"- func: f(Tensor self) -> Tensor\n  outputs: '[{expression}]'\n")
+    (fault,) = sink.sorted()
+    assert (fault.code, fault.message) == ("E1154", f"`{expression}` divides by zero")
+    assert fault.span is not None
+    assert fault.span.file.text[fault.span.start : fault.span.end] == "0"

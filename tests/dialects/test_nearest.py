@@ -84,3 +84,18 @@ def test_forms_of_one_operation_do_not_differ() -> None:
     catalog = load_catalog(SourceFile("ops.yaml", text), SourceFile("tags.yaml", TAGS), Diagnostics())
     for name in ("zero.out", "zero_"):
         assert first_difference(catalog["zero"], catalog[name]) is None
+
+
+@pytest.mark.parametrize(
+    "edited", ["Scalar b, Scalar stride=1", "Scalar b, int step=1", "Scalar b, Scalar step=1, int n=0"]
+)
+def test_the_overload_with_more_in_common_is_shown(edited: str) -> None:
+    """Of two overloads with one difference each, the edited one is meant, not one that lacks an argument."""
+    others = (
+        f"- func: zero.start(Scalar a, Scalar b) -> Tensor\n- func: zero.start_step(Scalar a, {edited}) -> Tensor\n"
+    )
+    out = "zero.start_out(Scalar a, Scalar b, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)"
+    fault = only_fault(f"{others}- func: {out}\n  dispatch:\n    CPU: zero_out\n")
+    assert fault.code == "E0418"
+    assert "`zero.start_step`" in fault.message
+    assert "`zero.start`" not in fault.message

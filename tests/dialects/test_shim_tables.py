@@ -58,10 +58,12 @@ def test_tables_are_read() -> None:
         'inductor_fallback_ops |= {"aten.cos.default": {}}',
         'inductor_fallback_ops = inductor_fallback_ops | {"aten.cos.default": {}}',
         'inductor_fallback_ops = {**inductor_fallback_ops, "aten.cos.default": {}}',
+        'inductor_fallback_ops["aten.cos.default"] = {}',
+        'alias = inductor_fallback_ops; alias["aten.cos.default"] = {}',
     ],
 )
-def test_tables_grow_by_dictionaries_of_the_file(change: str) -> None:
-    """Each way of joining two dictionaries adds the rows of the second; a name given again has the later row."""
+def test_tables_grow(change: str) -> None:
+    """Each way of adding to a dictionary adds the rows; a name given again has the later row."""
     again = change.replace("{}", '{"since": "TORCH_VERSION_2_16_0"}').replace("cos", "sin")
     tables, sink = loaded(f"{TABLES}{change}\n{again}\n")
     assert not len(sink)
@@ -95,9 +97,12 @@ def test_older_releases_list_the_arguments_of_a_version() -> None:
         ('["dtype"]', '"dtype"', (9, 28, 7)),
         ('"new_args"', '"args"', (9, 16, 6)),
         ("**more", "**dict(more)", (5, 55, 1)),
+        ("**more", "**more}\nmore = dict(more)\ninductor_fallback_ops = {**more", (13, 25, 8)),
         ('"aten.sin.default": {}', "[]: {}", (6, 5, 2)),
         ("aten_shimified_ops =", "shimified_ops =", (1, 1, 9)),
-        ("aten_shimified_ops =", 'inductor_fallback_ops["aten.x.default"] = {}\naten_shimified_ops =', (13, 1, 44)),
+        ("aten_shimified_ops =", 'inductor_fallback_ops["aten.x.default"] = []\naten_shimified_ops =', (13, 43, 2)),
+        ("aten_shimified_ops =", "inductor_fallback_ops[X] = {}\naten_shimified_ops =", (13, 23, 1)),
+        ("aten_shimified_ops =", 'inductor_fallback_ops["aten.x.default"] += {}\naten_shimified_ops =', (13, 1, 45)),
         ("aten_shimified_ops =", "for x in y: inductor_fallback_ops.update(x)\naten_shimified_ops =", (13, 1, 43)),
     ],
 )

@@ -46,12 +46,13 @@ def test_what_is_accepted_can_be_emitted(family: str) -> None:
 
 
 def test_what_is_refused_has_no_code() -> None:
-    """An argument or return that loading refuses has no C++ type, or no way from its plain form to its symbolic one."""
+    """An argument or return that even libraries refuse has no C++ type, or no way from its plain form to a symbolic."""
     for type in TYPES:
-        if not is_argument_type(type):
+        if not is_argument_type(type, is_strict=False):
             with pytest.raises((NoCppType, Untranslatable)):
                 emit_call(f"take(Tensor self, {type} x) -> Tensor")
-        if not is_return_type(type):
+        # C++ has a `c10::List` for any list, also for one of a size, which no return can have.
+        if not is_return_type(type, is_strict=False) and "[" not in str(type):
             with pytest.raises(NoCppType):
                 emit_call(f"give(Tensor self) -> (Tensor, {type})")
 

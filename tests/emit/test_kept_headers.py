@@ -23,12 +23,14 @@ def test_same_header_is_silent(tmp_path: Path) -> None:
     assert not _found(tmp_path, _OLD).sorted()
 
 
-def test_missing_header_is_noted(tmp_path: Path) -> None:
-    """Where no header is kept, a note names the path, and nothing is wrong."""
-    sink = _found(tmp_path, _OLD)
+def test_missing_headers_are_one_note(tmp_path: Path) -> None:
+    """Where headers are not kept, one note names the folder and all of them, and nothing is wrong."""
+    (tmp_path / "kept.h").write_text(_OLD)
+    sink = Diagnostics()
+    check_kept_headers([("first.h", _OLD), ("kept.h", _OLD), ("second.h", _OLD)], str(tmp_path), sink)
     (note,) = sink.sorted()
     assert note.severity is Severity.NOTE
-    assert str(tmp_path / "shim.h") in note.message
+    assert note.message == f"no header to compare with in `{tmp_path}` for `first.h`, `second.h`"
     assert not sink.has_errors
 
 

@@ -20,10 +20,11 @@ def test_two_runs_at_once(project: Project) -> None:
     assert files_of(project.out) == files_of(project.out.with_name("alone"))
 
 
+@pytest.mark.forks
 def test_the_lock_is_held_by_one(tmp_path: Path) -> None:
     """A run that asks for a folder's lock waits for the run that holds it."""
     log = tmp_path / "log"
-    process = os.fork() if hasattr(os, "fork") else pytest.skip("processes cannot be copied here")
+    process = os.fork()
     if not process:
         with FolderLock(str(tmp_path / "state")):
             log.write_text("taken\n")

@@ -20,10 +20,8 @@ from opwright.source.diagnostic import Fault, FaultsFound
 from tests.engine.project import Project, files_of, generation
 from tests.engine.test_library_runs import generate, request_of
 
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
-
-@needs_fork
+@pytest.mark.forks
 @pytest.mark.parametrize("processes", [2, 3])
 def test_several_processes_write_the_same(project: Project, monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
     """Outputs, their count and what is remembered of them are those of one process."""
@@ -37,7 +35,7 @@ def test_several_processes_write_the_same(project: Project, monkeypatch: pytest.
     assert {path.replace("/shared/", "/alone/") for path in many.statuses} == set(outcome.statuses)
 
 
-@needs_fork
+@pytest.mark.forks
 def test_a_fault_in_any_process_discards_all(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A template with an unknown slot is one fault, whichever process meets it, and nothing is written."""
     monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
@@ -50,7 +48,7 @@ def test_a_fault_in_any_process_discards_all(project: Project, monkeypatch: pyte
     assert files_of(project.out) == {}
 
 
-@needs_fork
+@pytest.mark.forks
 def test_a_process_that_dies_is_a_fault(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the system ends a worker, the run says so and writes nothing."""
     monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
@@ -80,7 +78,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@needs_fork
+@pytest.mark.forks
 @pytest.mark.parametrize("path", ["ops/twice.h", "RegisterCPU_0.cpp", "Operators_4.cpp", "Declarations.yaml"])
 def test_an_output_path_that_is_a_folder(project: Project, path: str) -> None:
     """Whichever of four processes meets it, the run ends with its diagnostic and leaves nothing."""
@@ -98,7 +96,7 @@ def test_an_output_path_that_is_a_folder(project: Project, path: str) -> None:
     assert files_of(project.out) == {}
 
 
-@needs_fork
+@pytest.mark.forks
 def test_the_cleanup_of_a_process_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that removes its files after a fault of its own removes all, though another fault ends the run."""
     first, remove, cleaning = os.getpid(), os.unlink, tmp_path / "cleaning"
@@ -122,7 +120,7 @@ def test_the_cleanup_of_a_process_is_not_interrupted(tmp_path: Path, monkeypatch
     assert files_of(tmp_path / "out") == {}
 
 
-@needs_fork
+@pytest.mark.forks
 def test_a_process_that_cannot_be_made_is_no_fault(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system refuses more processes, those that there are do the work."""
     monkeypatch.setattr(generations, "_WORTH_SHARING", 0)
@@ -141,7 +139,7 @@ def test_a_process_that_cannot_be_made_is_no_fault(project: Project, monkeypatch
     assert files_of(project.out) == files_of(project.out.with_name("alone"))
 
 
-@needs_fork
+@pytest.mark.forks
 @pytest.mark.parametrize("refusal", [OSError(errno.EMFILE, "Too many open files"), MemoryError()])
 def test_what_the_system_refuses_a_process(
     project: Project, monkeypatch: pytest.MonkeyPatch, refusal: Exception
@@ -161,7 +159,7 @@ def test_what_the_system_refuses_a_process(
     assert files_of(project.out) == {}
 
 
-@needs_fork
+@pytest.mark.forks
 def test_comparing_is_shared_from_more_work_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that has a previous build to compare with starts a second process only for three times as much work."""
     loaded = opwright.Generation(request_of(project))

@@ -6,12 +6,20 @@ import re
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
+import pytest
+
+from opwright.cli.main import main
+from opwright.emit.library import parts
 from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request
 from tests.engine.project import ENTRIES, Project
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 #: Names that stand for operators in the entries.
 NAMES = re.compile(r"\b(twice|shifted|rows|mean_of|blank)(?=[_.(]|$|\n)")
@@ -50,3 +58,99 @@ def test_work_is_linear_in_operators(project: Project, tmp_path: Path) -> None:
     many = calls_of_a_run(project, tmp_path / "many")
     assert few > 10_000
     assert many < 12 * few
+
+
+#: The entries of a library for one number: operators of several kinds, with most of what entries can say.
+LIBRARY_ENTRIES = """\
+- func: scale{n}(Tensor self, float factor) -> Tensor
+  doc: Multiplies.
+  outputs: like(self)
+  autogen: scale{n}.out
+  autocast: fp32
+  batch_rule: mine::scale{n}_batch
+  samples: torch.randn(3), 2.0
+  dispatch:
+    CPU: scale{n}
+- func: moments{n}(Tensor self) -> (Tensor mean, Tensor variance)
+  outputs: [like(self), like(self)]
+  dispatch:
+    CPU, CUDA: moments{n}
+- func: twice{n}(Tensor self) -> Tensor
+  structured_delegate: twice{n}.out
+- func: twice{n}_(Tensor(a!) self) -> Tensor(a!)
+  structured_delegate: twice{n}.out
+- func: twice{n}.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  outputs: like(self)
+  dispatch:
+    CPU: twice{n}_out
+- func: pick.by{n}(Tensor self, *, int by{n}) -> Tensor
+  dispatch:
+    CompositeImplicitAutograd: pick_by{n}
+- func: pick.by{n}_out(Tensor self, *, int by{n}, Tensor(a!) out) -> Tensor(a!)
+  dispatch:
+    CompositeImplicitAutograd: pick_by{n}_out
+"""
+LIBRARY_DERIVATIVES = """\
+- name: scale{n}(Tensor self, float factor) -> Tensor
+  self: grad * factor
+  result: auto_linear
+- name: twice{n}(Tensor self) -> Tensor
+  self: grad.mul(2)
+"""
+LIBRARY_HEADS = ("derivatives: derivatives.yaml\nc_shims: [cpu]\n", "abi: stable\n")
+
+
+def written_library(folder: Path, head: str, count: int) -> Path:
+    """A library file with the entries as often as asked."""
+    folder.mkdir()
+    own = LIBRARY_ENTRIES
+    if "stable" in head:
+        own = own[own.index("- func: moments") : own.index("- func: twice")]
+    entries = "".join([own.format(n=number) for number in range(count)])
+    derivatives = "".join([LIBRARY_DERIVATIVES.format(n=number) for number in range(count)])
+    (folder / "derivatives.yaml").write_text(derivatives)
+    file = folder / "acme.yaml"
+    file.write_text(f"namespace: acme\n{head}operators:\n{entries}")
+    return file
+
+
+def steps_of_a_run(*arguments: str) -> int:
+    """How many lines a run of the program executes, and how many items the new containers of its calls have.
+
+    To copy a container is one step of the interpreter, whatever its size, so its items count too.
+    """
+    steps = 0
+    seen: dict[int, object] = {}
+
+    def count(frame: FrameType, event: str, argument: object) -> TraceFunction:
+        nonlocal steps
+        steps += 1
+        if event == "call":
+            for value in frame.f_locals.values():
+                if isinstance(value, (set, frozenset, list, dict)) and id(value) not in seen:
+                    seen[id(value)] = value
+                    steps += len(value)
+        return count
+
+    tracer = sys.gettrace()
+    sys.settrace(count)
+    try:
+        status = main([*arguments, "--torch", "auto"])
+    finally:
+        sys.settrace(tracer)
+    assert status == 0
+    return steps
+
+
+@pytest.mark.parametrize("head", LIBRARY_HEADS)
+def test_work_is_linear_in_the_operators_of_a_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: str
+) -> None:
+    """The 65th to 128th entries are at most 2% more work each than the 33rd to 64th, to check and to generate."""
+    monkeypatch.setattr(parts, "_OPERATIONS_PER_FILE", 4)
+    files = [written_library(tmp_path / str(count), head, count) for count in (16, 32, 64, 128)]
+    for command in (("check",), ("generate", "--jobs", "1", "--out", str(tmp_path / "out"), "--library")):
+        _, few, more, many = [steps_of_a_run(*command, str(file)) for file in files]
+        assert few > 10_000
+        assert many - more < 1.02 * 2 * (more - few)

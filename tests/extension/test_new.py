@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
 from opwright.cli.main import main
-from opwright.extension.project import project_files, project_names
+from opwright.extension import project
+from opwright.extension.project import project_files
+from opwright.extension.project_names import project_names
+from opwright.source.diagnostic import Fault
 from tests.extension.backend_project import PROJECT, shared_files
+from tests.kills.lines import run_traced
 
 
 def test_files_of_a_project(
@@ -65,8 +71,11 @@ def test_files_of_the_backend_are_those_of_the_example() -> None:
     [
         ("My-Device", "`My-Device` is not a name for a device"),
         ("cuda", "a device cannot have the name `cuda`"),
-        ("torch", "a device cannot have the name `torch`"),
-        ("double", "`double` is a word of C++"),
+        ("torch", "a device cannot have the name `torch`: it is a package or a namespace that the project needs"),
+        ("double", "a device cannot have the name `double`: it is a word of C++"),
+        ("opengl", "a device cannot have the name `opengl`: it is a device of PyTorch"),
+        ("leaf", "a device cannot have the name `leaf`: it is an attribute of `torch` or of its tensors"),
+        ("null", "a device cannot have the name `null`: it is nothing in YAML"),
     ],
 )
 def test_wrong_names_of_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, message: str) -> None:
@@ -84,7 +93,7 @@ def test_wrong_names_of_devices(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("../acme", "`../acme` is not a name for a package", "write letters, digits and single underscores"),
         ("torch", "a package cannot have the name `torch`", "choose another name, such as `torch_ops`"),
         ("class", "a package cannot have the name `class`", "choose another name, such as `class_ops`"),
-        ("double", "`double` is a word of C++", "choose another name, such as `double_ops`"),
+        ("double", "a package cannot have the name `double`: it is a word of C++", "choose another name"),
     ],
 )
 def test_wrong_names(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, message: str, help: str) -> None:
@@ -94,6 +103,134 @@ def test_wrong_names(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: s
     assert f"error[E1207]: {message}" in report
     assert f"help: {help}" in report
     assert not list(tmp_path.iterdir())
+
+
+REFUSED = {
+    "in YAML": ("null", "yes", "off", "Null"),
+    "a module of Python": ("os", "json", "Random", "errno"),
+    "a word of C++": ("double", "co_await"),
+    "a macro of C++": ("linux", "unix", "stdout", "EOF"),
+    "declared by headers of C++": ("index", "log", "gamma", "FILE"),
+    "a namespace of PyTorch or of C++": ("std", "at", "c10"),
+    "a namespace of PyTorch's operators": ("aten", "prims", "quantized"),
+    "a package or a folder that the project needs": ("numpy", "setuptools", "tests", "torch"),
+}
+
+
+@pytest.mark.parametrize(("use", "name"), [(use, name) for use, names in REFUSED.items() for name in names])
+def test_names_that_are_used_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str], use: str, name: str) -> None:
+    """A name that Python, YAML, C++ or PyTorch uses is refused, and the name that the help proposes is accepted."""
+    assert main(["new", "library", name, str(tmp_path / "project")]) == 1
+    report = capsys.readouterr().err
+    assert f"error[E1207]: a package cannot have the name `{name}`: it is " in report
+    assert use in report
+    (other,) = re.findall("choose another name, such as `(.*)`", report)
+    assert project_names("library", other)
+
+
+def test_devices_hide_nothing_of_torch() -> None:
+    """No device has a name that `torch` or its tensors have, which PyTorch gives functions of the device."""
+    torch = pytest.importorskip("torch")
+    names = {*dir(torch), *dir(torch.Tensor), *[name.removeprefix("is_") for name in dir(torch.Tensor)]}
+    accepted = []
+    for name in names:
+        try:
+            project_names("backend", name)
+        except Fault:
+            continue
+        accepted.append(name)
+    assert len(names) > 1000
+    assert not accepted
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, and its empty folders."""
+    paths = [path for path in folder.rglob("*") if path.is_file() or not any(path.iterdir())]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else b"" for path in paths}
+
+
+@pytest.mark.parametrize("link", ["csrc", "setup.py", "src/acme_ops"])
+def test_links_in_the_folder(link: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written through a link in the folder of the project, with `--force` either."""
+    outside, folder = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir()
+    (outside / "kernels.cpp").write_text("mine")
+    (folder / link).parent.mkdir(parents=True)
+    (folder / link).symlink_to(outside / "kernels.cpp" if link == "setup.py" else outside)
+    assert main(["new", "library", "acme_ops", str(folder), "--force"]) == 1
+    assert f"error[E1208]: `{folder / link}` is a link" in capsys.readouterr().err
+    assert contents(outside) == {"kernels.cpp": b"mine"}
+    assert os.listdir(folder) == [link.split("/")[0]]
+
+
+def test_a_link_to_the_folder(tmp_path: Path) -> None:
+    """The folder itself may be a link, because the user named it."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert main(["new", "library", "acme_ops", str(tmp_path / "link")]) == 0
+    assert (tmp_path / "real" / "setup.py").is_file()
+
+
+@pytest.mark.parametrize("folder", ["deep/new", "empty"])
+def test_a_full_disk_leaves_nothing(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a file cannot be written or put in place, there is no part of a project, so that the next try succeeds."""
+    (tmp_path / "empty").mkdir()
+    replace, calls = os.replace, [0]
+
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def second_fails(source: str, target: str) -> None:
+        calls[0] += 1
+        if folder != "empty" or calls[0] == 2:
+            full()
+        replace(source, target)
+
+    for module, name, fault in ((project, "make_folder", full), (os, "replace", second_fails)):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, fault)
+            assert main(["new", "library", "acme_ops", str(tmp_path / folder)]) == 1
+        assert contents(tmp_path) == {"empty": b""}
+    assert main(["new", "library", "acme_ops", str(tmp_path / folder)]) == 0
+
+
+def test_a_name_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is too long for the file system is a diagnostic, and leaves nothing."""
+    for words in (["a" * 300, str(tmp_path / "project")], ["acme_ops", str(tmp_path / ("a" * 300))]):
+        assert main(["new", "library", *words]) == 1
+        assert "error[E0608]" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_killed_run_does_not_block_the_next(exists: bool, tmp_path: Path) -> None:
+    """Wherever a run is killed, the next one makes the whole project, and nothing else is left."""
+    words = ["new", "library", "acme_ops", str(tmp_path / "project")]
+    assert main(words) == 0
+    expected = contents(tmp_path)
+    modules = frozenset({project.__file__})
+
+    def prepare() -> None:
+        shutil.rmtree(tmp_path / "project")
+        if exists:
+            (tmp_path / "project").mkdir()
+
+    prepare()
+    _, lines = run_traced(lambda: main(words), modules)
+    assert lines > 100
+    for line in range(1, lines + 1, lines // 25):
+        prepare()
+        status, _ = run_traced(lambda: main(words), modules, killed_at=line)
+        assert os.WIFSIGNALED(status)
+        assert main(words) == 0
+        assert contents(tmp_path) == expected
+
+
+def test_the_printed_folder_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The printed command for a folder with blanks can be copied."""
+    assert main(["new", "library", "acme_ops", str(tmp_path / "my ops")]) == 0
+    assert f"  cd '{tmp_path}/my ops'" in capsys.readouterr().out.splitlines()
 
 
 def test_folder_with_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

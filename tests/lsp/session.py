@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from lsprotocol import types as lsp
 from pytest_lsp import LanguageClient, make_test_lsp_client
 
 import opwright
 
-__all__ = ["Editor", "editor", "write_tree"]
+__all__ = ["DERIVATIVES", "NATIVE", "PLAIN", "Editor", "Start", "editor", "write_templates", "write_tree"]
 
+NATIVE = "aten/src/ATen/native/native_functions.yaml"
+DERIVATIVES = "tools/autograd/derivatives.yaml"
 _PLACES = {
-    "native/native_functions.yaml": "aten/src/ATen/native/native_functions.yaml",
+    "native/native_functions.yaml": NATIVE,
     "native/tags.yaml": "aten/src/ATen/native/tags.yaml",
-    "autograd/derivatives.yaml": "tools/autograd/derivatives.yaml",
+    "autograd/derivatives.yaml": DERIVATIVES,
     "autograd/deprecated.yaml": "tools/autograd/deprecated.yaml",
 }
 
 
-def write_tree(folder: Path) -> Path:
-    """A source tree below a folder with the YAML of the installed PyTorch."""
+def write_templates(folder: Path) -> None:
+    """The templates of the installed PyTorch, in a source tree below a folder."""
     inputs = opwright.open_inputs()
+    for name, place in (("templates", "aten/src/ATen/templates"), ("autograd/templates", "tools/autograd/templates")):
+        shutil.copytree(Path(inputs.display_path(name)), folder / place)
+
+
+def write_tree(folder: Path) -> Path:
+    """A source tree below a folder with the YAML and the templates of the installed PyTorch."""
+    inputs = opwright.open_inputs()
+    write_templates(folder)
     for name, path in _PLACES.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -40,6 +51,12 @@ class Editor:
         self.client = client
         self.texts: dict[str, str] = {}
         self._versions: dict[str, int] = {}
+
+    @property
+    def process(self) -> int:
+        """The identifier of the server's process."""
+        assert self.client._server is not None
+        return self.client._server.pid
 
     async def open(self, path: Path) -> str:
         """Open a file, and wait for its diagnostics; the URI of the file."""
@@ -80,14 +97,29 @@ class Editor:
         return lsp.TextDocumentIdentifier(uri), self.position(uri, offset)
 
 
+class Start(NamedTuple):
+    """How an editor starts the server: words, environment, working folder; and its initialization options."""
+
+    words: Sequence[str] = ("lsp",)
+    environment: Mapping[str, str] | None = None
+    folder: Path | None = None
+    options: object = None
+
+
+PLAIN = Start()
+
+
 @asynccontextmanager
-async def editor(folder: Path) -> AsyncIterator[Editor]:
+async def editor(folder: Path, start: Start = PLAIN) -> AsyncIterator[Editor]:
     """A session with a server whose workspace is a folder."""
     client = make_test_lsp_client()
-    await client.start_io(sys.executable, "-m", "opwright", "lsp")
+    command = (sys.executable, "-m", "opwright", *start.words)
+    await client.start_io(*command, env=start.environment, cwd=start.folder)
     root = lsp.WorkspaceFolder(folder.as_uri(), folder.name)
     capabilities = lsp.ClientCapabilities()
-    params = lsp.InitializeParams(capabilities, workspace_folders=[root], root_uri=folder.as_uri())
+    params = lsp.InitializeParams(
+        capabilities, workspace_folders=[root], root_uri=folder.as_uri(), initialization_options=start.options
+    )
     await client.initialize_session(params)
     try:
         yield Editor(client)

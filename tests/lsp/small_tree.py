@@ -7,6 +7,7 @@ from pathlib import Path
 from opwright.lsp.project import Project
 from opwright.release.inputs import open_inputs
 from opwright.source.text import SourceFile
+from tests.lsp.session import write_templates
 
 __all__ = ["SmallTree"]
 
@@ -68,6 +69,7 @@ class SmallTree:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        write_templates(folder)
         self.folder = folder
         aten = str(folder / "aten/src/ATen")
         self.project = Project(lambda: open_inputs(None, aten))

@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types as lsp
 
-from tests.lsp.session import Editor, editor, write_tree
-
-NATIVE = "aten/src/ATen/native/native_functions.yaml"
-DERIVATIVES = "tools/autograd/derivatives.yaml"
+from tests.lsp.session import DERIVATIVES, NATIVE, PLAIN, Editor, Start, editor, write_tree
 
 _BACKEND = """\
 backend: PrivateUse1
@@ -30,9 +27,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tree(tmp_path_factory.mktemp("pytorch"))
 
 
-def _in_session(folder: Path, steps: Callable[[Editor], Coroutine[None, None, None]]) -> None:
+def _in_session(folder: Path, steps: Callable[[Editor], Coroutine[None, None, None]], start: Start = PLAIN) -> None:
     async def session() -> None:
-        async with editor(folder) as own:
+        async with editor(folder, start) as own:
             await steps(own)
 
     asyncio.run(asyncio.wait_for(session(), 120))
@@ -165,4 +162,4 @@ def test_diagnostics_of_plugins(tmp_path: Path) -> None:
         missing = f"no plug-in `{tmp_path / 'gone.py'}`: there is no such file"
         assert errors(await own.replace(uri, "keys.py", "gone.py")) == [missing]
 
-    _in_session(tmp_path, steps)
+    _in_session(tmp_path, steps, Start(options={"trusted": True}))

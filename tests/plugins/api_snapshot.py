@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import GenericAlias
 
 import opwright.plugin
 from opwright.plugins.plugin import API_VERSION
@@ -22,7 +23,10 @@ def snapshot() -> str:
 
 
 def _lines(name: str, value: object) -> Iterator[str]:
-    if inspect.isclass(value):
+    # Before classes, because some versions of Python take `Mapping[str, str]` for one.
+    if isinstance(value, GenericAlias):
+        yield f"{name} = {value}"
+    elif inspect.isclass(value):
         yield f"class {name}{_signature(value)}"
         for member in sorted(set(dir(value)) - set(dir(_base_of(value)))):
             if not member.startswith("_"):
@@ -41,7 +45,9 @@ def _base_of(value: type) -> type:
 def _member(member: object) -> str:
     if isinstance(member, (staticmethod, classmethod)):
         member = member.__func__
-    return _signature(member) if inspect.isfunction(member) else ""
+    # What a class inherits from Python's own classes may differ between versions of Python.
+    is_ours = inspect.isfunction(member) and member.__module__.startswith("opwright.")
+    return _signature(member) if is_ours else ""
 
 
 def _signature(value: object) -> str:

@@ -79,6 +79,7 @@ def installed_below(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(site)
+        patch.setenv("OPWRIGHT_ALLOW_PLUGINS", str(folder))
         patch.setattr("gc.disable", lambda: None)
         patch.setattr(discovery, "_LOADED", {})
         installed_plugins.cache_clear()

@@ -145,6 +145,12 @@ def generate(project: Project, folder: Path) -> Callable[..., int]:
     return lambda *more: main(["generate", *where, "--plugin", "./acme", *map(str, more)])
 
 
+@pytest.fixture
+def allowed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the project may name plug-ins."""
+    monkeypatch.setenv("OPWRIGHT_ALLOW_PLUGINS", str(folder))
+
+
 ONLY = ("--only", "acme_costs", "--input", "costs.yaml")
 
 
@@ -268,8 +274,9 @@ def test_schema_and_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("name", ["./acme", "acme/__init__.py"])
-def test_names_of_a_project(project: Project, folder: Path, name: str) -> None:
+def test_names_of_a_project(project: Project, folder: Path, allowed: None, name: str) -> None:
     """`pyproject.toml` names plug-ins by paths relative to it; families that are made by default are made."""
+    del allowed
     (folder / "pyproject.toml").write_text(f'[tool.opwright]\nplugins = ["{name}"]\n')
     below = folder / "below"
     below.mkdir()
@@ -283,8 +290,9 @@ def test_names_of_a_project(project: Project, folder: Path, name: str) -> None:
     assert "share/costs/twice.txt" not in files_of(project.out)
 
 
-def test_names_in_a_head(project: Project, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_in_a_head(project: Project, folder: Path, allowed: None, capsys: pytest.CaptureFixture[str]) -> None:
     """The head of a library file names plug-ins by paths relative to it."""
+    del allowed
     (folder / "libraries").mkdir()
     library = folder / "libraries" / "mine.yaml"
     library.write_text("namespace: mine\nplugins: [../acme]\noperators:\n- func: one(Tensor x) -> Tensor\n")

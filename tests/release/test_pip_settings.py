@@ -66,7 +66,7 @@ def test_lists_are_split_and_the_install_section_goes_first(home: Path) -> None:
     settings = load_index_settings({})
     assert settings.indexes == ("https://pypi.org/simple", "https://one/simple", "https://two/simple")
     assert settings.find_links == ("c",)
-    assert settings.trusted_hosts == ("one",)
+    assert settings.trusted_hosts == (("one", None),)
 
 
 @pytest.mark.parametrize(("text", "asked"), [("1", False), ("true", False), ("false", True), ("0", True)])

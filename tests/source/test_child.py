@@ -13,7 +13,7 @@ import pytest
 
 from opwright.source.child import Child, Parent
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+pytestmark = pytest.mark.forks
 
 
 def work_hard(_: Parent) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -128,7 +126,7 @@ def test_changed_items_are_those_that_nothing_is_known_of() -> None:
     assert changed_items(file, dict.fromkeys(texts[::2], "known")) is None
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+@pytest.mark.forks
 def test_the_second_process_reads_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Changed items come from the process that prefetches, which does not read the others."""
     file = SourceFile("ops.yaml", FILES["many"])

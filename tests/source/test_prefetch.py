@@ -18,7 +18,7 @@ from opwright.source.prefetch import prefetching, read_tree, stream_tree
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+pytestmark = pytest.mark.forks
 
 ENTRIES = "".join(
     f"- func: f{number}(Tensor self) -> Tensor\n  dispatch:\n    CPU, CUDA: f{number}\n  tags: [core, 'view']\n"

@@ -120,6 +120,20 @@ def test_a_failure_says_what_the_formatter_said(
     assert not (folder / OPERATORS).exists()
 
 
+@pytest.mark.parametrize("broken", ["pass", "sys.stdout.write(sys.stdin.read().replace('turn', ''))"])
+def test_an_answer_without_all_tokens_is_an_error(
+    folder: Path, formatter: Path, capsys: pytest.CaptureFixture[str], broken: str
+) -> None:
+    """A formatter that prints nothing, or loses a name, leaves the files as they were."""
+    assert run(folder) == 0
+    (folder / NATIVE).write_text(TURN.replace("turn", "twist") + "\n" + TURN)
+    formatter.write_text(f"#!{sys.executable}\nimport sys\n{broken}\n")
+    texts = [(folder / name).read_text() for name in (OPERATORS, TESTS)]
+    assert run(folder) == 1
+    assert "its answer lacks" in capsys.readouterr().err
+    assert texts == [(folder / name).read_text() for name in (OPERATORS, TESTS)]
+
+
 def test_without_formatter_files_stay_as_they_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each run warns that there is no formatter; with `--no-format` none does."""
     for _ in range(2):

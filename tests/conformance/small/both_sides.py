@@ -37,12 +37,16 @@ FOLDERS = ("--install-dir", "aten", "--aoti-install-dir", "aoti", "--headeronly-
 
 def reference_programs() -> Programs:
     """The reference's programs by name; each takes the flags of the main program and the paths of the others."""
-    from torchgen import gen
+    from torchgen import gen, gen_aoti_c_shim
+    from torchgen.aoti import fallback_ops
     from torchgen.packaged.autograd import gen_annotated_fn_args, gen_autograd
     from torchgen.selective_build.selector import SelectiveBuilder
 
     def run_main(flags: Sequence[str], _: Sequence[str]) -> None:
         sys.argv = ["gen.py", *flags]
+        # The tables are code of the reference, and an input to us.
+        importlib.reload(fallback_ops)
+        importlib.reload(gen_aoti_c_shim)
         gen.main()
 
     nothing_left_out = SelectiveBuilder.get_nop_selector()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.conformance.inputs import pytorch_files
+from tests.conformance.inputs import pytorch_files, reference_package
 
 FOLDER = Path(__file__).parent
 
@@ -29,6 +29,17 @@ ANCHOR_DERIVATIVE = """\
 #: Where the header with the helpers of formulas is installed, from the packaged inputs on.
 HELPERS = "../../torch/include/torch/csrc/autograd/FunctionsManual.h"
 
+#: Where the tables of operators with a C shim are.
+SHIM_TABLES = "../aoti/fallback_ops.py"
+
+#: The reference's programs, by the names that cases give them.
+PROGRAMS = {
+    "aten": "gen",
+    "autograd": "gen_autograd",
+    "python": "gen_autograd_python",
+    "annotated": "gen_annotated_fn_args",
+}
+
 PER_OPERATOR = "--per-operator-headers"
 DEVICES = "--mps --xpu --mtia"
 
@@ -38,7 +49,8 @@ class SmallInput:
     """The texts of one input, which follow those of the anchor, and PyTorch's in the case of tags.
 
     `flags` are the main program's, as words; `selection` is what its file of selected operators holds, if it has one;
-    `helpers` is the header with the helpers of formulas, which only Opwright reads.
+    `helpers` is the header with the helpers of formulas, which only Opwright reads; `shim_tables` follows the module
+    with the tables of C shims.
     """
 
     name: str
@@ -48,6 +60,7 @@ class SmallInput:
     tags: str = ""
     selection: str = ""
     helpers: str = ""
+    shim_tables: str = ""
     flags: str = PER_OPERATOR
 
     def write(self, packaged: Path) -> list[str]:
@@ -60,6 +73,7 @@ class SmallInput:
             "autograd/deprecated.yaml": self.deprecated,
             "selection.yaml": self.selection,
             HELPERS: self.helpers,
+            SHIM_TABLES: (reference_package() / "aoti" / "fallback_ops.py").read_text("utf-8") + self.shim_tables,
         }
         for path, text in texts.items():
             (packaged / path).parent.mkdir(parents=True, exist_ok=True)
@@ -76,5 +90,10 @@ def load_cases(file: str) -> list[Mapping[str, str]]:
 
 def small_input(name: str, case: Mapping[str, str]) -> SmallInput:
     """The input of a case, which may say more than an input does."""
-    texts = ("native", "derivatives", "deprecated", "tags", "selection", "helpers", "flags")
+    texts = ("native", "derivatives", "deprecated", "tags", "selection", "helpers", "shim_tables", "flags")
     return SmallInput(name, **{field: case[field] for field in texts if field in case})
+
+
+def case_programs(case: Mapping[str, str]) -> list[str]:
+    """The programs of a case, by the names of `PROGRAMS`; all of them if the case names none."""
+    return case["programs"].split(", ") if "programs" in case else [*PROGRAMS]

@@ -7,29 +7,36 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tests.conformance.small.compare import Verdict
-from tests.conformance.small.inputs import PER_OPERATOR, SmallInput, load_cases
+from tests.conformance.small.inputs import PER_OPERATOR, SmallInput, case_programs, load_cases
 
-#: What the reference says of the inputs that the guide lists as taken by Opwright alone.
-_TAKEN = re.compile(r"unrecognized type Dimname|Expected dtype argument for cumulative out op")
+#: Programs with the codes that they refuse inputs with.
+Refusals = frozenset[tuple[str, str]]
 
 Judge = Callable[[SmallInput], str]
 
 
-def fault_of(outcome: Verdict, refused_on_purpose: frozenset[str]) -> str:
+def fault_of(outcome: Verdict, on_purpose: Refusals) -> str:
     """What is wrong with an outcome, in a word or two; empty where both sides do the same, or differ on purpose."""
     if outcome.crashed:
         return "a crash"
-    codes = set(re.findall(r"error\[(E\d+)\]", outcome.refused_here))
+    refusals = {
+        (program, code)
+        for program, ending in outcome.opwright.items()
+        if ending.status
+        for code in re.findall(r"error\[(E\d+)\]", ending.said)
+    }
     if outcome.refused:
-        return "" if codes or _TAKEN.search(outcome.refused) else "refused by the reference alone"
-    if codes:
-        return "" if codes <= refused_on_purpose else f"refused by Opwright alone: {', '.join(sorted(codes))}"
+        is_listed = any(case["message"] in outcome.refused for case in load_cases("accepted.yaml"))
+        return "" if refusals or is_listed else "refused by the reference alone"
+    if refusals:
+        codes = ", ".join(sorted({code for _, code in refusals}))
+        return "" if refusals <= on_purpose else f"refused by Opwright alone: {codes}"
     return "different files" if outcome.different else ""
 
 
-def refused_on_purpose() -> frozenset[str]:
-    """The codes of the kinds of entries that the guide lists as refused."""
-    return frozenset(case["code"] for case in load_cases("refused.yaml"))
+def refused_on_purpose() -> Refusals:
+    """What the guide lists as refused by Opwright alone."""
+    return frozenset((program, case["code"]) for case in load_cases("refused.yaml") for program in case_programs(case))
 
 
 def shrunk(given: SmallInput, fault: str, judge: Judge) -> SmallInput:

@@ -47,7 +47,7 @@ _define(
 _define("moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor variance)", _moments)
 _define(f"moments.out(Tensor self, int[1]? dim=None, bool keepdim=False, {_OUTS}", _moments_out)
 _define("lambda(Tensor self) -> Tensor", lambda x: x + 1)
-_define("int(Tensor self, int int, float float=0.5) -> int", lambda *values: values[1])
+_define("int(Tensor self, int str, float list=0.5) -> int", lambda *values: values[1])
 _define(
     "cast(Tensor self, ScalarType dtype=long, *, MemoryFormat? memory_format=contiguous_format) -> Tensor",
     lambda x, dtype=torch.long, memory_format=None: x.to(dtype, memory_format=memory_format),

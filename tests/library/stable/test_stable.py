@@ -122,7 +122,7 @@ def test_tags_are_registered_where_the_oldest_release_can(generate_library: Gene
 #: An entry, and the message with which it is refused.
 REFUSED = {
     "func: f(Tensor self, Scalar value) -> Tensor": ("E1160", "the stable C++ API has no type for `Scalar`"),
-    "func: f(Tensor self, Dimname? name) -> Tensor": ("E1160", "the stable C++ API has no type for `Dimname?`"),
+    "func: f(Tensor self, complex z) -> Tensor": ("E1160", "the stable C++ API has no type for `complex`"),
     "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
     "{func: f(Tensor self) -> Tensor, batch_rule: 'm::g'}": ("E1161", "the batching rule of `f` needs `abi: native`"),
     "func: f(Tensor(a) self) -> Tensor(a)": ("E1161", "the view `f` needs `abi: native`"),

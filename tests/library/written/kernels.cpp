@@ -1,0 +1,81 @@
+// The kernels; some call operators of the library by their C++ functions.
+#include <written/kernels.h>
+#include <written/ops.h>
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/neg.h>
+
+using at::Tensor;
+
+namespace written::native {
+
+void accumulate(const Tensor& x, Tensor& total) {
+  total.add_(x);
+}
+
+Tensor add_to(const Tensor& x, Tensor& total) {
+  written::accumulate(x, total);
+  return total;
+}
+
+void copy_out(const Tensor& x, Tensor& out) {
+  out.copy_(x);
+}
+
+Tensor& halve_(Tensor& self) {
+  return self.div_(2);
+}
+
+void clear_(Tensor& self) {
+  self.zero_();
+}
+
+Tensor doubled(const Tensor& x, const std::optional<Tensor>& out) {
+  return out.has_value() ? out->copy_(at::mul(x, 2)) : at::mul(x, 2);
+}
+
+c10::complex<double> rotate(c10::complex<double> z, c10::complex<double> by) {
+  return z * by;
+}
+
+Tensor total(c10::Dict<std::string, Tensor> parts) {
+  return at::add(parts.at("half"), parts.at("rest"));
+}
+
+c10::Dict<std::string, Tensor> parts(const Tensor& x) {
+  c10::Dict<std::string, Tensor> parts;
+  parts.insert("half", at::div(x, 2));
+  parts.insert("rest", at::div(x, 2));
+  return parts;
+}
+
+std::tuple<int64_t, Tensor> counted(std::tuple<int64_t, Tensor> pair) {
+  const auto& [count, x] = pair;
+  return {count + x.numel(), written::total(written::parts(x))};
+}
+
+std::vector<int64_t> kept(at::IntArrayRef numbers, c10::List<bool> mask) {
+  std::vector<int64_t> kept;
+  for (size_t at = 0; at < numbers.size(); ++at) {
+    if (mask.get(at)) {
+      kept.push_back(numbers[at]);
+    }
+  }
+  return kept;
+}
+
+c10::IValue same(c10::IValue value) {
+  return value;
+}
+
+Tensor negated(const Tensor& x) {
+  return at::neg(std::get<1>(written::counted({1, x})));
+}
+
+Tensor blend(const Tensor& x, const Tensor& y, double weight, at::IntArrayRef shift) {
+  return at::add(at::add(at::mul(x, weight), at::mul(y, 1 - weight)), shift[0] + shift[1]);
+}
+
+}  // namespace written::native

@@ -1,0 +1,3 @@
+"""The tests under every Python that is found: `make test-pythons`."""
+
+from __future__ import annotations

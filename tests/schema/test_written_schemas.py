@@ -1,0 +1,80 @@
+"""Schemas as libraries write them: PyTorch's dispatcher is the judge of what they may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from opwright.schema.fault import SchemaFault
+from opwright.schema.parser import read_schema, read_written_schema
+from tests.schema.written_texts import WrittenTexts, difference
+
+#: Schemas with their normal form, their kind, and whether they keep the rules of PyTorch's own files.
+FORMS = [
+    ("scale( Tensor x,float by = 2.0 )->Tensor", "scale(Tensor x, float by=2.0) -> Tensor", "functional", True),
+    ("f(Tensor! out, Tensor! b) -> ()", "f(Tensor(a!) out, Tensor(c!) b) -> ()", "mutable", True),
+    ("f(Tensor!? out=None) -> ()", "f(Tensor(a!)? out=None) -> ()", "mutable", True),
+    ("f(Tensor[]! out) -> ()", "f(Tensor(a!)[] out) -> ()", "mutable", True),
+    ("f(Tensor x) -> (Tensor)", "f(Tensor x) -> Tensor", "functional", True),
+    ("f(Tensor x) -> ((int, Tensor))", "f(Tensor x) -> ((int, Tensor))", "functional", True),
+    ("f(\n    Tensor x\n) -> ()\n", "f(Tensor x) -> ()", "functional", True),
+    ("add_(Tensor(a!) self) -> Tensor(a!)", "add_(Tensor(a!) self) -> Tensor(a!)", "inplace", True),
+    ("add_(Tensor! self) -> Tensor!", "add_(Tensor(a!) self) -> Tensor(b!)", "mutable", False),
+    ("f.out(Tensor x, *, Tensor(a!) out) -> ()", "f.out(Tensor x, *, Tensor(a!) out) -> ()", "mutable", False),
+    ("f(*, Tensor(a!) out, int n) -> Tensor(a!)", "f(*, Tensor(a!) out, int n) -> Tensor(a!)", "mutable", False),
+    ("f(Tensor(o!)? o) -> Tensor(o!)", "f(Tensor(o!)? o) -> Tensor(o!)", "mutable", False),
+    ("f_out(Tensor x) -> Tensor", "f_out(Tensor x) -> Tensor", "functional", True),
+    ("f(int! n, int[] k=[ 1,02 ]) -> ()", "f(int n, int[] k=[1, 2]) -> ()", "functional", True),
+    ("f(Dict(str,Tensor) x) -> Any", "f(Dict(str, Tensor) x) -> Any", "functional", True),
+    ("f(Tensor(a) x) -> Tensor(a)", "f(Tensor(a) x) -> Tensor(a)", "functional", True),
+    ("f(int n) -> Tensor[](a)", "f(int n) -> Tensor(a)[]", "functional", False),
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_dispatcher_takes_the_same_schemas(seed: int) -> None:
+    """A text is accepted if and only if PyTorch registers it, and its normal form is the same operator."""
+    assert [found for text in WrittenTexts(seed).texts(150) if (found := difference(text))] == []
+
+
+@pytest.mark.parametrize(("text", "normal", "kind", "is_regular"), FORMS)
+def test_normal_forms(text: str, normal: str, kind: str, is_regular: bool) -> None:
+    """A schema is printed in its normal form, and keeps the text that is registered."""
+    schema = read_written_schema(text)
+    assert (str(schema), schema.kind.name, schema.is_regular) == (normal, kind, is_regular)
+    assert schema.written_text == text.strip()
+    assert difference(text) == ""
+
+
+@pytest.mark.parametrize("text", [text for text, normal, _, is_regular in FORMS if text != normal or not is_regular])
+def test_own_files_of_pytorch_are_strict(text: str) -> None:
+    """PyTorch's own files have one spelling, also after a library has had another one."""
+    read_written_schema(text)
+    with pytest.raises(SchemaFault):
+        read_schema(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "part"),
+    [
+        ("f( Tensr x ) -> ()", "E0202", "Tensr"),
+        ("f(Tensor! x,  int  n = no) -> ()", "E0205", "no"),
+        ("f(int mask=0x2F) -> ()", "E0205", "0x2F"),
+        ("f(Tensor!  x , flaot y) -> ()", "E0202", "flaot"),
+        ("f(Tensor x, ...) -> ()", "E0221", "..."),
+        ("f(Tensor x)\n  -> ()", "E0201", "\n"),
+        ("f.default(Tensor x) -> ()", "E0203", "default"),
+        ('f(str  x="a) -> ()', "E0205", '"a) -> ()'),
+    ],
+)
+def test_faults_are_where_they_were_written(text: str, code: str, part: str) -> None:
+    """A fault is placed in the text as it was written, not in its normal form."""
+    with pytest.raises(SchemaFault) as raised:
+        read_written_schema(text)
+    fault = raised.value
+    assert (fault.code, text[fault.start : fault.end]) == (code, part)
+
+
+def test_irregular_schemas_say_nothing_by_their_names() -> None:
+    """An operator that breaks a rule of PyTorch's own files has no other as its functional form."""
+    schemas = [read_written_schema(text) for text in ("add_(Tensor! self) -> Tensor!", "add(Tensor self) -> Tensor")]
+    assert [schema.name.base for schema in schemas] == ["add_", "add"]

@@ -1,0 +1,66 @@
+"""What a Python does that is too old, and what the newest ones will refuse."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import warnings
+from pathlib import Path
+
+import pytest
+
+from tests.pythons.interpreters import TOO_OLD, Interpreter
+
+SOURCES = Path(__file__).resolve().parents[1] / "src"
+
+#: How programs start, up to their arguments: a command, a drop-in, a worker of Bazel.
+STARTS = {
+    "command": ["-m", "opwright"],
+    "drop-in": ["-m", "opwright.torchgen.gen"],
+    "worker": ["-I", "-S", "-B", "-c", f"import sys; sys.path[:0] = [{str(SOURCES)!r}]; from opwright.cli import main"],
+}
+
+
+def test_the_package_parses_everywhere() -> None:
+    """The module that tells a Python that it is too old has the syntax of 3.6, without later features."""
+    text = (SOURCES / "opwright" / "__init__.py").read_text(encoding="utf-8")
+    tree = ast.parse(text, feature_version=(3, 6))
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert "__future__" not in modules
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("interpreter", TOO_OLD, ids=lambda interpreter: interpreter.name)
+def test_a_python_that_is_too_old(interpreter: Interpreter, start: str) -> None:
+    """It gives one sentence and the status of wrong usage."""
+    done = subprocess.run(
+        [interpreter.path, *STARTS[start], "--version"],
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    name = interpreter.name
+    sentence = f"opwright: error: Opwright needs Python 3.10 or newer, and this is Python {name}: {interpreter.path}\n"
+    assert done.stderr == sentence
+
+
+@pytest.mark.parametrize("interpreter", TOO_OLD, ids=lambda interpreter: interpreter.name)
+def test_a_host_that_is_too_old(interpreter: Interpreter, tmp_path: Path) -> None:
+    """A program that imports the package gets an ImportError, which it can handle."""
+    program = tmp_path / "host.py"
+    program.write_text("try:\n    import opwright\nexcept ImportError as error:\n    print(error)\n")
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    done = subprocess.run([interpreter.path, str(program)], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"Opwright needs Python 3.10 or newer, and this is Python {interpreter.name}\n"
+
+
+def test_no_module_warns_when_it_is_compiled() -> None:
+    """No module has what a later Python will refuse, such as invalid escapes in texts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for path in SOURCES.rglob("*.py"):
+            compile(path.read_text(encoding="utf-8"), str(path), "exec")
