@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz cases kills clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas cases kills lsp-soak clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -48,6 +48,13 @@ demo: $(TOOL)
 # The checks that find most mistakes, in a few minutes.
 test: $(REFERENCE)
 	$(PYTEST) $(PARALLEL) -m "not network and not slow and not thorough"
+
+# The tests under every Python from 3.10 on that is found; SKIP leaves out the tests, not the comparison of outputs, of
+# some: make test-pythons SKIP='3.11 3.12'. An environment with PyTorch for CUDA takes 5 GB while it is there.
+SKIP ?=
+test-pythons: $(REFERENCE)
+	$(VENV)/bin/python -m tests.pythons --release $(RELEASE) --jobs $(JOBS) --pip-flags '$(PIP_FLAGS) $(SMALL_WHEELS_FLAG)' \
+	    $(addprefix --only ,$(ONLY)) $(addprefix --skip ,$(SKIP))
 
 # The checks that take longer and find less.
 test-thorough: $(REFERENCE)
@@ -84,6 +91,7 @@ lint: $(REFERENCE)
 	$(VENV)/bin/ruff check src tests bench docs/reference.py
 	$(VENV)/bin/ruff format --check src tests bench docs/reference.py
 	$(VENV)/bin/mypy src tests bench docs/reference.py
+	$(VENV)/bin/vermin --quiet --no-tips --violations --target=3.10- src
 	$(PYTEST) -q tests/test_layering.py
 
 # The pages of the documentation that are made from the program: diagnostics, command line, library.
@@ -126,6 +134,21 @@ fuzz: COUNT ?= 100000
 fuzz: $(REFERENCE)
 	$(VENV)/bin/python -m tests.fuzz --count $(COUNT)
 
+# COUNT hostile values in the fields of input files, of which none may be code: the full 20,000, or fewer.
+hostile: COUNT ?= 20000
+hostile: $(REFERENCE)
+	$(VENV)/bin/python -m tests.hostile --count $(COUNT)
+
+# COUNT schemas as libraries write them, compared with what PyTorch's dispatcher says of each.
+written-schemas: COUNT ?= 100000
+written-schemas: $(REFERENCE)
+	$(VENV)/bin/python -m tests.schema.written_texts --count $(COUNT)
+
+# COUNT package indexes with damaged answers, read by the client: the full 10,000, or fewer.
+fuzz-index: COUNT ?= 10000
+fuzz-index: $(REFERENCE)
+	$(VENV)/bin/python -m tests.fuzz.index_program --count $(COUNT)
+
 # What case files expect, after a change of diagnostics; PARTS names some of them.
 cases: $(REFERENCE)
 	$(VENV)/bin/python -m tests.update_cases $(PARTS)
@@ -134,6 +157,11 @@ cases: $(REFERENCE)
 kills: COUNT ?= 500
 kills: $(REFERENCE)
 	$(VENV)/bin/python -m tests.kills --count $(COUNT)
+
+# A session of COUNT edits of PyTorch's operators with the language server: its memory, and whether diagnostics settle.
+lsp-soak: COUNT ?= 2000
+lsp-soak: $(REFERENCE)
+	$(VENV)/bin/python -m tests.lsp.soak --count $(COUNT)
 
 clean:
 	rm -rf build .cache

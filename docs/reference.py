@@ -4,7 +4,8 @@
     python -m docs.reference --check    fail where a page differs from what would be written
 
 `diagnostics.md` comes from the table of codes, `command-line.md` from the parsers, `api.md` from docstrings. The tables
-in `library-files.md` and `backend-files.md` come from those of the dialects; the text around them is written by hand.
+in `library-files.md` and `backend-files.md` come from those of the dialects, those in `from-torchgen.md` from the cases
+on which a test runs both generators; the text around them is written by hand.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from opwright.dialects.upgraders.fields import UPGRADER_FIELDS
 from opwright.model.declared_outputs import OutputOperation
 from opwright.model.external_backend import HOOK_VALUES, Implementation
 from opwright.source.codes import RANGES, all_codes
+from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases
 
 DOCS: Final = Path(__file__).resolve().parent
 COMMAND: Final = "make docs"
@@ -317,6 +319,17 @@ def _upgraders_table(name: str) -> str:
     return _fields_table(_UPGRADERS_FIELDS[name])
 
 
+def _differences_table(name: str) -> str:
+    """A table of the inputs that only Opwright, or only the reference, refuses."""
+    is_refused = name == "refused"
+    rows = []
+    for case in load_cases(f"{name}.yaml"):
+        programs = case_programs(case)
+        shown = "all" if len(programs) == len(PROGRAMS) else ", ".join(f"`{PROGRAMS[program]}`" for program in programs)
+        rows.append(" | ".join([*([case["code"]] if is_refused else []), case["kind"], shown]))
+    return _table("code | input | programs that accept it" if is_refused else "input | programs that refuse it", rows)
+
+
 def _fields_table(fields: Iterable[Field]) -> str:
     rows = [f"`{field.name}` | {field.values} | {field.help}" for field in fields]
     return _table("field | value | meaning", rows)
@@ -379,6 +392,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "api.md": api_page,
     "library-files.md": partial(page_with_tables, "library-files.md", _library_table),
     "backend-files.md": partial(page_with_tables, "backend-files.md", _backend_table),
+    "from-torchgen.md": partial(page_with_tables, "from-torchgen.md", _differences_table),
     "upgraders.md": partial(page_with_tables, "upgraders.md", _upgraders_table),
     **{f"schemas/{name}.json": partial(schema_text, name) for name in (*described_dialects(), *DOCUMENTS)},
 }
