@@ -26,7 +26,6 @@ from unittest.mock import patch
 
 import opwright
 from opwright import torchgen
-from opwright.cli.explain import import_all_codes
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.parser import Parser
 from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
@@ -50,7 +49,8 @@ from opwright.dialects.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERA
 from opwright.dialects.upgraders.fields import UPGRADER_FIELDS
 from opwright.model.declared_outputs import OutputOperation
 from opwright.model.external_backend import HOOK_VALUES, Implementation
-from opwright.source.codes import RANGES, all_codes
+from opwright.source.code_pages import all_codes
+from opwright.source.codes import RANGES
 from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases
 
 DOCS: Final = Path(__file__).resolve().parent
@@ -65,7 +65,6 @@ _NOTE: Final = f"<!-- Made by `{COMMAND}`: do not edit. -->"
 
 def diagnostics_page() -> str:
     """All diagnostic codes, by range, with their pages."""
-    import_all_codes()
     lines = [
         *("# Diagnostics", "", _NOTE, ""),
         "Each diagnostic has a code. `opwright explain CODE` prints the text below for one of them.",

@@ -106,10 +106,7 @@ def test_public_types_are_seen() -> None:
 
 
 def test_a_module_goes_by_one_name() -> None:
-    """A name under which modules are imported means one module everywhere, and a module has one such name.
-
-    The tables of diagnostic codes are the exception: every package calls its own `codes`.
-    """
+    """A name under which modules are imported means one module everywhere, and a module has one such name."""
     by_word, by_module = defaultdict(set), defaultdict(set)
     for name, tree in modules().items():
         for node in ast.walk(tree):
@@ -119,7 +116,7 @@ def test_a_module_goes_by_one_name() -> None:
                     if target in modules():
                         by_word[alias.asname or alias.name].add(target)
                         by_module[target].add(alias.asname or alias.name)
-    wrong = {word: targets for word, targets in by_word.items() if len(targets) > 1 and word != "codes"}
+    wrong = {word: targets for word, targets in by_word.items() if len(targets) > 1}
     wrong |= {module: words for module, words in by_module.items() if len(words) > 1}
     assert wrong == {}
 

@@ -29,7 +29,7 @@ RECORD_MAKERS = {
 
 
 def test_modules_are_short() -> None:
-    """No module of the package is longer than a reader keeps in mind; tables of diagnostic codes may be."""
+    """No module of the package is longer than a reader keeps in mind; the table of diagnostic codes may be."""
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
     long = {path: length for path, length in lengths.items() if length > MODULE_LINES and path.stem != "codes"}
     assert not long

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from opwright.plugins.activation import use_plugins
     from opwright.plugins.plugin import Plugin
     from opwright.schema.function import Argument, FunctionSchema
-    from opwright.source.codes import Code
+    from opwright.source.code_pages import Code
     from opwright.source.diagnostic import Diagnostics, Edit, Fault, did_you_mean
     from opwright.source.expect import (
         expect_boolean,
@@ -246,7 +246,7 @@ _MODULES: Final = {
     "plugins.activation": ("use_plugins",),
     "plugins.plugin": ("Plugin",),
     "schema.function": ("Argument", "FunctionSchema"),
-    "source.codes": ("Code",),
+    "source.code_pages": ("Code",),
     "source.diagnostic": ("Diagnostics", "Edit", "Fault", "did_you_mean"),
     "source.expect": (
         "expect_boolean",

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build import codes, user_files
+from opwright.build import user_files
 from opwright.build.file_calls import FileBusy, exchange_files, lease
 from opwright.build.user_files import UserFiles, finish_killed_runs
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
 OLD, NEW, SAVED, LATER = b"- func: old\n", b"- func: new, and longer\n", b"- func: saved\n", b"- func: saved later\n"

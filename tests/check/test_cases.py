@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.check import codes
 from opwright.check.fixes import FIXES
+from opwright.source import codes
 from tests.check.cases import CheckCase, check, load_cases, outcome
 
 CASES = load_cases()

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from opwright.check import codes
 from opwright.check.code_filter import CodeFilter
 from opwright.check.settings import find_settings
 from opwright.check.table import LINTS
@@ -23,6 +22,7 @@ from opwright.run.check import check as run_check
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import find
 from opwright.run.fixing import fix_files, write_changes
+from opwright.source import codes
 from opwright.source.diagnostic import FaultsFound
 from tests.check.cases import RELEASE, check
 from tests.check.sarif_log import mistakes_in
@@ -315,7 +315,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     """Fixes are not written over an edit that came after the check."""
     path = write(tmp_path, "pad.yaml", DEFAULT)
     files = CheckedFiles((str(path),), release="2.13.0")
-    outcome = fix_files(files, lambda own: find(own, CodeFilter(), lambda: open_inputs(None, str(RELEASE)), tuple))
+    outcome = fix_files(files, lambda own: find(own, CodeFilter(), lambda: open_inputs(None, str(RELEASE))))
     assert outcome.fix_count == 1
     path.write_text(KEYWORD)
     with pytest.raises(FaultsFound) as raised:

@@ -11,7 +11,6 @@ import yaml
 
 from opwright.check.settings import load_settings
 from opwright.check.table import LINTS
-from opwright.cli.explain import all_code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.check.cases import RELEASE, check
@@ -45,7 +44,7 @@ def test_settings_of_the_page_are_right() -> None:
     """The settings that the page shows have no mistake."""
     (text,) = [text for language, text in BLOCKS if language == "toml"]
     sink = Diagnostics()
-    settings = load_settings(SourceFile("pyproject.toml", text), all_code_names, sink)
+    settings = load_settings(SourceFile("pyproject.toml", text), sink)
     assert not len(sink)
     assert (settings.torch, settings.fail_on) == ("2.13.0", "error")
 

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from opwright.release import version
-from opwright.release.codes import INDEX_SILENT, UNKNOWN_VERSION
 from opwright.release.inputs import Inputs, from_version
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
+from opwright.source.codes import INDEX_SILENT, UNKNOWN_VERSION
 from opwright.source.diagnostic import Fault
 from tests.conformance.inputs import CACHE, Files, NotAvailable, files_digest, selection_files, write_folder
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from opwright.cli.explain import import_all_codes
-from opwright.cli.main import main
 from opwright.dialects import table
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.table import DIALECTS, dialect_of, yaml_names
@@ -20,7 +18,6 @@ from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
 from opwright.run.generation import Generation, import_modules
 from opwright.run.request import Request
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, FaultsFound
 from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults
@@ -39,9 +36,6 @@ RENAMES = Dialect(
 @pytest.fixture
 def renames(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The table with one more row, and nothing left of it afterwards."""
-    import_all_codes()
-    table_without = {code: row for code, row in codes._TABLE.items() if code != "E9950"}
-    monkeypatch.setattr(codes, "_TABLE", table_without)
     for name in [name for name in sys.modules if name.startswith("tests.dialects.renames")]:
         monkeypatch.delitem(sys.modules, name)
     DIALECTS.append(RENAMES)
@@ -93,13 +87,6 @@ def test_faults_of_a_row_have_their_place(tmp_path: Path) -> None:
     assert found_faults(sink) == ((2, 7, 5, "E9950"),)
 
 
-@pytest.mark.usefixtures("renames")
-def test_codes_of_a_row_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """`opwright explain` finds the codes that the package of a new dialect registers."""
-    assert main(["explain", "E9950"]) == 0
-    assert "E9950: renamed to an unknown operator" in capsys.readouterr().out
-
-
 def test_rows_say_what_they_load() -> None:
     """Every dialect of the table loads its files of an installed PyTorch into the type that its row names."""
     context = LoadContext(Diagnostics(), Rules(NEWEST), open_inputs())
@@ -115,10 +102,8 @@ def test_rows_say_what_they_load() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_rows_have_a_package(dialect: Dialect[object]) -> None:
-    """The package of every row has a loader, and codes that begin with `E` or `W` beside it."""
+    """The package of every row has a loader."""
     assert callable(import_module(f"{dialect.package}.loader").load)
-    constants = vars(import_module(f"{dialect.package}.codes")).values()
-    assert any(isinstance(value, str) and codes.find_code(value) for value in constants)
 
 
 @pytest.mark.parametrize(

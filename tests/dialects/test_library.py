@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.library import codes
 from opwright.dialects.library.loader import load
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
@@ -16,7 +15,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from opwright.source.codes import all_codes
+from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.dialects.cases import Case, load_cases
@@ -71,7 +70,7 @@ def test_the_overloads_of_an_operation_share_declared_outputs() -> None:
 
 def test_every_code_has_a_case() -> None:
     """Each code of library files is marked in a case, or tested below."""
-    registered = {row.code for row in all_codes() if row.code in vars(codes).values()}
+    registered = {code for code in code_names() if code[1:3] == "11" and not "1123" <= code[1:] < "1180"}
     marked = {code for case in (*CASES, *DERIVATIVE_CASES) for *_, code in case.faults}
     assert registered - marked == {"E1116", "E1122", "E1180", "W1119"}
 

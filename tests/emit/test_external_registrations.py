@@ -6,7 +6,6 @@ import pytest
 
 from opwright.emit.backend import dispatch_functions
 from opwright.emit.backend import registrations as register_sources
-from opwright.emit.backend.codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UNDECLARED_KERNEL, UNEXPORTED_KERNEL
 from opwright.emit.backend.inherited_kernels import check_inherited_kernels
 from opwright.model.external_backend import (
     NO_HEAD_OPTIONS,
@@ -18,6 +17,7 @@ from opwright.model.external_backend import (
     HookPosition,
     Implementation,
 )
+from opwright.source.codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UNDECLARED_KERNEL, UNEXPORTED_KERNEL
 from opwright.source.diagnostic import Diagnostics, Fault
 from tests.emit.emitting import slots_of
 from tests.emit.external_backends import BackendFiles, backend_files, backend_job, slot

@@ -12,7 +12,6 @@ import pytest
 from opwright.dialects.names import default_kernel_name
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.emitter import Job, Options
-from opwright.emit.lazy import codes
 from opwright.emit.lazy.checks import check_lazy
 from opwright.emit.lazy.kernel import DEFAULT, LazyKernel, kernel_definition
 from opwright.emit.lazy.node import PLAIN, TORCHSCRIPT, node_of
@@ -23,6 +22,7 @@ from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.lazy_backend import LazyBackend, LazyNames, NodeEntry
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.dialects.loading import TAGS, load_text
@@ -137,7 +137,7 @@ ENTRIES = """\
     [
         ("make_pair", USUAL, codes.RESULTS_WITHOUT_TENSOR),
         ("make_pair", OWN, codes.RESULTS_WITHOUT_TENSOR),
-        ("frob_copy", USUAL, codes.COPY_WITHOUT_KERNEL),
+        ("frob_copy", USUAL, codes.LAZY_COPY_WITHOUT_KERNEL),
     ],
 )
 def test_kernels_that_cannot_be_generated_are_refused(name: str, names: LazyNames, code: str) -> None:

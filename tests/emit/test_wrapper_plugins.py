@@ -20,7 +20,6 @@ from opwright.emit.emitter import Job
 from opwright.emit.extensions import EmitExtensions, Extension
 from opwright.emit.kernel_conventions import KernelConvention, usual_signature
 from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
-from opwright.emit.plugin_codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.emit.registration_changes import RegistrationChange
 from opwright.emit.registrations import Registration
 from opwright.emit.wrapper_hooks import WrapperFacts, WrapperHook
@@ -37,6 +36,7 @@ from opwright.model.external_backend import (
 )
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.source.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.emit.external_backends import backend_job, files_of, slot
 

@@ -10,25 +10,17 @@ from opwright.check.formats.github import render_github
 from opwright.check.formats.json_text import render_json
 from opwright.check.formats.sarif import render_sarif
 from opwright.check.settings import load_settings
-from opwright.cli.explain import all_code_names
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import Findings, find
 from opwright.run.fixing import fix_files
-from opwright.source.codes import all_codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.check.cases import RELEASE, load_cases
 
 #: The files of the cases, which have something to fix.
 FILES = [case.files[name] for case in load_cases() if "installed" not in case.head for name in case.files]
-
-
-@cache
-def codes() -> tuple[str, ...]:
-    """All codes."""
-    return all_code_names()
 
 
 @cache
@@ -44,12 +36,12 @@ def check_text(text: str, sink: Diagnostics) -> object:
     files = CheckedFiles((name,), texts=(file,), release="2.13.0", tolerant=len(text) % 2 == 0)
 
     def findings(own: CheckedFiles) -> Findings:
-        return find(own, CodeFilter(select=(ALL,)), release, codes)
+        return find(own, CodeFilter(select=(ALL,)), release)
 
     outcome = fix_files(files, findings)
     diagnostics = [*findings(files).diagnostics, *outcome.findings.diagnostics]
     json.loads(render_json(diagnostics))
-    json.loads(render_sarif(diagnostics, {code.code: code for code in all_codes()}, "0"))
+    json.loads(render_sarif(diagnostics, "0"))
     render_github(diagnostics)
     before = {diagnostic.code for diagnostic in diagnostics if diagnostic.code.startswith("E01")}
     for change in outcome.changes:
@@ -62,4 +54,4 @@ def check_text(text: str, sink: Diagnostics) -> object:
 
 def check_settings(text: str, sink: Diagnostics) -> object:
     """Read a text as settings."""
-    return load_settings(SourceFile("pyproject.toml", text), codes, sink)
+    return load_settings(SourceFile("pyproject.toml", text), sink)

@@ -12,7 +12,6 @@ from opwright.build.file_spec import file_specs
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
-from opwright.dialects.docstrings.codes import UNKNOWN_FORM
 from opwright.dialects.docstrings.evaluation import Evaluator
 from opwright.dialects.python_source import parse_module
 from opwright.dialects.selection.loader import check_selection
@@ -49,6 +48,7 @@ from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.overlay import with_texts
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
+from opwright.source.codes import UNKNOWN_FORM
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from tests.conformance.mutate import base_name

@@ -58,7 +58,7 @@ def _fresh(path: Path, text: str) -> set[tuple[str, int, int]]:
         raise AssertionError("the file is in a tree")
 
     file = SourceFile(str(path), text)
-    found = find(CheckedFiles((file.path,), texts=(file,)), CodeFilter(), no_release, tuple)  # type: ignore[arg-type]
+    found = find(CheckedFiles((file.path,), texts=(file,)), CodeFilter(), no_release)  # type: ignore[arg-type]
     shown = set()
     for diagnostic in found.diagnostics:
         span = diagnostic.span

@@ -31,7 +31,7 @@ def _check(file: SourceFile) -> list[DiagnosticRow]:
     def no_release() -> None:
         raise AssertionError("the file is in a tree")
 
-    return diagnostic_rows(find(files, CodeFilter(), no_release, tuple).diagnostics)  # type: ignore[arg-type]
+    return diagnostic_rows(find(files, CodeFilter(), no_release).diagnostics)  # type: ignore[arg-type]
 
 
 def _errors(rows: list[DiagnosticRow]) -> set[tuple[str, str, int]]:

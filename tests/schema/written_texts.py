@@ -16,10 +16,10 @@ from typing import Final
 
 import torch
 
-from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
 from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace, read_written_schema
+from opwright.source import codes
 
 _TYPES: Final = (
     "Tensor", "Tensor", "Tensor", "Tensor", "int", "float", "bool", "str", "Scalar", "SymInt", "ScalarType", "Device",

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import pkgutil
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opwright
-from opwright.source.codes import Code, all_codes, find_code, register
+from opwright.source import codes
+from opwright.source.code_pages import all_codes, code_names, find_code
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, Severity, did_you_mean
 from opwright.source.text import SourceFile
 
+PAGES = Path(opwright.__path__[0]) / "diagnostics"
 FILES = {name: SourceFile(name, "x" * 50) for name in ("a.yaml", "b.yaml")}
 
 
@@ -114,40 +113,24 @@ def test_suggestion(word: str, suggestion: str) -> None:
     assert did_you_mean(word, ["CPU", "CUDA", "CompositeImplicitAutograd"]) == suggestion
 
 
-def import_everything() -> None:
-    """Imports each module of the package, which registers all codes."""
-    for module in pkgutil.walk_packages(opwright.__path__, "opwright."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+def test_every_code_has_a_name_and_a_page() -> None:
+    """No two names have one code, its form is right, and the codes are those that have a page."""
+    values = [value for name, value in vars(codes).items() if name.isupper() and isinstance(value, str)]
+    assert sorted(values) == list(code_names())
+    assert [code for code in values if not re.fullmatch(r"[EW][0-9]{4}", code) or code[1:3] not in codes.RANGES] == []
+    assert sorted(path.stem for path in PAGES.iterdir()) == list(code_names())
 
 
-def test_codes_of_all_modules() -> None:
-    """Every module imports, no two register one code, and each code has a title and a page."""
-    import_everything()
-    codes = [row.code for row in all_codes()]
-    assert codes == sorted(set(codes))
-    assert {"E0001", "E0101"} <= set(codes)
+def test_pages_have_a_heading_and_an_example() -> None:
+    """A page starts with its code and a title in a few words; what stands indented is an example."""
     for row in all_codes():
-        assert row.title == row.title.strip().rstrip(".")
-        assert "\n" not in row.title
-        assert len(row.explanation) > len(row.title), row.code
-
-
-def codes_of_the_program() -> list[Code]:
-    """All codes but those that examples in docstrings register, which are E99xx and W99xx."""
-    import_everything()
-    return [row for row in all_codes() if row.code[1:3] != "99"]
-
-
-def test_every_page_has_an_example() -> None:
-    """An example is what stands indented on a page."""
-    bare = [row.code for row in codes_of_the_program() if not re.search(r"^    \S", row.page, re.MULTILINE)]
-    assert bare == []
+        heading = (PAGES / f"{row.code}.md").read_text(encoding="utf-8").splitlines()[0]
+        assert heading == f"# {row.code}: {row.title.strip().rstrip('.')}"
+        assert re.search(r"^    \S", row.page, re.MULTILINE), row.code
 
 
 def test_every_code_is_reported() -> None:
-    """Each code has a name in the module that registers it, and somewhere in the package that name is used."""
-    codes = codes_of_the_program()
+    """Somewhere in the package the name of each code is used."""
     used: set[str] = set()
     for path in Path(opwright.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -155,14 +138,15 @@ def test_every_code_is_reported() -> None:
                 used.add(node.id)
             elif isinstance(node, ast.Attribute):
                 used.add(node.attr)
-    named = {
-        value
-        for name, module in sys.modules.items()
-        if name.startswith("opwright.")
-        for attribute, value in vars(module).items()
-        if isinstance(value, str) and attribute in used
-    }
-    assert [row.code for row in codes if row.code not in named] == []
+    assert {name for name in vars(codes) if name.isupper()} - used == {"RANGES"}
+
+
+def test_a_page_may_go_on_with_another_one() -> None:
+    """The page of a warning that is an error elsewhere ends with that of the error."""
+    warning, error = find_code("W1309"), find_code("E1309")
+    assert warning is not None
+    assert error is not None
+    assert warning.explanation.endswith(f"elsewhere it is an error, E1309.\n\n{error.explanation}")
 
 
 def test_find_code() -> None:
@@ -171,13 +155,3 @@ def test_find_code() -> None:
     assert row is not None
     assert row.title == "the file does not exist"
     assert find_code("E9999") is None
-
-
-@pytest.mark.parametrize(
-    "row",
-    [Code("E0001", "taken", "page"), Code("X0001", "t", "p"), Code("E1", "t", "p"), Code("E9998", "", "p")],
-)
-def test_wrong_rows_are_refused(row: Code) -> None:
-    """A code that is taken or malformed, or has no title, is a bug that shows at import."""
-    with pytest.raises(ValueError, match="code"):
-        register(row)

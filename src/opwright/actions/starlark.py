@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.actions.description import WordPlace
-from opwright.syntax.codes import not_writable
+from opwright.source.codes import NOT_WRITABLE
+from opwright.source.diagnostic import Fault, shorten
 from opwright.syntax.hash_comment import hash_comment
 from opwright.syntax.starlark import string_literal
 
@@ -80,7 +81,7 @@ def _shell_word(text: str) -> str:
     from shlex import quote
 
     if "$(" in text:
-        raise not_writable("a command of Buck cannot have the text", text)
+        raise Fault.at(NOT_WRITABLE, f"a command of Buck cannot have the text `{shorten(ascii(text)[1:-1])}`")
     return quote(text)
 
 

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from opwright.build.codes import NOT_A_FILE, UNWRITABLE_PATH
 from opwright.build.plan import Plan, PlannedFile
 from opwright.build.runs import real_path
 from opwright.build.shards import is_everything
 from opwright.build.writer import Writer
+from opwright.source.codes import NOT_A_FILE, UNWRITABLE_PATH
 from opwright.source.diagnostic import Fault
 from opwright.syntax.cmake import string_literal
 

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from opwright.build.chunk_spans import FileContents, FileSpans, assemble, changed_units, splice
-from opwright.build.codes import NO_UTF8
 from opwright.build.file_spec import FileSpec, file_specs
 from opwright.build.fingerprints import (
     UnitFingerprints,
@@ -24,6 +23,7 @@ from opwright.build.fingerprints import (
 from opwright.build.template import Template, WholeText
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.registry import FAMILIES
+from opwright.source.codes import NO_FINGERPRINT, NO_UTF8
 from opwright.source.diagnostic import Diagnostic, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 
@@ -191,8 +191,6 @@ class EmitterFiles:
         try:
             return self._build.fingerprints.of_all(self.units)
         except TypeError as error:
-            from opwright.plugins.codes import NO_FINGERPRINT
-
             message = f"the emitter `{self.emitter.name}` cannot be used: {error}"
             help = "make units of operators, groups, texts, numbers, and tuples and mappings of these"
             raise Fault.at(NO_FINGERPRINT, message, help=help) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from opwright.emit.codes import SHIM_CHANGED, SHIM_MISSING
+from opwright.source.codes import SHIM_CHANGED, SHIM_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 

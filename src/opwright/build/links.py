@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from opwright.build.codes import LINKED_FOLDER
 from opwright.build.runs import Run, real_folder
+from opwright.source.codes import LINKED_FOLDER
 from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["note_links"]

@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from opwright.build.codes import MISSING_SLOT
+from opwright.source.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern

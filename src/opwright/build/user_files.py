@@ -22,7 +22,6 @@ from json import dumps, loads
 from types import TracebackType
 from typing import Final, NamedTuple
 
-from opwright.build.codes import NO_SPACE, NOT_PERMITTED
 from opwright.build.file_calls import FileBusy, exchange_files, lease
 from opwright.build.folders import make_folders
 from opwright.build.lock import FolderLock
@@ -30,6 +29,7 @@ from opwright.build.runs import read_checked_state, replace_checked_state
 from opwright.build.staging import Journal, remove_old_staging, remove_staging, staging_name
 from opwright.build.writer import write_fault
 from opwright.release.user_cache import cache_folder
+from opwright.source.codes import NO_SPACE, NOT_PERMITTED
 from opwright.source.diagnostic import Fault
 
 __all__ = ["UserFiles", "finish_killed_runs"]

@@ -12,9 +12,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from opwright.build.codes import WRITE_FAILED
 from opwright.build.writer import Writer
 from opwright.source.child import Child, Parent
+from opwright.source.codes import WRITE_FAILED
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from itertools import count
 from opwright.build.folders import make_folders
 from opwright.build.plain_files import file_status
 from opwright.build.staging import remove_staging, staging_name
+from opwright.source.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
 
 # Some programs take little longer than the imports of this module, so it imports diagnostics only to report a fault.
 TYPE_CHECKING = False
@@ -272,7 +273,7 @@ def _holds(target: str, data: bytes) -> bool:
 
 
 def _not_a_file(target: str) -> Fault:
-    from opwright.build.codes import NOT_A_FILE
+
     from opwright.source.diagnostic import Fault
 
     return Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
@@ -280,7 +281,6 @@ def _not_a_file(target: str) -> Fault:
 
 def write_fault(target: str, error: OSError, helps: Mapping[str, str] | None = None) -> Fault:
     """The fault for an error of the system (E0605 to E0608), with help that fits it: that for outputs, or another."""
-    from opwright.build.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
     from opwright.source.diagnostic import Fault
 
     kinds = ((NOT_PERMITTED, _NOT_PERMITTED), (NO_SPACE, _NO_SPACE), (NOT_A_FILE, _NOT_A_FILE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from opwright.check import codes
+from opwright.source import codes
 
 if TYPE_CHECKING:
     from opwright.coverage.records import OperatorRecord
@@ -16,7 +16,7 @@ __all__ = ["check_backward", "check_composites"]
 
 def check_composites(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
     """Report kernels that take the gradients of composite operators away (W2212)."""
-    _report(records, "composite_override", codes.COMPOSITE_OVERRIDE, sink)
+    _report(records, "composite_override", codes.GRADIENT_TAKEN_AWAY, sink)
 
 
 def check_backward(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+from opwright.source.code_pages import code_names
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["ALL", "CodeFilter", "is_prefix"]
@@ -17,13 +18,13 @@ ALL: Final = "ALL"
 _PREFIX: Final = re.compile(r"(?:[EW]|[A-Z]{2,})[0-9]{0,4}")
 
 
-def is_prefix(text: str, codes: Iterable[str]) -> bool:
+def is_prefix(text: str) -> bool:
     """Whether a text is `ALL`, or a code or the beginning of one.
 
-    >>> [is_prefix(text, ["E0310", "W2216"]) for text in ("W22", "E0310", "W3", "all")]
+    >>> [is_prefix(text) for text in ("W22", "E0310", "W3", "all")]
     [True, True, False, False]
     """
-    return text == ALL or (_PREFIX.fullmatch(text) is not None and any(code.startswith(text) for code in codes))
+    return text == ALL or (_PREFIX.fullmatch(text) is not None and any(code.startswith(text) for code in code_names()))
 
 
 class CodeFilter(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.check import codes
 from opwright.check.lint import Operators
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Edit, Label
 from opwright.source.node_edits import deleted_field, deleted_item
 from opwright.source.nodes import Node, Scalar, Sequence

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from opwright.check import codes
 from opwright.check.lint import Operators
 from opwright.check.places import name_span, schema_part_span
 from opwright.dialects.names import CPP_WORDS
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.yaml import load_yaml
@@ -74,7 +74,7 @@ def check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
         writes = function.kind in (SchemaKind.inplace, SchemaKind.mutable)
         if writes and function.group is None and function.view_group is None and not function.has_composite_implicit:
             message = f"`{function.name}` writes its arguments, and has no functional form"
-            sink.warning(codes.NO_FUNCTIONAL, message, name_span(function))
+            sink.warning(codes.ONLY_WRITES, message, name_span(function))
 
 
 def check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:

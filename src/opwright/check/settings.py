@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from typing import Final, cast
 
 from opwright.check.code_filter import CodeFilter, is_prefix
-from opwright.check.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
+from opwright.source.code_pages import code_names
+from opwright.source.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.project_file import PROJECT_FILE, find_project_file
@@ -49,12 +50,12 @@ def find_settings(folder: str) -> str | None:
     return os.path.relpath(path) if path is not None and is_here else path
 
 
-def load_settings(file: SourceFile, all_codes: Callable[[], Collection[str]], sink: Diagnostics) -> Settings:
-    """The settings of a file, those without faults; faults go to `sink`. `all_codes` gives all codes that exist.
+def load_settings(file: SourceFile, sink: Diagnostics) -> Settings:
+    """The settings of a file, those without faults; faults go to `sink`.
 
     >>> sink = Diagnostics()
     >>> text = '[tool.opwright.check]\\nignore = ["W2216"]\\ntorch = "2.13.0"\\n'
-    >>> settings = load_settings(SourceFile("pyproject.toml", text), lambda: ["W2216"], sink)
+    >>> settings = load_settings(SourceFile("pyproject.toml", text), sink)
     >>> settings.codes.ignore, settings.torch
     (('W2216',), '2.13.0')
     """
@@ -72,7 +73,7 @@ def load_settings(file: SourceFile, all_codes: Callable[[], Collection[str]], si
         table = table.get(name) if isinstance(table, dict) else None
     if table is None:
         return NO_SETTINGS._replace(folder=os.path.dirname(file.path))
-    return _Reader(file, all_codes(), sink).settings(table)
+    return _Reader(file, sink).settings(table)
 
 
 def _not_toml(file: SourceFile, message: str) -> Fault:
@@ -97,9 +98,8 @@ def matching_files(settings: Settings) -> tuple[str, ...]:
 class _Reader:
     """Reads the values of the table. The parser of TOML gives no places, so the reader searches for them."""
 
-    def __init__(self, file: SourceFile, codes: Collection[str], sink: Diagnostics) -> None:
+    def __init__(self, file: SourceFile, sink: Diagnostics) -> None:
         self._file = file
-        self._codes = codes
         self._sink = sink
         header = _HEADER.search(file.text)
         self._start, self._end = (0, len(file.text)) if header is None else (header.end(), len(file.text))
@@ -137,9 +137,10 @@ class _Reader:
 
     def _check_codes(self, prefixes: tuple[str, ...]) -> tuple[str, ...]:
         for prefix in prefixes:
-            if not is_prefix(prefix, self._codes):
+            if not is_prefix(prefix):
                 message = f"no code is or begins with `{prefix}`"
-                self._sink.error(UNKNOWN_CODE, message, self._value(prefix), help=did_you_mean(prefix, self._codes))
+                help = did_you_mean(prefix, code_names())
+                self._sink.error(UNKNOWN_CODE, message, self._value(prefix), help=help)
         return prefixes
 
     def _file_ignores(self, value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from opwright.check.code_filter import CodeFilter, is_prefix
-from opwright.check.codes import UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
+from opwright.source.code_pages import code_names
+from opwright.source.codes import UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, did_you_mean
 from opwright.source.span import SourceText, Span
 
@@ -71,12 +72,9 @@ def _suppression(file: SourceText, match: re.Match[str]) -> Suppression:
 
 
 def suppress(
-    diagnostics: Iterable[Diagnostic], files: Iterable[SourceText], shown: CodeFilter, codes: Collection[str]
+    diagnostics: Iterable[Diagnostic], files: Iterable[SourceText], shown: CodeFilter
 ) -> tuple[list[Diagnostic], int]:
-    """The diagnostics that no comment suppresses, with those about the comments, and the number of the others.
-
-    `codes` are all codes that exist.
-    """
+    """The diagnostics that no comment suppresses, with those about the comments, and the number of the others."""
     comments = [comment for file in files for comment in suppressions(file)]
     by_line: dict[tuple[str, int], list[Suppression]] = defaultdict(list)
     for comment in comments:
@@ -93,17 +91,17 @@ def suppress(
             left.append(diagnostic)
     remarks = Diagnostics()
     for comment in comments:
-        _report(comment, shown, codes, remarks)
+        _report(comment, shown, remarks)
     return left + [remark for remark in remarks if shown.shows(remark.code)], count
 
 
-def _report(comment: Suppression, shown: CodeFilter, codes: Collection[str], sink: Diagnostics) -> None:
+def _report(comment: Suppression, shown: CodeFilter, sink: Diagnostics) -> None:
     """Reports codes of a comment that do not exist, and those that suppress nothing although they are selected."""
-    unknown = [code for code in comment.codes if not is_prefix(code.text, codes)]
+    unknown = [code for code in comment.codes if not is_prefix(code.text)]
     for code in unknown:
         message = f"no code is or begins with `{code.text}`"
-        sink.warning(UNKNOWN_SUPPRESSION, message, code, help=did_you_mean(code.text, codes))
-    unused = [code for code in comment.codes if code not in unknown and _is_unused(code.text, comment, shown, codes)]
+        sink.warning(UNKNOWN_SUPPRESSION, message, code, help=did_you_mean(code.text, code_names()))
+    unused = [code for code in comment.codes if code not in unknown and _is_unused(code.text, comment, shown)]
     if not comment.codes and not comment.used:
         sink.warning(UNUSED_SUPPRESSION, "the comment suppresses nothing", comment.span, edits=_deletion(comment))
     elif unused:
@@ -115,8 +113,8 @@ def _report(comment: Suppression, shown: CodeFilter, codes: Collection[str], sin
         sink.warning(UNUSED_SUPPRESSION, message, unused[0], edits=edits if left else _deletion(comment))
 
 
-def _is_unused(code: str, comment: Suppression, shown: CodeFilter, codes: Collection[str]) -> bool:
-    is_selected = any(shown.shows(full) for full in codes if full.startswith(code))
+def _is_unused(code: str, comment: Suppression, shown: CodeFilter) -> bool:
+    is_selected = any(shown.shows(full) for full in code_names() if full.startswith(code))
     return code not in comment.used and is_selected
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.check import codes
 from opwright.check.backend_lints import check_backward, check_composites
 from opwright.check.entry_lints import check_defaults, check_repeated_items
 from opwright.check.lint import BackendLint, Lint, OperatorLint
@@ -15,6 +14,7 @@ from opwright.check.operator_lints import (
     check_meta_kernels,
     check_tags,
 )
+from opwright.source import codes
 
 __all__ = ["BACKEND_LINTS", "LINTS", "OPERATOR_LINTS"]
 
@@ -26,14 +26,14 @@ OPERATOR_LINTS: Final = (
     OperatorLint(Lint(codes.REPEATS_DEFAULT), check_defaults),
     OperatorLint(Lint(codes.SUSPICIOUS_ALIAS, for_pytorch=True), check_alias_annotations),
     # PyTorch can functionalize operators of libraries without a functional form, at some cost.
-    OperatorLint(Lint(codes.NO_FUNCTIONAL, for_others=False, compares_entries=True), check_functional_forms),
+    OperatorLint(Lint(codes.ONLY_WRITES, for_others=False, compares_entries=True), check_functional_forms),
     OperatorLint(Lint(codes.REPEATED_ITEM, for_pytorch=True), check_repeated_items),
 )
 
 #: Lints of backends.
 BACKEND_LINTS: Final = (
     # A backend file must say `override_composite` for each of them already (E1341).
-    BackendLint(Lint(codes.COMPOSITE_OVERRIDE, for_others=False), check_composites),
+    BackendLint(Lint(codes.GRADIENT_TAKEN_AWAY, for_others=False), check_composites),
     BackendLint(Lint(codes.BACKWARD_LACKS), check_backward),
 )
 

@@ -6,6 +6,8 @@ import argparse
 import os
 import sys
 
+from opwright.source.codes import TWO_SELECTIONS
+
 # A program declares its arguments before it knows whether there is anything to do. Modules that act on the arguments
 # are imported by the functions that need them.
 TYPE_CHECKING = False
@@ -282,7 +284,6 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
 
 def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     """The operators that the flags select, by default all. Faults of a selection file go to `sink`."""
-    from opwright.dialects.selection.codes import TWO_SELECTIONS
     from opwright.dialects.selection.loader import load_selection, selection_of_names
     from opwright.model.selection import EVERYTHING
     from opwright.source.diagnostic import Fault

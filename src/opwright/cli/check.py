@@ -23,6 +23,7 @@ from opwright.cli.arguments import (
     not_empty,
     open_named_inputs,
 )
+from opwright.source.codes import UNKNOWN_CODE
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -125,17 +126,14 @@ class _Checker:
 
     def check(self, files: CheckedFiles) -> Findings:
         """What is wrong with the files."""
-        from opwright.cli.explain import all_code_names
         from opwright.run.findings import find
 
-        return find(files, self._codes, self.open_release, all_code_names)
+        return find(files, self._codes, self.open_release)
 
 
 def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Settings, CodeFilter]:
     """The settings of the project, and the selection of codes from them and from the arguments."""
-    from opwright.check.codes import UNKNOWN_CODE
     from opwright.check.settings import NO_SETTINGS, find_settings, load_settings
-    from opwright.cli.explain import all_code_names
     from opwright.plugins.active import ACTIVE
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
@@ -145,7 +143,7 @@ def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Setting
     settings = NO_SETTINGS
     faults = Diagnostics()
     if file is not None and (arguments.config is not None or "opwright" in file.text):
-        settings = load_settings(file, all_code_names, faults)
+        settings = load_settings(file, faults)
     own = settings.codes
     select = None if arguments.select is None else _codes(arguments.select, faults)
     codes = own._replace(
@@ -161,14 +159,13 @@ def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Setting
 def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
     """The codes of an option. Those that do not exist go to the sink."""
     from opwright.check.code_filter import is_prefix
-    from opwright.check.codes import UNKNOWN_CODE
-    from opwright.cli.explain import all_code_names
+    from opwright.source.code_pages import code_names
     from opwright.source.diagnostic import did_you_mean
 
     codes = tuple([code.strip().upper() for text in texts for code in text.split(",") if code.strip()])
     for code in codes:
-        if not is_prefix(code, all_code_names()):
-            help = did_you_mean(code, all_code_names(), "`opwright explain` lists all codes")
+        if not is_prefix(code):
+            help = did_you_mean(code, code_names(), "`opwright explain` lists all codes")
             sink.error(UNKNOWN_CODE, f"no code is or begins with `{code}`", help=help)
     return codes
 
@@ -206,7 +203,6 @@ def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
 
 def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     from opwright.cli.color import wants_color
-    from opwright.source.codes import all_codes
     from opwright.source.render import render_short, render_terminal
 
     match arguments.format:
@@ -218,7 +214,7 @@ def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnosti
             from opwright import __version__
             from opwright.check.formats.sarif import render_sarif
 
-            text = render_sarif(diagnostics, {code.code: code for code in all_codes()}, __version__)
+            text = render_sarif(diagnostics, __version__)
         case "github":
             from opwright.check.formats.github import render_github
 

@@ -8,11 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 import opwright
-from opwright.actions.codes import NOT_DESCRIBABLE, NOT_HERMETIC
 from opwright.actions.collected import PartFiles, collect_parts, path_below, torch_root
 from opwright.actions.description import Action, Description, Word, WordPlace, outputs_digest
 from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.run.request import OutputShard
+from opwright.source.codes import NOT_DESCRIBABLE, NOT_HERMETIC
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:

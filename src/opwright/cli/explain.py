@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import pkgutil
 import re
 import sys
-from importlib import import_module
 from typing import Final
 
 from opwright.cli.arguments import (
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.
 _COLUMNS: Final = 80
-
-_WITHOUT_CODES: Final = ("opwright.setuptools", "opwright.lsp.server")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,10 +99,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
     codes = [name for name in arguments.names if _CODE.fullmatch(name)]
     names = [name for name in arguments.names if name not in codes]
-    if codes or not names:
-        import_all_codes()
     if not arguments.names:
-        from opwright.source.codes import all_codes
+        from opwright.source.code_pages import all_codes
 
         for code in all_codes():
             print(f"{code.code}  {code.title}")
@@ -120,7 +114,7 @@ def _print_code(text: str) -> int:
     """Print the page of a code, and give the exit status."""
     from opwright.cli import console
     from opwright.plugins.active import active_plugins
-    from opwright.source.codes import all_codes, find_code, is_plugin_code
+    from opwright.source.code_pages import code_names, find_code, is_plugin_code
     from opwright.source.diagnostic import did_you_mean
 
     match = find_code(text)
@@ -130,33 +124,11 @@ def _print_code(text: str) -> int:
         activate_installed(active_plugins())
         match = find_code(text)
     if match is None:
-        hint = str(did_you_mean(text.upper(), [code.code for code in all_codes()]))
+        hint = str(did_you_mean(text.upper(), code_names()))
         say(f"opwright explain: no code `{text}`{'; ' + hint if hint else ''}\n")
         return console.USAGE
     print(match.page)
     return console.SUCCESS
-
-
-def all_code_names() -> tuple[str, ...]:
-    """All codes."""
-    from opwright.source.codes import all_codes
-
-    import_all_codes()
-    return tuple([code.code for code in all_codes()])
-
-
-def import_all_codes() -> None:
-    """Imports all modules except programs, because the modules that find faults register the codes.
-
-    The packages of dialects that stand elsewhere are imported too. Modules that need other packages have no codes.
-    """
-    from opwright.dialects.table import DIALECTS
-
-    for name in dict.fromkeys(("opwright", *(dialect.package for dialect in DIALECTS if dialect.package))):
-        package = import_module(name)
-        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if not module.name.endswith("__main__") and module.name not in _WITHOUT_CODES:
-                import_module(module.name)
 
 
 def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:

@@ -9,6 +9,7 @@ import sys
 
 from opwright.build.runs import real_folder, real_path
 from opwright.build.writer import Writer, touch_file
+from opwright.source.codes import OTHER_OUTPUTS, OUTPUT_DIFFERS, OVERWRITES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +138,6 @@ def _inputs(stamps: InputStamps | None) -> list[str]:
 
 def check_declared(digest: str, out: str, plan: Plan) -> None:
     """Raises Fault (E0618) if the outputs below a folder are not those that a build system declares by their digest."""
-    from opwright.actions.codes import OTHER_OUTPUTS
     from opwright.actions.description import outputs_digest
     from opwright.source.diagnostic import Fault
 
@@ -174,7 +174,6 @@ def check_overwrites(
 
     Raises Fault (E0613) for the path of an input, an output, another of these files, or the state of the `run`.
     """
-    from opwright.build.codes import OVERWRITES
     from opwright.source.diagnostic import Fault
 
     named = [(flag, path, real_path(path)) for flag, path in files]
@@ -195,8 +194,6 @@ def check_overwrites(
 
 def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostics) -> bool:
     """Report each output that is missing or differs on disk, and each stale one. Gives whether there is none."""
-    from opwright.build.codes import OUTPUT_DIFFERS
-
     differing = generation.differing()
     for path in differing:
         what = "differs from what is generated" if os.path.lexists(path) else "is missing"

@@ -31,6 +31,7 @@ from opwright.cli.runs import current_manifest, files_besides, repeat_messages, 
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
 from opwright.run.session import Session
+from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.numbers import read_number
 
 # Modules that do the work are imported only if there is work.
@@ -357,7 +358,6 @@ def _check_files(arguments: argparse.Namespace) -> None:
     for family in arguments.only or ():
         options = file_options(family)
         if options and not any(getattr(arguments, option) for option in options):
-            from opwright.emit.codes import FAMILY_WITHOUT_FILE
             from opwright.source.diagnostic import Fault
 
             flags = " or ".join([f"`--{option.replace('_', '-')} FILE`" for option in options])

@@ -16,7 +16,6 @@ from typing import Final
 from opwright import __version__
 from opwright.cli import console
 from opwright.cli.arguments import add_plugin_argument, not_empty
-from opwright.cli.explain import all_code_names
 from opwright.source.diagnostic import Diagnostics
 
 #: The editor says first whether it trusts the files that name plug-ins.
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as report:
             # What plug-ins print is no part of the report.
             os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-            check_texts(sys.stdin, report, arguments.torch, arguments.source_path, all_code_names)
+            check_texts(sys.stdin, report, arguments.torch, arguments.source_path)
         return console.SUCCESS
     if find_spec("pygls") is None:
         sys.stderr.write("opwright lsp: error: it needs the package pygls: pip install 'opwright[lsp]'\n")

@@ -13,9 +13,9 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
-from opwright.release.codes import BAD_RELEASE
 from opwright.release.rules import Change, Rules, series_followed
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
+from opwright.source.codes import BAD_RELEASE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.snippet import readable
 

@@ -16,6 +16,7 @@ import sys
 
 from opwright.cli.arguments import add_input_arguments, not_empty, open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
+from opwright.source.codes import NOT_KEPT
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -187,7 +188,6 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
 
 def _explain(arguments: argparse.Namespace, outcome: SelectionOutcome, sink: Diagnostics) -> None:
     """Print why operators are kept. Those that are not kept are errors."""
-    from opwright.selective.codes import NOT_KEPT
     from opwright.selective.explanation import selector_of
     from opwright.selective.reports import render_explanation, render_json
     from opwright.source.diagnostic import did_you_mean

@@ -13,7 +13,7 @@ import sys
 from typing import Final, NoReturn
 
 from opwright.cli import console, streams
-from opwright.plugins.codes import ENDED
+from opwright.source.codes import ENDED
 from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["continue_in_child"]

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from opwright.build.writer import write_file
 from opwright.cli import console
 from opwright.cli.arguments import not_empty
-from opwright.plugins.codes import UNKNOWN_PLUGIN
 from opwright.plugins.discovery import PluginName, find_module
 from opwright.plugins.faults import shown_path
 from opwright.plugins.head_names import head_names
@@ -25,6 +24,7 @@ from opwright.plugins.settings import named_plugins
 from opwright.plugins.sources import static_sources
 from opwright.plugins.trust import load_trust, trust_path, trust_text
 from opwright.run.checked_files import expand_folders
+from opwright.source.codes import UNKNOWN_PLUGIN
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.project_file import PROJECT_FILE
 from opwright.source.text import SourceFile

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.coverage import codes
 from opwright.coverage.records import TrapKind
 from opwright.coverage.report import device_dispatch
 from opwright.coverage.traps import TrapFacts, dispatch_traps, needs_kernels
 from opwright.emit.emitter import Job
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["check_backends"]

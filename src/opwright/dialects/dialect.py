@@ -118,11 +118,11 @@ class Dialect(Generic[Model]):
     the file in an option. `fields` are fields that only files of this dialect start with: they recognise a file of
     another name. `members` are files of PyTorch's package or source tree besides its inputs, which the loader reads
     itself, whether or not they exist. `package` holds the dialect's modules: its `loader` has a function `load(files,
-    context)` that gives a `loads_into`, and importing the package's modules registers its diagnostic codes. Instead of
-    a package, a dialect may have the function itself, as `loader`, and one that gives the JSON Schema of its files, as
-    `json_schema`. A dialect that `is_always_loaded` is part of every run whose inputs have a file of it; others are
-    loaded for a family or an option. Where it `is_required`, a run that loads it refuses inputs without its file.
-    `loads_into` is a type, or where to import it from, as `module:name`: a row of the table does not import its model.
+    context)` that gives a `loads_into`. Instead of a package, a dialect may have the function itself, as `loader`, and
+    one that gives the JSON Schema of its files, as `json_schema`. A dialect that `is_always_loaded` is part of every
+    run whose inputs have a file of it; others are loaded for a family or an option. Where it `is_required`, a run that
+    loads it refuses inputs without its file. `loads_into` is a type, or where to import it from, as `module:name`: a
+    row of the table does not import its model.
 
     >>> from opwright.source.text import SourceFile
     >>> tags = Dialect("tags", inputs=("native/tags.yaml",), fields=("tag",), loads_into=dict)

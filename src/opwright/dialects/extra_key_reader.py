@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects import extra_key_codes as codes
 from opwright.dialects.backend.releases import Releases
 from opwright.dialects.extra_keys import ExtraKey, KeyPlace
 from opwright.dialects.field import Field
 from opwright.model.extra_values import ExtraValue, ExtraValues
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
@@ -64,7 +64,7 @@ class ExtraKeys:
             else:
                 values[name] = extra.default
                 if extra.is_required and not own.has_errors:
-                    place.fault(codes.MISSING_KEY, f"the key `{name}` is missing", at)
+                    place.fault(codes.PLUGIN_MISSING_KEY, f"the key `{name}` is missing", at)
         releases.sink.extend(own)
         return None if own.has_errors else ExtraValues(values, given)
 

@@ -6,12 +6,12 @@ import types
 from abc import ABC, abstractmethod
 from typing import Final, TypeAlias, Union, get_args
 
-from opwright.dialects import extra_key_codes as codes
 from opwright.dialects.cpp_expressions import find_cpp_fault
 from opwright.dialects.extra_places import PLACES
 from opwright.dialects.field import FLAG, TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.model.extra_values import ExtraValue, ExtraValues
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
@@ -151,7 +151,9 @@ class Choice(KeyType):
         assert isinstance(node, Scalar)
         if node.value not in self._choices:
             help = did_you_mean(node.value, self._choices, f"write {self.words}")
-            place.fault(codes.UNKNOWN_WORD, f"`{place.path}` cannot be `{shorten(node.value)}`", node.span, help=help)
+            place.fault(
+                codes.PLUGIN_UNKNOWN_WORD, f"`{place.path}` cannot be `{shorten(node.value)}`", node.span, help=help
+            )
         return node.value
 
 
@@ -178,12 +180,12 @@ class _Cpp(KeyType):
         if self._part in ("identifier", "name"):
             parts = [text] if self._part == "identifier" else text.removeprefix("::").split("::")
             if not all(IDENTIFIER.fullmatch(part) and part not in CPP_WORDS for part in parts):
-                place.fault(codes.CPP_TEXT, f"`{shorten(text)}` is not {self.words}", node.span)
+                place.fault(codes.PLUGIN_CPP_TEXT, f"`{shorten(text)}` is not {self.words}", node.span)
             return text
         fault = find_cpp_fault(text, has_statements=self._part == "statements")
         if fault is not None:
             at = node.span_of(fault.start, fault.end) if text.strip() else node.span
-            place.fault(codes.CPP_TEXT, f"`{place.path}` is not {self.words}: {fault.message}", at)
+            place.fault(codes.PLUGIN_CPP_TEXT, f"`{place.path}` is not {self.words}: {fault.message}", at)
         return text.strip()
 
 
@@ -232,7 +234,9 @@ class Fields(KeyType):
         for name, (key_node, _) in nodes.items():
             if name not in declared:
                 help = did_you_mean(name, declared, "there are " + ", ".join([f"`{key}`" for key in declared]))
-                place.fault(codes.UNKNOWN_KEY, f"unknown key `{name}` in `{place.path}`", key_node.span, help=help)
+                place.fault(
+                    codes.PLUGIN_UNKNOWN_KEY, f"unknown key `{name}` in `{place.path}`", key_node.span, help=help
+                )
         given = {name: entry for name, entry in nodes.items() if name in declared}
         values: dict[str, ExtraValue] = {}
         for name, key in declared.items():
@@ -241,7 +245,7 @@ class Fields(KeyType):
             else:
                 values[name] = plain_value(key.default)
                 if key.is_required:
-                    place.fault(codes.MISSING_KEY, f"`{place.path}` has no `{name}`", node.span)
+                    place.fault(codes.PLUGIN_MISSING_KEY, f"`{place.path}` has no `{name}`", node.span)
         return ExtraValues(values, given)
 
 

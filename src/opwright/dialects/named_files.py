@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import os
 from shlex import quote
-from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.source.codes import Code, register
+from opwright.source.codes import FILE_UNREADABLE, OUTSIDE_PROJECT
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.project_file import find_project_file
 from opwright.source.span import Span
-from opwright.source.text import FILE_UNREADABLE, SourceFile
+from opwright.source.text import SourceFile
 
-__all__ = ["OUTSIDE_PROJECT", "check_named_path", "read_named_file"]
-
-OUTSIDE_PROJECT: Final = register(
-    Code(
-        "E0005",
-        "a file names a path outside of its project",
-        """
-The head of a library file or of a backend file may name other files, and messages show their lines. So that a file of a
-stranger cannot show any file of yours, these are below its project: the folder of the file, or the nearest folder above
-it with a `pyproject.toml`. A link counts as what it leads to.
-
-    namespace: acme
-    derivatives: /home/me/notes.yaml
-                 ^^^^^^^^^^^^^^^^^^^ outside of `/home/me/acme`
-
-If the path is right, as it may be for a file that a build writes elsewhere, allow it: `--allow-path PATH` allows a
-file, or all files of a folder. `opwright check` also allows the files that are its arguments.
-""",
-    )
-)
+__all__ = ["check_named_path", "read_named_file"]
 
 
 def check_named_path(path: str, named_by: str, allowed: tuple[str, ...] = ()) -> None:

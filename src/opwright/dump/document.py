@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, cast
 
-from opwright.dump.codes import BAD_DUMP
 from opwright.dump.data import JsonValue
 from opwright.dump.fields import FORMAT
 from opwright.dump.yaml_text import print_yaml
+from opwright.source.codes import BAD_DUMP
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.span import Span
 from opwright.source.text import SourceFile

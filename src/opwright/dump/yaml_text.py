@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.dump.codes import NO_DATA
 from opwright.dump.data import JsonValue
+from opwright.source.codes import NO_DATA
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, scalar_kind
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from opwright.dialects.native_functions.variants import out_name
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_span
-from opwright.emit import codes
 from opwright.emit.aten.functional_forms import functional_form, is_functionalized_by_pytorch
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
@@ -21,6 +20,7 @@ from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument
 from opwright.schema.signature import signature_key
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 

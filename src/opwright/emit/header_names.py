@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.emit import codes
 from opwright.emit.emitter import FilePerUnit, Job
 from opwright.emit.registry import emitters, families_with
 from opwright.model.library import PYTORCH
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 
 __all__ = ["check_header_names", "check_headers_of_pytorch"]

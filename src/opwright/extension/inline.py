@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from opwright.build.lock import FolderLock
 from opwright.build.manifest import tool_identity
-from opwright.extension import codes
 from opwright.extension.objects import compile_objects, short_hash
 from opwright.extension.steps import BuildStep, StepFailed, run_steps
 from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
 from opwright.release.user_cache import cache_folder
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line
@@ -146,10 +146,10 @@ def _only_namespace(namespaces: Sequence[str]) -> str:
     if len(namespaces) == 1:
         return namespaces[0]
     if not namespaces:
-        raise Fault.at(codes.NO_OPERATORS, "the YAML has no operators", help="add entries to it")
+        raise Fault.at(codes.NO_LIBRARY, "the YAML has no operators", help="add entries to it")
     quoted = " and ".join(f"`{namespace}`" for namespace in namespaces)
     message = f"the YAML has operators of {len(namespaces)} namespaces: {quoted}"
-    raise Fault.at(codes.NO_OPERATORS, message, help="write one call for each namespace")
+    raise Fault.at(codes.NO_LIBRARY, message, help="write one call for each namespace")
 
 
 def _write_kernels(cpp: str, code: GeneratedCode, work: str) -> str:

@@ -10,8 +10,8 @@ from typing import Final
 from opwright.build.staging import staging_name
 from opwright.build.user_files import UserFiles
 from opwright.build.writer import file_holds, make_folder, write_fault
-from opwright.extension import codes
 from opwright.extension.project_names import project_names
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from opwright.dialects.names import namespace_conflict
-from opwright.extension import codes
 from opwright.model.dispatch_key import devices
 from opwright.release.tables import operators
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Scalar
 from opwright.source.text import SourceFile

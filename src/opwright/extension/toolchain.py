@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from opwright.extension import codes
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
 __all__ = ["DEFINITIONS", "STANDARD", "Toolchain", "find_toolchain", "import_torch", "include_folder"]
@@ -43,7 +43,7 @@ def import_torch() -> ModuleType:
         return import_module("torch")
     except (ImportError, OSError) as error:
         raise Fault.at(
-            codes.NO_TORCH,
+            codes.BUILD_NO_TORCH,
             f"PyTorch cannot be imported: {error}",
             help="install PyTorch in the environment that builds the library",
         ) from None

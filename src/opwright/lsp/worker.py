@@ -7,7 +7,6 @@ are asked for. It writes the report of `opwright check --format json`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
 from typing import TextIO
 
 from opwright.check.formats.json_text import render_json
@@ -22,33 +21,27 @@ from opwright.source.text import SourceFile
 __all__ = ["check_texts"]
 
 
-def check_texts(
-    request: TextIO,
-    report: TextIO,
-    torch: str | None,
-    source_path: str | None,
-    all_code_names: Callable[[], Collection[str]],
-) -> None:
+def check_texts(request: TextIO, report: TextIO, torch: str | None, source_path: str | None) -> None:
     """Check the files of a request against a PyTorch, and write the report."""
     asked = json.load(request)
     texts = tuple([SourceFile(path, text) for path, text in asked["texts"].items()])
     texts = tuple([text for text in texts if kind_of(text) is not None])
     sink = Diagnostics()
     activate_plugins(PluginRequest(*asked["plugins"]), texts, sink)
-    settings = _settings(asked["folder"], all_code_names)
+    settings = _settings(asked["folder"])
 
     def open_release() -> Inputs:
         return open_inputs(torch or (None if source_path else settings.torch), source_path)
 
     files = CheckedFiles(tuple([text.path for text in texts]), texts=texts)
-    sink.extend(find(files, settings.codes, open_release, all_code_names).diagnostics)
+    sink.extend(find(files, settings.codes, open_release).diagnostics)
     report.write(render_json(sink.sorted()))
 
 
-def _settings(folder: str, all_code_names: Callable[[], Collection[str]]) -> Settings:
+def _settings(folder: str) -> Settings:
     """The settings of the project in a folder; those with faults are left out."""
     path = find_settings(folder)
     try:
-        return NO_SETTINGS if path is None else load_settings(SourceFile.read(path), all_code_names, Diagnostics())
+        return NO_SETTINGS if path is None else load_settings(SourceFile.read(path), Diagnostics())
     except Fault:
         return NO_SETTINGS

@@ -12,7 +12,6 @@ from opwright.check.lint import OperatorLint
 from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, Family
 from opwright.plugins.active import ACTIVE
-from opwright.plugins.codes import MISSING_FOLDER, NAME_CLASH
 from opwright.plugins.discovery import PluginName, load_plugin
 from opwright.plugins.faults import shown_path
 from opwright.plugins.guard import CallGuard
@@ -21,7 +20,8 @@ from opwright.plugins.safe_extensions import emit_extensions, extra_keys, safe_r
 from opwright.plugins.safe_rows import headers_family, safe_dialect, safe_family
 from opwright.plugins.sources import folder_of
 from opwright.plugins.validation import check_plugin, definition_span
-from opwright.source.codes import add_plugin_code, find_code, remove_plugin_code
+from opwright.source.code_pages import add_plugin_code, find_code, remove_plugin_code
+from opwright.source.codes import MISSING_FOLDER, NAME_CLASH
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.text import SourceFile
 

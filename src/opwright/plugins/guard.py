@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.codes import RAISED, WRONG_RESULT
 from opwright.plugins.faults import describe_error, line_span, place_of_error
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import sources_of
+from opwright.source.codes import RAISED, WRONG_RESULT
 from opwright.source.diagnostic import Fault, FaultsFound
 from opwright.source.span import Span
 

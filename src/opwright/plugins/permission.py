@@ -8,9 +8,9 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from opwright.plugins.active import ACTIVE
-from opwright.plugins.codes import LEFT_OUT, NOT_ALLOWED
 from opwright.plugins.discovery import PluginName, is_one_of
 from opwright.plugins.trust import TrustAnswer, ask_trust, is_below
+from opwright.source.codes import LEFT_OUT, NOT_ALLOWED
 from opwright.source.diagnostic import Diagnostic, Label, Severity
 
 if TYPE_CHECKING:

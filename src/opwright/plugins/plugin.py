@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opwright.emit.registration_changes import RegistrationChange
     from opwright.emit.registry import Family
     from opwright.emit.wrapper_hooks import WrapperHook
-    from opwright.source.codes import Code
+    from opwright.source.code_pages import Code
 
 __all__ = ["API_VERSION", "Plugin"]
 

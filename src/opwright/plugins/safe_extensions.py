@@ -9,7 +9,6 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.dialects.dialect import BackendReader
-from opwright.dialects.extra_key_codes import KEY_TAKEN
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.emit.extensions import EmitExtensions, Extension
 from opwright.emit.kernel_conventions import KernelConvention
@@ -17,10 +16,10 @@ from opwright.emit.kernel_selectors import KernelSelector
 from opwright.emit.registration_changes import RegistrationChange
 from opwright.emit.registrations import Registration
 from opwright.emit.wrapper_hooks import WrapperHook, hook_problem
-from opwright.plugins.codes import NAME_CLASH
 from opwright.plugins.guard import CallGuard
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.validation import definition_span
+from opwright.source.codes import KEY_TAKEN, NAME_CLASH
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping
 

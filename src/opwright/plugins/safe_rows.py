@@ -10,11 +10,11 @@ from typing import Any, Final, TypeVar
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
 from opwright.emit.registry import Check, Family
-from opwright.plugins.codes import EMITTER_MISFIT
 from opwright.plugins.guard import CallGuard
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import sources_fingerprint
 from opwright.plugins.validation import definition_span
+from opwright.source.codes import EMITTER_MISFIT
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.text import SourceFile
 

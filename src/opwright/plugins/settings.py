@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from opwright.source.codes import WRONG_NAMES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.plugins.discovery import PluginName
@@ -21,7 +23,6 @@ def project_plugins(path: str, data: bytes) -> list[str]:
     if names is None:
         return []
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        from opwright.plugins.codes import WRONG_NAMES
         from opwright.source.diagnostic import Fault
 
         message = f"`plugins` of `[tool.opwright]` in `{os.path.basename(path)}` is not a list of names"

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.plugins.codes import DAMAGED_TRUST
 from opwright.plugins.discovery import PluginName, find_module
 from opwright.plugins.sources import static_sources
+from opwright.source.codes import DAMAGED_TRUST
 from opwright.source.diagnostic import Fault
 
 __all__ = ["TrustAnswer", "ask_trust", "is_below", "load_trust", "plugin_fingerprint", "trust_path", "trust_text"]

@@ -14,11 +14,11 @@ from opwright.emit.kernel_conventions import KernelConvention
 from opwright.emit.kernel_selectors import KernelSelector
 from opwright.emit.registry import Family
 from opwright.emit.wrapper_hooks import WrapperHook
-from opwright.plugins.codes import MISSING_FOLDER, WRONG_API, WRONG_ROW
 from opwright.plugins.faults import shown_path
 from opwright.plugins.plugin import API_VERSION, Plugin
 from opwright.plugins.sources import folder_of
-from opwright.source.codes import Code, is_plugin_code
+from opwright.source.code_pages import Code, is_plugin_code
+from opwright.source.codes import MISSING_FOLDER, WRONG_API, WRONG_ROW
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
 from opwright.source.text import SourceFile

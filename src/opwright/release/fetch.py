@@ -6,7 +6,10 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from opwright.release.cache import cached_versions, load_cached, release_folder, write_cached
-from opwright.release.codes import (
+from opwright.release.pip_settings import load_index_settings
+from opwright.release.store import PACKAGED, InputPaths, WheelStore, member_of
+from opwright.release.view import Inputs, check_has_inputs
+from opwright.source.codes import (
     BAD_SPEC,
     BAD_WHEEL,
     CACHE_UNUSABLE,
@@ -16,9 +19,6 @@ from opwright.release.codes import (
     INPUT_MISSING,
     WHOLE_WHEEL_DECLINED,
 )
-from opwright.release.pip_settings import load_index_settings
-from opwright.release.store import PACKAGED, InputPaths, WheelStore, member_of
-from opwright.release.view import Inputs, check_has_inputs
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.text import SourceFile
 

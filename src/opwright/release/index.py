@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from packaging.version import Version
 
 from opwright.release.addresses import BadAddressError, parse_place
-from opwright.release.codes import (
-    BAD_PIP_SETTINGS,
-    INDEX_IGNORED,
-    LINK_REFUSED,
-    THREE_WAYS,
-    UNKNOWN_VERSION,
-    YANKED_VERSION,
-)
 from opwright.release.index_page import ACCEPTED, PageLinks, links_of_file, links_of_folder, links_of_page, page_name
 from opwright.release.transport import InsecureError, NotFoundError, TransportError, transport_fault
+from opwright.release.view import THREE_WAYS
+from opwright.source.codes import BAD_PIP_SETTINGS, INDEX_IGNORED, LINK_REFUSED, UNKNOWN_VERSION, YANKED_VERSION
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 

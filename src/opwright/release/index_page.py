@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin
 from packaging.version import InvalidVersion, Version
 
 from opwright.release.addresses import BadAddressError, parse_address, parse_place
-from opwright.release.codes import INDEX_UNREADABLE
+from opwright.source.codes import INDEX_UNREADABLE
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 

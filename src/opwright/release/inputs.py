@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.release.codes import BAD_SPEC
 from opwright.release.local import from_files, from_installed, from_source_path, from_wheel
 from opwright.release.view import Inputs
+from opwright.source.codes import BAD_SPEC
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.release.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH, THREE_WAYS
 from opwright.release.named_files import FilesStore
 from opwright.release.store import FolderStore
-from opwright.release.view import NATIVE_FUNCTIONS, Inputs, check_has_inputs
+from opwright.release.view import NATIVE_FUNCTIONS, THREE_WAYS, Inputs, check_has_inputs
+from opwright.source.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ Left out entries become empty lines, so what is left has the lines that it has i
 
 from __future__ import annotations
 
-from opwright.release.codes import INPUT_MISSING
 from opwright.release.view import Inputs
+from opwright.source.codes import INPUT_MISSING
 from opwright.source.diagnostic import Fault
 from opwright.source.items import split_items
 from opwright.source.text import SourceFile

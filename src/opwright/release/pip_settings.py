@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from opwright.release.addresses import BadAddressError, parse_trusted_host
-from opwright.release.codes import BAD_PIP_SETTINGS
+from opwright.source.codes import BAD_PIP_SETTINGS
 from opwright.source.diagnostic import Fault, shorten
 
 if TYPE_CHECKING:

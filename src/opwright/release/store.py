@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from opwright.release.codes import INPUT_MISSING
+from opwright.source.codes import INPUT_MISSING
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile

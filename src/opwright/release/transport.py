@@ -15,7 +15,8 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from opwright.release.addresses import BadAddressError, is_secure, is_trusted, parse_address
-from opwright.release.codes import DOWNLOAD_ALTERED, DOWNLOAD_SHORT, INDEX_SILENT, INSECURE_INDEX, THREE_WAYS
+from opwright.release.view import THREE_WAYS
+from opwright.source.codes import DOWNLOAD_ALTERED, DOWNLOAD_SHORT, INDEX_SILENT, INSECURE_INDEX
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.numbers import read_number

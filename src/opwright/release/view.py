@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.release.codes import NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
+from opwright.source.codes import NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 
     AskWhole: TypeAlias = Callable[[str, int | None], bool]
 
-__all__ = ["NATIVE_FUNCTIONS", "Inputs", "check_has_inputs"]
+__all__ = ["NATIVE_FUNCTIONS", "THREE_WAYS", "Inputs", "check_has_inputs"]
 
 NATIVE_FUNCTIONS = "native/native_functions.yaml"
+#: The help of faults in finding a release.
+THREE_WAYS = (
+    "name a source tree with `--source-path DIR`, or a wheel with `--torch FILE.whl`, "
+    "or install torch or reach a package index and name a version with `--torch 2.13.0`"
+)
 
 
 class Inputs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.release.archive import Archive, BadArchiveError, DamagedMemberError, FileBytes
-from opwright.release.codes import BAD_WHEEL, DOWNLOAD_ALTERED, INPUT_MISSING
+from opwright.source.codes import BAD_WHEEL, DOWNLOAD_ALTERED, INPUT_MISSING
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from opwright.check.codes import UNKNOWN_DIALECT
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import (
     BACKEND,
@@ -24,6 +23,7 @@ from opwright.dialects.table import (
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
 from opwright.run.check import CheckRequest
+from opwright.source.codes import UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile

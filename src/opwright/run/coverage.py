@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opwright.coverage.codes import NO_PYTHON_MODULES
 from opwright.coverage.records import CoverageReport
 from opwright.coverage.report import coverage_report
 from opwright.dialects.dialect import LoadContext
@@ -14,6 +13,7 @@ from opwright.release.rules import Rules
 from opwright.release.version import version_of
 from opwright.run.loading import load_backends, load_job
 from opwright.run.request import Request
+from opwright.source.codes import NO_PYTHON_MODULES
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 

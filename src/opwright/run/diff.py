@@ -10,7 +10,6 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS, TAGS, dialect_of
 from opwright.diff.backend import BackendSide
-from opwright.diff.codes import NO_SIDE
 from opwright.diff.compare import Side
 from opwright.diff.shims import release_shim_tables, shims_by_operator
 from opwright.dump.document import dumped_files, parse_dump
@@ -22,6 +21,7 @@ from opwright.release.tables import shim_tables
 from opwright.release.version import parse_version, version_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
+from opwright.source.codes import NO_SIDE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 

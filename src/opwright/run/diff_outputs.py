@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from opwright.build.manifest import manifest_facts, manifest_paths
 from opwright.build.plain_files import read_plain_file
 from opwright.build.runs import STATE_FOLDER
-from opwright.diff.codes import NOT_GENERATED
 from opwright.diff.outputs import FileLines, OutputSide
+from opwright.source.codes import NOT_GENERATED
 from opwright.source.diagnostic import Fault
 
 __all__ = ["generated_side", "output_side"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from opwright.check.code_filter import CodeFilter
 from opwright.check.suppressions import suppress, suppressions
-from opwright.emit.plugin_codes import UNKNOWN_CONVENTION
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.check import CheckRequest, check
 from opwright.run.checked_files import CheckedFiles, check_requests
+from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 
@@ -26,13 +26,8 @@ class Findings(NamedTuple):
     file_count: int
 
 
-def find(
-    files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inputs], all_codes: Callable[[], Collection[str]]
-) -> Findings:
-    """The findings in files.
-
-    `open_release` opens the release that files are checked against, and `all_codes` gives all codes that exist.
-    """
+def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inputs]) -> Findings:
+    """The findings in files. `open_release` opens the release that files are checked against."""
     sink = Diagnostics(keeps_all_remarks=True)
     if ACTIVE.permission.refusal is not None:
         sink.add(ACTIVE.permission.refusal)
@@ -53,7 +48,7 @@ def find(
     has_comments = any(suppressions(text) for text in texts.values())
     suppressed = 0
     if has_comments:
-        shown, suppressed = suppress(shown, texts.values(), codes, all_codes())
+        shown, suppressed = suppress(shown, texts.values(), codes)
     ordered = Diagnostics(keeps_all_remarks=True)
     if shown:
         from opwright.check.fixes import with_fixes

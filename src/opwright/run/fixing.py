@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from opwright.build.user_files import UserFiles
-from opwright.check.codes import CHANGED_MEANWHILE
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import Findings
+from opwright.source.codes import CHANGED_MEANWHILE
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.edits import apply_edits, edits_of_file
 from opwright.source.named_tuple import NamedTuple

@@ -49,10 +49,10 @@ from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.operator_library import OperatorLibrary
 from opwright.plugins.active import ACTIVE, with_plugins
-from opwright.plugins.codes import UNKNOWN_INPUT
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
+from opwright.source.codes import NO_OWN_STUBS, UNKNOWN_INPUT, UNKNOWN_NAMESPACE
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.text import SourceFile
 
@@ -306,8 +306,6 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
 
 def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -> Catalog:
     """The catalog with the functions of these namespaces alone. Raises FaultsFound if one of them has no function."""
-    from opwright.emit.stubs.codes import UNKNOWN_NAMESPACE
-
     namespaces = dict.fromkeys([function.namespace for function in catalog.functions])
     for name in chosen:
         if name not in namespaces:
@@ -427,7 +425,6 @@ def _load_own_stubs(request: Request, sink: Diagnostics) -> dict[str, str]:
     """PyTorch's own stubs, by path; none for runs that do not copy them."""
     if OWN_STUBS not in family_inputs(request.families):
         return {}
-    from opwright.emit.stubs.codes import NO_OWN_STUBS
 
     paths = own_stub_paths(request.inputs)
     if not paths:

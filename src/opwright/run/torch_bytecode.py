@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from opwright.dialects.upgraders.codes import NO_TORCH
+from opwright.source.codes import BYTECODE_NO_TORCH
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 
@@ -47,7 +47,7 @@ def torch_files() -> list[str]:
         spec = None
     if spec is None or spec.origin is None:
         raise Fault.at(
-            NO_TORCH, "this Python has no PyTorch to take bytecode from", help="name a file with `--bytecode`"
+            BYTECODE_NO_TORCH, "this Python has no PyTorch to take bytecode from", help="name a file with `--bytecode`"
         )
     folder = os.path.dirname(spec.origin)
     return [os.path.join(folder, "version.py"), os.path.join(folder, "lib", "libtorch_cpu.so")]
@@ -61,7 +61,7 @@ def bytecode_of_torch(python: str) -> SourceFile:
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
         raise Fault.at(
-            NO_TORCH,
+            BYTECODE_NO_TORCH,
             f"`{python}` cannot tell the bytecode of PyTorch: {lines[-1]}",
             help="name a file with `--bytecode`",
         )

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, TypeAlias, final
 
-from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
+from opwright.source import codes
 from opwright.source.patterns import lazy_pattern
 
 # In C++, a leading zero would make the number octal.

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.schema import codes
 from opwright.schema.defaults import check_default_text
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
+from opwright.source import codes
 from opwright.source.patterns import lazy_pattern
 
 _NUMBER: Final = lazy_pattern(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?(j?)")

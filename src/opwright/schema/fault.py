@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.schema import codes
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Label, Severity, Suggestion
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -47,4 +47,4 @@ def unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
     match = IDENTIFIER.match(text, position)
     end = match.end() if match else min(position + 1, len(text))
     shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
-    return SchemaFault(codes.SYNTAX, f"expected {wanted}, found {shown}", position, max(end, position))
+    return SchemaFault(codes.SCHEMA_SYNTAX, f"expected {wanted}, found {shown}", position, max(end, position))

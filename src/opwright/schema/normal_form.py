@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
+from opwright.source import codes
 
 _TOKEN: Final = re.compile(
     r"(?P<blank>[ \t\r\f\v]+|\\\n|\#[^\n]*)|(?P<line>\n)"
@@ -117,7 +117,7 @@ def _tokens(text: str, start: int) -> list[_Token]:
         elif match.lastgroup != "blank":
             if line is not None:
                 message = "a line break outside parentheses, where the dispatcher expects the end of the schema"
-                raise SchemaFault(codes.SYNTAX, message, line.start(), line.end(), help="write a blank")
+                raise SchemaFault(codes.SCHEMA_SYNTAX, message, line.start(), line.end(), help="write a blank")
             if match.group() in ("'", '"'):
                 raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", match.start(), len(text))
             depth += (match.group() in _CLOSING) - (match.group() in _CLOSING.values())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.schema import codes
 from opwright.schema.annotation import Annotation
 from opwright.schema.defaults import check_default
 from opwright.schema.dispatcher_defaults import dispatcher_default
@@ -29,6 +28,7 @@ from opwright.schema.normal_form import normal_form
 from opwright.schema.rules import check_schema
 from opwright.schema.type_parser import read_type
 from opwright.schema.types import Type
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
 _OPERATOR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z0-9_]+))?")
@@ -64,7 +64,7 @@ def parse_type(text: str) -> Type:
     try:
         type, _, end = read_type(text, 0, allow_annotation=False)
         if end != len(text):
-            raise SchemaFault(codes.SYNTAX, "text after the type", end, len(text))
+            raise SchemaFault(codes.SCHEMA_SYNTAX, "text after the type", end, len(text))
         return type
     except SchemaFault as fault:
         raise Fault(fault.diagnostic(text)) from None
@@ -366,7 +366,7 @@ def _next_item(text: str, end: int) -> int:
         raise unexpected_fault(text, comma.end(), "another item after `,`")
     if comma.group() != ", ":
         # PyTorch splits at a comma with a blank. It would read `1,*` as one default and print the `*` into C++.
-        raise SchemaFault(codes.SYNTAX, "one blank stands after `,`", *comma.span(), help="write `, `")
+        raise SchemaFault(codes.SCHEMA_SYNTAX, "one blank stands after `,`", *comma.span(), help="write `, `")
     return comma.end()
 
 
@@ -442,7 +442,7 @@ def _read_new_returns(text: str, start: int, grammar: Grammar) -> tuple[tuple[Re
         position = _next_item(text, end)
     if len(returns) == 1 and grammar.is_strict:
         message = "a single return has no parentheses"
-        raise SchemaFault(codes.SYNTAX, message, start, position + 1)
+        raise SchemaFault(codes.SCHEMA_SYNTAX, message, start, position + 1)
     return tuple(returns), position + 1
 
 

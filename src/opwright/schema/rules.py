@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from opwright.schema import codes
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema, Return, SchemaKind
 from opwright.schema.types import TENSOR, ListType
+from opwright.source import codes
 
 
 class _Spans:

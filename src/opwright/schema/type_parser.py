@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.schema import codes
 from opwright.schema.annotation import Annotation, annotation
 from opwright.schema.fault import SchemaFault, unexpected_fault
 from opwright.schema.grammar import STRICT, Grammar
@@ -27,6 +26,7 @@ from opwright.schema.types import (
     list_of,
     optional,
 )
+from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 
 __all__ = ["read_type"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.selective.codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
+from opwright.source.codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

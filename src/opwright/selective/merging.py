@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from opwright.model.selection import Selection, merge
-from opwright.selective.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
+from opwright.source.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

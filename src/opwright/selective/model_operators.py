@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opwright.model.selection import SelectedOperator, Selection, merge
-from opwright.selective.codes import FIELDS_MISSING, VERSION_MISSING
 from opwright.selective.graph import base_name, closure
+from opwright.source.codes import FIELDS_MISSING, VERSION_MISSING
 from opwright.source.named_tuple import NamedTuple
 
 TYPE_CHECKING = False

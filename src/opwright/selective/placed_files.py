@@ -5,9 +5,9 @@ from __future__ import annotations
 from opwright.dialects.selection.loader import load_selection
 from opwright.model.selection import Selection
 from opwright.schema.fault import SchemaFault
-from opwright.selective.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
 from opwright.selective.schemas import schema_name
 from opwright.selective.shapes import Shape
+from opwright.source.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import (
     check_unique_keys,

@@ -6,7 +6,7 @@ the way to the calls of kernels, by their numbers in ExecuTorch's schema/program
 
 from __future__ import annotations
 
-from opwright.selective.codes import MODEL_DAMAGED
+from opwright.source.codes import MODEL_DAMAGED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,149 +1,587 @@
-"""The table of diagnostic codes: one row for each kind of fault, with the page that explains it.
+"""The diagnostic codes: a name for each kind of fault.
 
-A package that finds faults registers its rows where it defines its rules, so that a code, its title and its
-explanation stand beside the rule. The table only collects them, and imports nothing.
-
-The first two digits of a code name its subject, see `RANGES`. Warnings take the same ranges with a `W`.
+`E` is an error, `W` a warning. The next two digits are the subject, see `RANGES`. What a code means stands in its page
+`opwright/diagnostics/CODE.md`, with its title, an example and the fix.
 """
 
 from __future__ import annotations
 
-import re
-
-from opwright.source.named_tuple import NamedTuple
-
-__all__ = [
-    "RANGES",
-    "Code",
-    "add_plugin_code",
-    "all_codes",
-    "find_code",
-    "is_plugin_code",
-    "register",
-    "register_warning",
-    "remove_plugin_code",
-]
-
-_RANGES = """\
-00 files, usage and output
-01 YAML
-02 the schema language
-03 one entry of `native_functions.yaml`
-04 rules between entries, groups and tags
-05 releases and inputs
-06 templates and building
-07 selection and flags
-08 C shims
-09 derivatives
-10 Python bindings and deprecated signatures
-11 operator libraries
-12 building operator libraries
-13 backend files
-14 generated code of backends
-15 coverage of backends
-16 lazy tensors
-17 static runtime and mobile upgraders
-18 selections of operators
-19 ExecuTorch
-20 stub files of torch
-21 comparisons of releases and inputs
-22 checks beyond the reference
-23 plug-ins
-"""
+from typing import Final
 
 #: The first two digits of codes -> what they are about.
-RANGES = {line[:2]: line[3:] for line in _RANGES.splitlines()}
+RANGES: Final = {
+    "00": "files, usage and output",
+    "01": "YAML",
+    "02": "the schema language",
+    "03": "one entry of `native_functions.yaml`",
+    "04": "rules between entries, groups and tags",
+    "05": "releases and inputs",
+    "06": "templates and building",
+    "07": "selection and flags",
+    "08": "C shims",
+    "09": "derivatives",
+    "10": "Python bindings and deprecated signatures",
+    "11": "operator libraries",
+    "12": "building operator libraries",
+    "13": "backend files",
+    "14": "generated code of backends",
+    "15": "coverage of backends",
+    "16": "lazy tensors",
+    "17": "static runtime and mobile upgraders",
+    "18": "selections of operators",
+    "19": "ExecuTorch",
+    "20": "stub files of torch",
+    "21": "comparisons of releases and inputs",
+    "22": "checks beyond the reference",
+    "23": "plug-ins",
+}
 
-_CODE_FORM = re.compile(r"[EW][0-9]{4}")
-#: Codes of plug-ins have a prefix of their own.
-_PLUGIN_CODE_FORM = re.compile(r"[A-Z]{2,}[0-9]{4}")
-_TABLE: dict[str, Code] = {}
+FILE_MISSING: Final = "E0001"
+FILE_UNREADABLE: Final = "E0002"
+FILE_NOT_UTF8: Final = "E0003"
+FILE_TOO_LARGE: Final = "E0004"
+OUTSIDE_PROJECT: Final = "E0005"
 
+NOT_YAML: Final = "E0101"
+TAB_INDENTS: Final = "E0102"
+QUOTE_OPEN: Final = "E0103"
+MISPLACED: Final = "E0104"
+SEVERAL_DOCUMENTS: Final = "E0105"
+FILE_EMPTY: Final = "E0106"
+KEY_REPEATED: Final = "E0107"
+CONTROL_CHARACTER: Final = "E0108"
+ALIAS_WRONG: Final = "E0109"
+TAG_UNKNOWN: Final = "E0110"
+KEY_NOT_SCALAR: Final = "E0111"
+WRONG_SHAPE: Final = "E0112"
+BRACKET_OPEN: Final = "E0113"
+BAD_ESCAPE: Final = "E0114"
+VALUE_UNREADABLE: Final = "E0115"
+MERGE_WRONG: Final = "E0116"
+TOO_MUCH: Final = "E0117"
+CONFLICT: Final = "E0118"
 
-class Code(NamedTuple):
-    """One kind of fault: its code (`E0312`), a title in a few words, and a page of text that explains it.
+SCHEMA_SYNTAX: Final = "E0201"
+UNKNOWN_TYPE: Final = "E0202"
+BAD_NAME: Final = "E0203"
+BAD_ANNOTATION: Final = "E0204"
+BAD_DEFAULT: Final = "E0205"
+DUPLICATE_ARGUMENT: Final = "E0206"
+REQUIRED_AFTER_DEFAULT: Final = "E0207"
+KEYWORD_NAME: Final = "E0208"
+OUT_PLACE: Final = "E0209"
+STAR: Final = "E0210"
+RETURN_ALIAS: Final = "E0211"
+RETURN_COUNT: Final = "E0212"
+INPLACE_SELF: Final = "E0213"
+KIND_CONFLICT: Final = "E0214"
+MIXED_RETURNS: Final = "E0215"
+OPTIONS_PLACE: Final = "E0216"
+FUNCTIONAL_OVERLOAD: Final = "E0217"
+MUTABLE_BEFORE_SELF: Final = "E0218"
+LIST_SIZE: Final = "E0219"
+TOO_LARGE: Final = "E0220"
+VARIADIC: Final = "E0221"
 
-    The page says what the fault means, why it matters, shows an example and the fix.
-    """
+NATIVE_ENTRY_SHAPE: Final = "E0301"
+NO_SCHEMA: Final = "E0302"
+NATIVE_UNKNOWN_FIELD: Final = "E0303"
+NATIVE_NAMESPACE: Final = "E0304"
+VARIANT: Final = "E0305"
+DEVICE_CHECK: Final = "E0306"
+UNKNOWN_DISPATCH_KEY: Final = "E0310"
+UNSUPPORTED_KEY: Final = "E0311"
+KEY_TWICE: Final = "E0312"
+NATIVE_KERNEL_NAME: Final = "E0313"
+KERNEL_NAMESPACE: Final = "E0314"
+MANUAL_DISPATCH: Final = "E0315"
+REDUNDANT_DISPATCH: Final = "E0316"
+IMPLICIT_NAME: Final = "E0317"
+COMPOSITES: Final = "E0318"
+FACTORY_DISPATCH: Final = "E0319"
+OUT_METHOD: Final = "E0320"
+STRUCTURED_OUT: Final = "E0321"
+STRUCTURED_GUARD: Final = "E0322"
+DELEGATE_OUT: Final = "E0323"
+STRUCTURED_BOTH: Final = "E0324"
+DELEGATE_NAMESPACE: Final = "E0325"
+DELEGATE_DISPATCH: Final = "E0326"
+INHERITS: Final = "E0327"
+PRECOMPUTED_STRUCTURED: Final = "E0328"
+PRECOMPUTED: Final = "E0329"
+PRECOMPUTED_NAME: Final = "E0330"
+PRECOMPUTED_ARGUMENT: Final = "E0331"
+MODULE_METHOD: Final = "E0332"
+NO_DEFAULT: Final = "E0333"
+CONST_REF_OUT: Final = "E0334"
+UNKNOWN_TAG: Final = "E0335"
+TAG_TYPE: Final = "E0336"
+SEED_TAG: Final = "E0337"
+FOREACH_CHECK: Final = "E0338"
+KEYWORD_ARGUMENT: Final = "E0339"
+UFUNC_STRUCTURED: Final = "E0340"
+UFUNC_LOOP: Final = "E0341"
+UFUNC_KEY: Final = "E0342"
+UFUNC_DTYPE: Final = "E0343"
+UFUNC_DISPATCH: Final = "E0344"
+INPLACE_VIEW_TAG: Final = "E0345"
+INPLACE_VIEW_NAME: Final = "E0346"
+NATIVE_ARGUMENT_TYPE: Final = "E0347"
+RETURN_TYPE: Final = "E0348"
+METHOD_SELF: Final = "E0349"
+DEFAULT_FORM: Final = "E0350"
+UNMARKED_OUT: Final = "E0351"
+FIELD_WORD: Final = "E0352"
 
-    code: str
-    title: str
-    explanation: str
+TAGS_FILE_SHAPE: Final = "E0401"
+TAG_SHAPE: Final = "E0402"
+TAG_DESCRIPTION: Final = "E0403"
+TAG_TWICE: Final = "E0404"
+OVERLOAD_TWICE: Final = "E0410"
+TWO_NAMESPACES: Final = "E0411"
+DELEGATE_MISSING: Final = "E0412"
+DELEGATE_PLAIN: Final = "E0413"
+DELEGATE_OTHER: Final = "E0414"
+INPLACE_VIEW_ALONE: Final = "E0415"
+SAME_SIGNATURE: Final = "E0416"
+VARIANT_MISFIT: Final = "E0417"
+LONE_OUT: Final = "E0418"
+NO_TENSOR_RETURN: Final = "E0419"
+NO_FUNCTIONAL: Final = "E0420"
+SCRATCH_GROUP: Final = "E0421"
+GROUP_NAMESPACE: Final = "E0422"
+FUNCTIONAL_NAME: Final = "E0423"
+STRUCTURED_MIX: Final = "E0424"
+STRUCTURED_COMPOSITE: Final = "E0425"
+KERNEL_NAMESPACES: Final = "E0426"
+FUNCTIONAL_ALIASES: Final = "E0427"
+AUTOGEN_MISSING: Final = "E0430"
+AUTOGEN_WRONG: Final = "E0431"
+NO_VIEW_COPY: Final = "E0432"
+VIEW_COPY_NAME: Final = "E0433"
+VIEW_COPY_TAG: Final = "E0434"
+VIEW_COMPOSITE: Final = "E0435"
+VIEW_TWICE: Final = "E0436"
+SYMINT_KERNEL: Final = "E0451"
+MADE_KERNEL: Final = "E0452"
+STRUCTURED_OUTPUT: Final = "E0453"
+UFUNC_LOOPS: Final = "E0454"
+UFUNC_ARGUMENT: Final = "E0455"
+COPIED_RESULT: Final = "E0456"
+STRUCTURED_ARGUMENT: Final = "E0457"
+UNCLEAR_WRITE: Final = "E0460"
+OPTIONS_OUT_OF_REACH: Final = "E0461"
+VIEW_WITHOUT_COPY: Final = "E0462"
+COPY_WITHOUT_KERNEL: Final = "E0463"
+VIEW_RETURNS: Final = "E0464"
+VIEW_FORM: Final = "E0465"
+NOT_FUNCTIONAL: Final = "E0466"
+OPTIONS_TYPE: Final = "E0467"
+SAME_HEADER: Final = "E0468"
+HEADER_OF_PYTORCH: Final = "E0469"
+NOT_COMPILED: Final = "W0470"
 
-    @property
-    def page(self) -> str:
-        """The whole page: the code and title, then the explanation without the indentation of its source.
+NO_INPUTS_HERE: Final = "E0501"
+NEWER_RELEASE: Final = "W0501"
+NO_TORCH: Final = "E0502"
+CACHE_UNUSABLE: Final = "W0502"
+BAD_SPEC: Final = "E0503"
+NO_AOT_FOLDER: Final = "W0503"
+BAD_WHEEL: Final = "E0504"
+INDEX_IGNORED: Final = "W0504"
+NO_TORCHGEN: Final = "E0505"
+HASH_UNCHECKED: Final = "W0505"
+UNKNOWN_VERSION: Final = "E0506"
+YANKED_VERSION: Final = "E0507"
+INDEX_SILENT: Final = "E0508"
+DOWNLOAD_SHORT: Final = "E0509"
+DOWNLOAD_ALTERED: Final = "E0510"
+WHOLE_WHEEL_DECLINED: Final = "E0511"
+RELEASE_TOO_OLD: Final = "E0512"
+RELEASE_UNKNOWN: Final = "E0513"
+INPUT_MISSING: Final = "E0514"
+INDEX_UNREADABLE: Final = "E0515"
+BAD_PIP_SETTINGS: Final = "E0516"
+BAD_RELEASE: Final = "E0517"
+INSECURE_INDEX: Final = "E0518"
+LINK_REFUSED: Final = "E0519"
+AOT_DECLARATION: Final = "E0520"
+AOT_OPERATOR: Final = "E0521"
+AOT_TWICE: Final = "E0522"
+HASH_MISSING: Final = "E0523"
 
-        >>> print(Code("E9900", "unknown colour", "    The colour is not in the table.").page)
-        E9900: unknown colour
-        <BLANKLINE>
-        The colour is not in the table.
-        """
-        import textwrap  # Only a command that explains a code needs it.
+MISSING_SLOT: Final = "E0601"
+LEAVES_FOLDER: Final = "E0602"
+DUPLICATE_OUTPUT: Final = "E0603"
+UNKNOWN_FOLDER: Final = "E0604"
+NOT_PERMITTED: Final = "E0605"
+NO_SPACE: Final = "E0606"
+NOT_A_FILE: Final = "E0607"
+WRITE_FAILED: Final = "E0608"
+NO_UTF8: Final = "E0609"
+OUTPUT_DIFFERS: Final = "E0610"
+NO_PROVENANCE: Final = "E0611"
+UNWRITABLE_PATH: Final = "E0612"
+OVERWRITES: Final = "E0613"
+LINKED_FOLDER: Final = "E0614"
+NO_SUCH_LINE: Final = "E0615"
+NOT_HERMETIC: Final = "E0616"
+NOT_DESCRIBABLE: Final = "E0617"
+OTHER_OUTPUTS: Final = "E0618"
+NOT_WRITABLE: Final = "E0619"
 
-        return f"{self.code}: {self.title}\n\n{textwrap.dedent(self.explanation).strip()}"
+SELECTION_SHAPE: Final = "E0701"
+SELECTION_FIELD: Final = "E0702"
+SELECTED_UNKNOWN: Final = "E0703"
+SELECTED_ELSEWHERE: Final = "W0704"
+SELECTED_BACKEND: Final = "E0705"
+TWO_SELECTIONS: Final = "E0706"
+STATIC_WITHOUT_KERNELS: Final = "E0707"
+NAME_DIFFERS: Final = "E0708"
+BOXED_OUTSIDE: Final = "W0708"
+FAMILY_WITHOUT_FILE: Final = "E0709"
 
+SHIM_CHANGED: Final = "E0801"
+SHIM_MISSING: Final = "E0802"
+NO_C_FORM: Final = "E0803"
+SHIM_TABLE: Final = "E0804"
+UNKNOWN_SHIM: Final = "W0805"
+NO_VERSION: Final = "E0806"
+NO_VERSION_WARNING: Final = "W0806"
+SAME_SYMBOL: Final = "E0807"
 
-def register(row: Code) -> str:
-    """Adds a row to the table and gives its code back, to be kept in a constant.
+DERIVATIVES_FILE_SHAPE: Final = "E0901"
+UNKNOWN_NAME: Final = "W0901"
+DERIVATIVES_ENTRY_SHAPE: Final = "E0902"
+NO_NAME: Final = "E0903"
+UNKNOWN_FUNCTION: Final = "W0903"
+DERIVATIVES_UNKNOWN_OPERATOR: Final = "E0904"
+DERIVATIVES_REPEATED_ENTRY: Final = "W0904"
+SCHEMA_DIFFERS: Final = "E0905"
+IGNORED_FIELD: Final = "W0905"
+DERIVATIVES_NAMESPACE: Final = "E0906"
+IGNORED_NAME: Final = "W0906"
+NO_CANONICAL: Final = "E0907"
+DERIVATIVES_UNKNOWN_ARGUMENT: Final = "E0908"
+DERIVATIVES_UNKNOWN_FIELD: Final = "E0909"
+DISPATCH_KEY: Final = "E0910"
+DISPATCH_SHAPE: Final = "E0911"
+FORMULA_SHAPE: Final = "E0912"
+DIFFERENTIABILITY_SHAPE: Final = "E0913"
+DIFFERENTIABILITY_LENGTH: Final = "E0914"
+DIFFERENTIABILITY_INPLACE: Final = "E0915"
+DERIVATIVES_RESERVED_ARGUMENT: Final = "E0916"
+BOTH_ARGUMENT_AND_RESULT: Final = "E0917"
+DERIVATIVES_OVERLAP: Final = "E0918"
+FIXED_SIZES: Final = "E0919"
+STRIDES_OF_OTHER: Final = "E0920"
+GRADIENT_INDEX: Final = "E0921"
+MIXED_GRADIENTS: Final = "E0922"
+ONLY_FIRST_GRADIENT: Final = "E0923"
+MIXED_NAMED_GRADIENTS: Final = "E0924"
+FORWARD_BASE_NAME: Final = "E0925"
+ELEMENT_WISE_INPLACE: Final = "E0926"
+ELEMENT_WISE_SHAPE: Final = "E0927"
+ELEMENT_WISE_ALONE: Final = "E0928"
+LINEAR_SHAPE: Final = "E0929"
+LINEAR_ALONE: Final = "E0930"
+FORWARD_OUTPUT: Final = "E0931"
+INPLACE_ORIGINAL: Final = "E0932"
+INPLACE_OUTPUTS: Final = "E0933"
+MUTABLE_SELF: Final = "E0934"
+INPLACE_STRIDES: Final = "E0935"
+FOREACH: Final = "E0936"
+BAD_EXPRESSION: Final = "E0937"
+HELPER_ARGUMENTS: Final = "E0938"
+UNHELD_ARGUMENT: Final = "E0990"
+VIEW_AMONG_RESULTS: Final = "E0991"
+UNSAVABLE: Final = "E0992"
+OUTPUTS_DIFFER: Final = "E0993"
+UNDIFFERENTIABLE_ARGUMENT: Final = "E0994"
+FORMULA_IGNORED: Final = "E0995"
+TANGENTS_DIFFER: Final = "E0996"
+NO_TANGENTS: Final = "E0997"
+LIST_WITHOUT_DERIVATIVES: Final = "E0998"
+NEEDS_DISPATCH: Final = "E0999"
 
-    Raises ValueError when the code is malformed, has no title or explanation, or is taken: each is a bug of ours.
+DEPRECATED_FILE_SHAPE: Final = "E1001"
+DEPRECATED_ENTRY_SHAPE: Final = "E1002"
+DEPRECATED_UNKNOWN_FIELD: Final = "W1003"
+CALL_SHAPE: Final = "E1004"
+UNKNOWN_VALUE: Final = "E1005"
+DEPRECATED_UNKNOWN_OPERATOR: Final = "E1006"
+NO_MATCH: Final = "E1007"
+ALIKE: Final = "E1021"
+NO_BASE: Final = "E1022"
+NO_OPTIONS: Final = "E1023"
+NO_PYTHON_ARGUMENT: Final = "E1024"
+NO_PYTHON_RESULT: Final = "E1025"
+MIXED_NAMES: Final = "E1026"
+PYTHON_RESERVED_ARGUMENT: Final = "E1027"
+UNKNOWN_MODULE: Final = "W1028"
+UNKNOWN_NAMESPACE: Final = "E1080"
+NO_OWN_STUBS: Final = "W1081"
 
-    >>> UNKNOWN_COLOUR = register(Code("E9901", "unknown colour", "The colour is not in the table."))
-    >>> UNKNOWN_COLOUR
-    'E9901'
-    """
-    if not _CODE_FORM.fullmatch(row.code):
-        raise ValueError(f"a diagnostic code is E or W and four digits, not {row.code!r}")
-    if row.code[1:3] not in (*RANGES, "99"):
-        raise ValueError(f"diagnostic code {row.code} is in no range")
-    if not row.title.strip() or not row.explanation.strip():
-        raise ValueError(f"diagnostic code {row.code} needs a title and an explanation")
-    if row.code in _TABLE:
-        raise ValueError(f"diagnostic code {row.code} is registered twice: {_TABLE[row.code].title!r}, {row.title!r}")
-    _TABLE[row.code] = row
-    return row.code
+LIBRARY_FILE_SHAPE: Final = "E1101"
+HEAD_KEY: Final = "E1102"
+NO_NAMESPACE: Final = "E1103"
+NAMESPACE_NAME: Final = "E1104"
+LIBRARY_TORCH_RANGE: Final = "E1105"
+LIBRARY_TORCH_EXCLUDED: Final = "E1106"
+OPERATOR_EXISTS: Final = "E1107"
+KERNEL_TWICE: Final = "E1108"
+UNKNOWN_ABI: Final = "E1109"
+AUTOCAST_POLICY: Final = "E1110"
+AUTOCAST_DEVICE: Final = "E1111"
+AUTOCAST_SCHEMA: Final = "E1112"
+BATCH_RULE: Final = "E1113"
+SAMPLE_SYNTAX: Final = "E1114"
+SAMPLE_ARGUMENTS: Final = "E1115"
+HEADS_DIFFER: Final = "E1116"
+NEAR_NAMESPACE: Final = "W1117"
+C_SHIM_DEVICE: Final = "E1118"
+NO_SHAPES: Final = "W1119"
+PYTHON_PACKAGE: Final = "E1120"
+HEADER_PATH: Final = "E1121"
+NO_CONVERSION: Final = "E1122"
+ARGUMENT_NAME: Final = "E1123"
+STRUCTURED_CONST_REF: Final = "E1124"
+OUTPUT_SYNTAX: Final = "E1150"
+OUTPUT_NAME: Final = "E1151"
+OUTPUT_FUNCTION: Final = "E1152"
+OUTPUT_CALL: Final = "E1153"
+OUTPUT_TYPE: Final = "E1154"
+OUTPUT_OPTIONAL: Final = "E1155"
+OUTPUT_FIELD: Final = "E1156"
+OUTPUT_COUNT: Final = "E1157"
+OUTPUT_SCHEMA: Final = "E1158"
+OUTPUT_TWICE: Final = "E1159"
+STABLE_TYPE: Final = "E1160"
+STABLE_FIELD: Final = "E1161"
+STABLE_RELEASE: Final = "E1162"
+DERIVATIVES_FILE: Final = "E1180"
+DERIVATIVE_ELSEWHERE: Final = "E1181"
+UNEXPORTED_HELPER: Final = "E1182"
+DERIVATIVE_HIDDEN: Final = "E1183"
 
+BUILD_NO_TORCH: Final = "E1201"
+NO_COMPILER: Final = "E1202"
+COMPILER_ERROR: Final = "E1203"
+UNDEFINED: Final = "E1204"
+NO_LIBRARY: Final = "E1205"
+LOADED_TWICE: Final = "E1206"
+PROJECT_NAME: Final = "E1207"
+FOLDER_IN_USE: Final = "E1208"
 
-def is_plugin_code(code: str) -> bool:
-    """Whether a text has the form of the codes of plug-ins: two or more upper-case letters, and four digits.
+BACKEND_FILE_SHAPE: Final = "E1301"
+BACKEND_UNKNOWN_KEY: Final = "E1302"
+BACKEND_MISSING_KEY: Final = "E1303"
+UNKNOWN_BACKEND: Final = "E1304"
+BACKEND_IN_USE: Final = "E1305"
+BACKEND_UNKNOWN_OPERATOR: Final = "E1306"
+MIXED_GROUP: Final = "E1307"
+NAMESPACE_DEPTH: Final = "E1308"
+BACKEND_REPEATED_ENTRY: Final = "E1309"
+BACKEND_REPEATED_ENTRY_WARNING: Final = "W1309"
+UNUSED_SYMINT: Final = "E1310"
+UNUSED_SYMINT_WARNING: Final = "W1310"
+BACKEND_ENTRY_SHAPE: Final = "E1311"
+EMPTY_SECTION: Final = "W1312"
+MERGED: Final = "E1313"
+TAKEN_VALUE: Final = "W1314"
+CPP_NAME: Final = "E1315"
+CPP_NAME_WARNING: Final = "W1315"
+KERNEL_DEFINITIONS: Final = "E1316"
+OWN_DIALECT: Final = "E1333"
+FLAT_ENTRY: Final = "E1334"
+UNKNOWN_OPTION: Final = "E1335"
+BACKEND_UNKNOWN_WORD: Final = "E1336"
+NOT_STRUCTURED: Final = "E1337"
+NEEDS_OUT_AS_PRIMARY: Final = "E1338"
+NEEDS_OPTION: Final = "E1339"
+TWO_WAYS: Final = "E1340"
+COMPOSITE_OVERRIDE: Final = "E1341"
+COMPOSITE_OVERRIDE_WARNING: Final = "W1341"
+BACKEND_CPP_TEXT: Final = "E1342"
+BACKEND_TORCH_RANGE: Final = "E1343"
+BACKEND_TORCH_EXCLUDED: Final = "E1344"
+RELEASE: Final = "E1345"
+NO_INHERITED_KERNEL: Final = "E1346"
+FALLBACK_VIEW: Final = "E1347"
+NO_EFFECT: Final = "W1348"
+REPEATS_INHERITED: Final = "W1349"
+DERIVED_OVERLOAD: Final = "E1350"
+SAME_KERNEL: Final = "E1351"
+MANUAL_ENTRY: Final = "E1352"
+KERNEL_PATTERN: Final = "E1353"
+FAMILY: Final = "E1354"
+BACKEND_OVERLAP: Final = "E1355"
+HOOK: Final = "E1356"
+HOOK_VALUE: Final = "W1357"
+BACKEND_SAME_CLASS: Final = "E1360"
+OWN_OPERATOR: Final = "E1361"
+FOREIGN_SCHEMA: Final = "E1362"
+LIBRARY_FILE: Final = "E1363"
+DERIVED_DTYPE: Final = "W1366"
+NEEDED_OPERATOR: Final = "W1370"
+LEFT_VIEW: Final = "W1371"
+INPLACE_ALONE: Final = "W1372"
+NO_PYTHON_MODULES: Final = "W1373"
 
-    >>> is_plugin_code("ACME0001"), is_plugin_code("E0312")
-    (True, False)
-    """
-    return _PLUGIN_CODE_FORM.fullmatch(code) is not None
+NO_DTYPE_OVERLOAD: Final = "E1401"
+UNDECLARED_KERNEL: Final = "E1402"
+UNEXPORTED_KERNEL: Final = "E1403"
+OTHER_KERNEL: Final = "E1404"
 
+LAZY_NO_OPERATORS: Final = "E1601"
+UNKNOWN_NODE: Final = "E1602"
+UNKNOWN_NODE_WARNING: Final = "W1602"
+NON_NATIVE_SHAPE: Final = "E1603"
+LAZY_UNKNOWN_FIELD: Final = "E1604"
+LAZY_UNKNOWN_FIELD_WARNING: Final = "W1604"
+UNKNOWN_PROPERTY: Final = "E1605"
+CLASS_NAME_IGNORED: Final = "W1606"
+LAZY_ARGUMENT_TYPE: Final = "E1611"
+INPUT_LIST: Final = "E1612"
+SEVERAL_GENERATORS: Final = "E1613"
+NO_DEVICE: Final = "E1614"
+RESULT_COUNT: Final = "E1615"
+RESULTS_WITHOUT_TENSOR: Final = "E1616"
+LAZY_COPY_WITHOUT_KERNEL: Final = "E1617"
+NO_SHAPE_FUNCTION: Final = "E1618"
+RESULT_TYPE: Final = "W1619"
+LAZY_SAME_CLASS: Final = "W1620"
 
-def add_plugin_code(row: Code) -> None:
-    """Adds the code of a plug-in, which has the form of such codes, to the table."""
-    _TABLE[row.code] = row
+UNNAMED_TEST: Final = "E1701"
+OTHER_NAME: Final = "W1702"
+OTHER_NAMESPACE: Final = "W1703"
+NO_FORMATTER: Final = "W1704"
+FORMATTER_FAILED: Final = "E1705"
+NO_OPERATOR: Final = "E1706"
+BYTECODE_UNKNOWN_FIELD: Final = "E1720"
+MISSING_FIELD: Final = "E1721"
+UNKNOWN_OP_CODE: Final = "E1722"
+INSTRUCTION_FORM: Final = "E1723"
+OUT_OF_RANGE: Final = "E1724"
+CONSTANT_TYPE: Final = "E1725"
+UNQUOTABLE_TEXT: Final = "E1726"
+RANGES_DIFFER: Final = "E1727"
+UNKNOWN_UPGRADER: Final = "E1728"
+RANGE_ORDER: Final = "E1729"
+SEVERAL_UPGRADERS: Final = "W1730"
+BYTECODE_NO_TORCH: Final = "E1731"
 
+FIELDS_MISSING: Final = "E1802"
+FIELD_WITHOUT_EFFECT: Final = "W1803"
+VERSION_MISSING: Final = "E1804"
+ALL_OVERLOADS: Final = "E1805"
+OPERATOR_REPEATED: Final = "E1806"
+LIST_WRONG: Final = "E1807"
+DTYPE_UNKNOWN: Final = "E1808"
+OPERATORS_UNREADABLE: Final = "E1809"
+PRIM_OPS_MISSING: Final = "E1810"
+MODEL_DAMAGED: Final = "E1811"
+TWO_PRIM_OPS: Final = "E1812"
+NOT_IN_GRAPH: Final = "W1813"
+DEBUG_INFO_WRONG: Final = "E1814"
+HEADER_MISSING: Final = "W1815"
+NOT_AN_ENTRY: Final = "E1816"
+NOTHING_SELECTED: Final = "W1817"
+NOT_KEPT: Final = "E1818"
 
-def remove_plugin_code(code: str) -> None:
-    """Removes the code of a plug-in that is no longer active."""
-    _TABLE.pop(code, None)
+EXECUTORCH_FILE_SHAPE: Final = "E1901"
+EXECUTORCH_UNKNOWN_OPERATOR: Final = "E1902"
+ENTRY_NAME: Final = "E1903"
+KERNEL_SHAPE: Final = "E1904"
+EXECUTORCH_KERNEL_NAME: Final = "E1905"
+UNDEFINED_ALIAS: Final = "E1906"
+UNKNOWN_DTYPE: Final = "E1907"
+REPEATED_KEY: Final = "E1908"
+NO_TYPE: Final = "E1909"
+NO_RESULT: Final = "E1910"
+NO_STUB: Final = "E1911"
+MISSING_KERNEL: Final = "E1912"
+NO_TEMPLATES: Final = "E1913"
+NO_FILE: Final = "E1914"
+NO_FILE_WARNING: Final = "W1914"
+EXECUTORCH_UNKNOWN_ARGUMENT: Final = "E1915"
+EXECUTORCH_UNKNOWN_ARGUMENT_WARNING: Final = "W1915"
+EXECUTORCH_UNKNOWN_FIELD: Final = "E1916"
+EXECUTORCH_UNKNOWN_FIELD_WARNING: Final = "W1916"
+NO_KERNEL: Final = "E1920"
+NO_KERNEL_WARNING: Final = "W1920"
+OVERRIDDEN: Final = "W1921"
+SAME_NAME: Final = "W1922"
+NOT_REGISTERED: Final = "W1923"
+UNHELD_LIST: Final = "E1924"
+UNHELD_LIST_WARNING: Final = "W1924"
+SEVERAL_RESULTS: Final = "E1925"
+SEVERAL_RESULTS_WARNING: Final = "W1925"
+KEY_ORDER: Final = "W1926"
+SPECIAL_KERNEL: Final = "W1927"
+LAST_DISPATCH: Final = "W1928"
+NO_FILES: Final = "W1929"
+REPEATED_VARIABLE: Final = "W1930"
+NO_ARGUMENTS: Final = "W1931"
+ONE_DIMENSION: Final = "W1932"
+LOST_NAMESPACE: Final = "W1933"
 
+NO_TEMPLATE: Final = "E2001"
+STUB_WITHOUT_SLOT: Final = "W2002"
+UNKNOWN_FORM: Final = "E2003"
+NO_DOCSTRINGS: Final = "W2004"
+HINT_WITHOUT_OPERATOR: Final = "W2005"
+BROKEN_DOCSTRING: Final = "W2006"
+CLASSES_DIFFER: Final = "E2007"
 
-def register_warning(error: str) -> str:
-    """Adds the code of a warning about what is an error, with that code, in runs that are not tolerant.
+BAD_DUMP: Final = "E2101"
+NO_DATA: Final = "E2102"
+NO_SIDE: Final = "E2103"
+NOT_GENERATED: Final = "E2104"
 
-    >>> register_warning(register(Code("E9902", "unknown shade", "The shade is not in the table.")))
-    'W9902'
-    """
-    row = _TABLE[error]
-    sentence = f"PyTorch's generator lets this pass; elsewhere it is an error, {error}."
-    return register(Code(f"W{error[1:]}", row.title, f"\n{sentence}\n\n{row.explanation.lstrip(chr(10))}"))
+UNKNOWN_DIALECT: Final = "E2201"
+SETTINGS_SYNTAX: Final = "E2202"
+WRONG_SETTING: Final = "E2203"
+UNKNOWN_CODE: Final = "E2204"
+UNKNOWN_SUPPRESSION: Final = "W2205"
+UNUSED_SUPPRESSION: Final = "W2206"
+CHANGED_MEANWHILE: Final = "E2207"
+CPP_KEYWORD: Final = "W2211"
+GRADIENT_TAKEN_AWAY: Final = "W2212"
+BACKWARD_LACKS: Final = "W2213"
+MISSING_META: Final = "W2214"
+UNUSED_TAG: Final = "W2215"
+REPEATS_DEFAULT: Final = "W2216"
+SUSPICIOUS_ALIAS: Final = "W2217"
+ONLY_WRITES: Final = "W2218"
+REPEATED_ITEM: Final = "W2219"
 
-
-def find_code(code: str) -> Code | None:
-    """The row of a code, written in any case, or None when no imported module registers it.
-
-    >>> find_code("E0000") is None
-    True
-    """
-    return _TABLE.get(code.strip().upper())
-
-
-def all_codes() -> tuple[Code, ...]:
-    """All rows that the modules imported so far have registered, ordered by code."""
-    return tuple(_TABLE[code] for code in sorted(_TABLE))
+UNKNOWN_PLUGIN: Final = "E2301"
+DOES_NOT_LOAD: Final = "E2302"
+NOT_A_PLUGIN: Final = "E2303"
+WRONG_API: Final = "E2304"
+RAISED: Final = "E2305"
+WRONG_RESULT: Final = "E2306"
+WRONG_ROW: Final = "E2307"
+NAME_CLASH: Final = "E2308"
+MISSING_FOLDER: Final = "E2309"
+EMITTER_MISFIT: Final = "E2310"
+UNKNOWN_INPUT: Final = "E2311"
+WRONG_NAMES: Final = "E2312"
+NO_FINGERPRINT: Final = "E2313"
+NOT_ALLOWED: Final = "E2314"
+LEFT_OUT: Final = "W2314"
+DAMAGED_TRUST: Final = "E2315"
+ENDED: Final = "E2316"
+VALUE_TYPE: Final = "E2330"
+PLUGIN_UNKNOWN_WORD: Final = "E2331"
+PLUGIN_UNKNOWN_KEY: Final = "E2332"
+PLUGIN_MISSING_KEY: Final = "E2333"
+PLUGIN_CPP_TEXT: Final = "E2334"
+KEY_TAKEN: Final = "E2335"
+TWO_READERS: Final = "E2340"
+NO_SELECTOR: Final = "E2350"
+SELECTION: Final = "E2351"
+UNKNOWN_CONVENTION: Final = "E2352"
+UNTRANSLATABLE: Final = "E2353"
+LAZY_KERNEL: Final = "E2354"

@@ -6,7 +6,7 @@ returns the value, or reports E0112 and returns None, so that a loader can conti
 
 from __future__ import annotations
 
-from opwright.source.codes import Code, register
+from opwright.source.codes import KEY_REPEATED, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, shorten
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
@@ -19,38 +19,6 @@ __all__ = [
     "expect_string",
     "expect_strings",
 ]
-
-KEY_REPEATED = register(
-    Code(
-        "E0107",
-        "a mapping has the same key twice",
-        """
-If a mapping has two equal keys, YAML silently keeps the last.
-
-    - func: add(Tensor self) -> Tensor
-      tags: core
-      tags: pointwise
-      ^^^^ repeated
-
-Join the two, or delete one.
-""",
-    )
-)
-WRONG_SHAPE = register(
-    Code(
-        "E0112",
-        "the value does not have the expected shape",
-        """
-A value is a mapping where a list is expected, a number where a text is, and so on.
-
-    tags: {core}
-          ^^^^^^ expected a string or a list of strings
-
-YAML reads some words without quotes as other types: `yes`, `no`, `on` and `off` are booleans, `1.10` is a number, `~`
-and an empty value are nothing. Put the value in quotes if it is meant as text.
-""",
-    )
-)
 
 
 def expect_mapping(node: Node, what: str, sink: Diagnostics) -> Mapping | None:

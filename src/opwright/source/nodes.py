@@ -10,27 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from opwright.source.codes import Code, register
+from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.span import SourceText, Span
 
 __all__ = ["Mapping", "Node", "Scalar", "Sequence", "scalar_kind"]
 
-VALUE_UNREADABLE = register(
-    Code(
-        "E0115",
-        "the value is not of the type that it looks like",
-        """
-By its form or its tag the value should be a number, a date or similar, but it is not valid: for instance a date with a
-thirteenth month, or an integer tagged `!!int` with letters.
-
-    released: 2024-13-01
-              ^^^^^^^^^^ not a date
-
-Fix the value, or put it in quotes if it is meant as text.
-""",
-    )
-)
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 _KIND_NAMES: Final = {

@@ -4,68 +4,13 @@ from __future__ import annotations
 
 import os
 
-from opwright.source.codes import Code, register
+from opwright.source.codes import FILE_MISSING, FILE_NOT_UTF8, FILE_TOO_LARGE, FILE_UNREADABLE
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.span import SourceText, Span
 
 __all__ = ["SourceFile", "Span"]
 
-FILE_MISSING = register(
-    Code(
-        "E0001",
-        "the file does not exist",
-        """
-A file that a run needs is not there: its path was given on the command line, or follows from a folder that was.
-
-    error[E0001]: no such file: `aten/native_functions.yaml`
-
-Check the path, and the folder it is relative to: a relative path starts at the folder the command runs in.
-""",
-    )
-)
-FILE_UNREADABLE = register(
-    Code(
-        "E0002",
-        "the file cannot be read",
-        """
-The path exists, but cannot be read as a file: it is a folder, or the user who runs the command has no right to
-read it, or the disk reports an error. The message ends with the system's own words.
-
-    error[E0002]: `native` is a folder, not a file
-
-Give the path of a file that can be read.
-""",
-    )
-)
-FILE_NOT_UTF8 = register(
-    Code(
-        "E0003",
-        "the file is not UTF-8",
-        """
-All inputs are UTF-8 text. The diagnostic shows the first invalid byte; everything before it is valid.
-
-    error[E0003]: the file is not UTF-8: byte 0xe9 at offset 1042
-
-Usual causes are an editor that saves in a national encoding or in UTF-16, and a binary file given in place of
-text. Save the file as UTF-8.
-""",
-    )
-)
-FILE_TOO_LARGE = register(
-    Code(
-        "E0004",
-        "the file is too large",
-        """
-An input has at most 16 million bytes, more than twenty times as many as PyTorch's largest. Opwright does not read a
-larger one: it is not an input, or it is meant to exhaust the machine that reads it.
-
-    error[E0004]: `native_functions.yaml` has more than 16,000,000 bytes
-
-Check the path, or split the file.
-""",
-    )
-)
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

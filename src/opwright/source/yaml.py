@@ -22,14 +22,22 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from opwright.source.codes import Code, register
+from opwright.source.codes import (
+    ALIAS_WRONG,
+    FILE_EMPTY,
+    KEY_NOT_SCALAR,
+    MERGE_WRONG,
+    SEVERAL_DOCUMENTS,
+    TAG_UNKNOWN,
+    TOO_MUCH,
+)
 from opwright.source.diagnostic import Fault, Label, did_you_mean, shorten
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.patterns import lazy_pattern
 from opwright.source.span import SourceText, Span
-from opwright.source.yaml_faults import ALIAS_WRONG, encoding_fault, syntax_fault
+from opwright.source.yaml_faults import encoding_fault, syntax_fault
 
 __all__ = [
     "BLOCK_STYLES",
@@ -47,97 +55,6 @@ __all__ = [
     "parsing",
 ]
 
-SEVERAL_DOCUMENTS = register(
-    Code(
-        "E0105",
-        "the file has several YAML documents",
-        """
-A line `---` starts a second document in one file. Each input of Opwright is one document.
-
-    - tag: core
-    ---
-    ^^^ a second document starts here
-
-Delete the line, or put the second document into a file of its own.
-""",
-    )
-)
-FILE_EMPTY = register(
-    Code(
-        "E0106",
-        "the YAML file has no content",
-        """
-The file is empty, or has only comments. Write an empty list for an input without entries:
-
-    []
-""",
-    )
-)
-TAG_UNKNOWN = register(
-    Code(
-        "E0110",
-        "the YAML tag is not supported",
-        """
-`!name` before a value is a YAML tag, which gives the value a type. Opwright reads the plain types of YAML:
-`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`, `!!set`.
-
-A text that starts with `!` needs quotes:
-
-    note: "!important"
-""",
-    )
-)
-KEY_NOT_SCALAR = register(
-    Code(
-        "E0111",
-        "a list or mapping as a key",
-        """
-The keys of a mapping are plain words. YAML allows a list or a mapping there, but Opwright's inputs never need one. A
-frequent cause is a template's placeholder that was not filled in:
-
-    {{ name }}: value
-     ^^^^^^^^
-
-or a value that starts with a brace or a bracket and lacks its quotes.
-""",
-    )
-)
-MERGE_WRONG = register(
-    Code(
-        "E0116",
-        "only a mapping can be merged",
-        """
-The key `<<` merges the entries of another mapping, or of a list of mappings, into the one it stands in:
-
-    - <<: *common
-      func: add(Tensor self) -> Tensor
-
-Give it an alias of a mapping, or put the key into quotes if it is meant as text.
-""",
-    )
-)
-
-TOO_MUCH = register(
-    Code(
-        "E0117",
-        "the YAML file is too large in some way",
-        """
-Opwright reads inputs that may come from strangers, so there are limits to what one file may ask for. They are far above
-what PyTorch's own files have: lists and mappings nest 100 deep at most, a file has 500,000 lists, mappings and scalars
-at most (what an alias repeats is counted each time), and a scalar has 20,000 characters at most.
-
-    - &a [x, x, x, x, x, x, x, x, x, x]
-    - &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
-    - &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
-    - &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]
-    - &e [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]
-    - &f [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]
-                  ^ too much
-
-Reduce the file, or split it.
-""",
-    )
-)
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 _SCALAR_TAGS: Final = frozenset(

@@ -13,134 +13,22 @@ from typing import Final
 import yaml
 from yaml.scanner import Scanner
 
-from opwright.source.codes import Code, register
+from opwright.source.codes import (
+    ALIAS_WRONG,
+    BAD_ESCAPE,
+    BRACKET_OPEN,
+    CONFLICT,
+    CONTROL_CHARACTER,
+    MISPLACED,
+    NOT_YAML,
+    QUOTE_OPEN,
+    TAB_INDENTS,
+)
 from opwright.source.diagnostic import Fault, Label
 from opwright.source.patterns import lazy_pattern
 from opwright.source.span import SourceText, Span
 
 __all__ = ["conflict_fault", "encoding_fault", "syntax_fault"]
-
-NOT_YAML = register(
-    Code(
-        "E0101",
-        "the file is not YAML",
-        """
-The text breaks a rule of YAML. The message often repeats the words of the YAML parser. Usual causes are a value that
-starts with one of the characters that YAML reserves (`@`, a backquote, `%`), and a file in some other format.
-
-    note: @deprecated
-          ^ reserved by YAML
-
-Text that holds such characters needs quotes.
-""",
-    )
-)
-TAB_INDENTS = register(
-    Code(
-        "E0102",
-        "a tab where YAML requires spaces",
-        """
-YAML is indented only with spaces; a tab has no fixed width, so it cannot show how deep a line is nested.
-
-    - func: abs(Tensor self) -> Tensor
-    \tvariants: method
-    ^ a tab
-
-Replace each tab by spaces. Most editors have a command and a setting for it.
-""",
-    )
-)
-QUOTE_OPEN = register(
-    Code(
-        "E0103",
-        "a quote is never closed",
-        """
-A value starts with a quote, and the file ends before the closing quote. The diagnostic shows the opening quote.
-
-    note: 'used by sparse kernels
-          ^ opened here
-
-Close it. Inside single quotes a single quote is written twice, inside double quotes a double quote is written `\\"`.
-""",
-    )
-)
-MISPLACED = register(
-    Code(
-        "E0104",
-        "a line does not fit the structure around it",
-        """
-The indentation of a line determines what it belongs to. This line starts at a depth that no open list or mapping has,
-or it holds a key or a list item where YAML allows none.
-
-    - func: add
-       tags: core
-       ^^^^ indented deeper than the line that it should align with
-
-    note: see: below
-             ^ a second key on one line
-
-Align the line with the lines around it, or put the value in quotes.
-""",
-    )
-)
-CONTROL_CHARACTER = register(
-    Code(
-        "E0108",
-        "the file has a character that YAML forbids",
-        """
-YAML allows no control characters except tabs and line breaks. Others come from binary files, or from text that was
-copied out of a terminal.
-
-    error[E0108]: the character U+0001 cannot stand in a YAML file
-
-Delete the character. Inside double quotes it can be written as an escape, such as `\\x01`.
-""",
-    )
-)
-ALIAS_WRONG = register(
-    Code(
-        "E0109",
-        "a YAML anchor or alias is wrong",
-        """
-`*name` stands for the value that `&name` marks earlier in the same file. Either there is no such anchor before it, or
-the alias is inside the value that its own anchor marks, or two anchors have the same name, or the name has other
-characters than letters, digits, `-` and `_`.
-
-A text that starts with `*` or `&` needs quotes:
-
-    kernel: "*default"
-""",
-    )
-)
-BRACKET_OPEN = register(
-    Code(
-        "E0113",
-        "a bracket or brace is not closed, or its items are not separated",
-        """
-Inside `[ ]` and `{ }` items are separated by commas, up to the closing bracket. The parser met something else.
-
-    tags: [core, pointwise
-          ^ opened here
-
-A text that starts with a bracket needs quotes.
-""",
-    )
-)
-BAD_ESCAPE = register(
-    Code(
-        "E0114",
-        "a backslash escape is unknown",
-        """
-Inside double quotes a backslash starts an escape: `\\n`, `\\t`, `\\"`, `\\\\`, `\\x41` and some more. This one is not
-among them.
-
-    note: "see C:\\windows"
-                 ^^
-
-Write the backslash twice, or use single quotes: inside them a backslash is an ordinary character.
-""",
-    )
-)
 
 
 class _Complaint:
@@ -197,24 +85,6 @@ def encoding_fault(file: SourceText) -> Fault:
     )
 
 
-CONFLICT = register(
-    Code(
-        "E0118",
-        "an unresolved merge conflict",
-        """
-Git marks what two branches changed in the same lines, and leaves the choice to the user:
-
-    1 | <<<<<<< HEAD
-      | ^^^^^^^^^^^^ one side begins here
-    2 | - func: abs(Tensor self) -> Tensor
-    3 | =======
-    4 | - func: abs(Tensor self, *, bool fast=False) -> Tensor
-    5 | >>>>>>> fast-abs
-
-Keep what is right on each side, and delete the lines with the marks.
-""",
-    )
-)
 #: The markers of a Git conflict: before the first side, between the sides, and after the second.
 _CONFLICT = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT_MIDDLE = lazy_pattern(r"^={7}\r?$", re.MULTILINE)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from opwright.source.codes import NOT_WRITABLE
+from opwright.source.diagnostic import Fault, shorten
 from opwright.source.patterns import lazy_pattern
-from opwright.syntax.codes import not_writable
 
 __all__ = ["include_line", "is_header", "quoted_include_line", "string_literal"]
 
@@ -75,5 +76,5 @@ def quoted_include_line(header: str) -> str:
 def _check(header: str) -> str:
     """The path of a header. Raises Fault for other texts."""
     if not is_header(header):
-        raise not_writable("an `#include` cannot name", header)
+        raise Fault.at(NOT_WRITABLE, f"an `#include` cannot name `{shorten(ascii(header)[1:-1])}`")
     return header

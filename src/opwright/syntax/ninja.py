@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.syntax.codes import not_writable
+from opwright.source.codes import NOT_WRITABLE
+from opwright.source.diagnostic import Fault, shorten
 
 __all__ = ["path_text", "value_text"]
 
@@ -36,5 +37,5 @@ def value_text(text: str) -> str:
 
 def _without(refused: re.Pattern[str], text: str, kind: str) -> str:
     if refused.search(text):
-        raise not_writable(f"a file of Ninja cannot have the {kind}", text)
+        raise Fault.at(NOT_WRITABLE, f"a file of Ninja cannot have the {kind} `{shorten(ascii(text)[1:-1])}`")
     return text

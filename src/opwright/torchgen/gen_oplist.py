@@ -10,9 +10,9 @@ import os
 from opwright.cli.plain_words import switch, text
 from opwright.cli.streams import leave
 from opwright.dialects.selection.writer import write_selection
-from opwright.selective.codes import DEBUG_INFO_WRONG
 from opwright.selective.merging import check_overloads, listed_paths, union_of
 from opwright.selective.mobile_headers import mobile_header, model_registration
+from opwright.source.codes import DEBUG_INFO_WRONG
 from opwright.torchgen.quick_program import QuickProgram, Result
 
 TYPE_CHECKING = False

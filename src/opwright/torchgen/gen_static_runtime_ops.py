@@ -16,6 +16,7 @@ from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
+from opwright.source.codes import FORMATTER_FAILED, NO_FORMATTER
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -120,7 +121,6 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, formatter:
 def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
     """The function that formats the text of a file at a path. It raises Fault (E1705)."""
     from opwright.build.formatting import NAME, FormatterFailed, formatting
-    from opwright.emit.static_runtime.codes import FORMATTER_FAILED
     from opwright.source.diagnostic import Fault
 
     format_text = formatting(formatter)
@@ -162,8 +162,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         from opwright.release.inputs import from_source_path
 
         if arguments.format and formatter is None:
-            from opwright.emit.static_runtime.codes import NO_FORMATTER
-
             help = "install clang-format, or pass `--no-format`"
             sink.warning(NO_FORMATTER, "no `clang-format` on the path: the files are not formatted", help=help)
         inputs = from_source_path(arguments.source_path)

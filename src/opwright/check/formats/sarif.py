@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from opwright.source.codes import Code
+from opwright.source.code_pages import Code, find_code
 from opwright.source.diagnostic import Diagnostic, Edit, Label, Severity
 from opwright.source.span import Span
 
@@ -23,15 +23,16 @@ _PAGES: Final = f"{_HOME}/blob/main/docs/diagnostics.md"
 _ROOT: Final = "%SRCROOT%"
 
 
-def render_sarif(diagnostics: Sequence[Diagnostic], codes: Mapping[str, Code], version: str) -> str:
-    """The diagnostics as the log of one run of a version of Opwright. `codes` are the rows of the codes, by code."""
-    used = sorted({diagnostic.code for diagnostic in diagnostics})
-    numbers = {code: number for number, code in enumerate(used)}
+def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
+    """The diagnostics as the log of one run of a version of Opwright."""
+    codes = sorted({diagnostic.code for diagnostic in diagnostics})
+    rows = [row for row in map(find_code, codes) if row is not None]
+    numbers = {row.code: number for number, row in enumerate(rows)}
     driver = {
         "name": "opwright",
         "version": version,
         "informationUri": _HOME,
-        "rules": [_rule(codes[code]) for code in used],
+        "rules": [_rule(row) for row in rows],
     }
     run = {
         "tool": {"driver": driver},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.names import IDENTIFIER
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, shorten
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Node, Scalar
@@ -46,7 +46,7 @@ def read_code(node: Node, what: str, sink: Diagnostics) -> str:
         return ""
     text = scalar.value.strip()
     if not text:
-        sink.error(codes.CPP_TEXT, f"`{what}` is empty", scalar.span)
+        sink.error(codes.BACKEND_CPP_TEXT, f"`{what}` is empty", scalar.span)
     return text
 
 
@@ -64,5 +64,5 @@ def _matching(node: Node, what: str, has_form: Callable[[str], bool], wanted: st
         return ""
     if has_form(scalar.value):
         return scalar.value
-    sink.error(codes.CPP_TEXT, f"`{shorten(scalar.value)}` is not {wanted}, which `{what}` needs", scalar.span)
+    sink.error(codes.BACKEND_CPP_TEXT, f"`{shorten(scalar.value)}` is not {wanted}, which `{what}` needs", scalar.span)
     return ""

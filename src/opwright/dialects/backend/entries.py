@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, SectionContext
 from opwright.dialects.backend.entry_checks import check_entry
 from opwright.dialects.backend.entry_fields import LASTING_FIELDS, READERS
@@ -18,6 +17,7 @@ from opwright.dialects.extra_places import BACKEND_ENTRY
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.release.version_range import ReleaseSpan
+from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
@@ -87,7 +87,7 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
         message = f"the entry is {item.description}, not the name of an operator"
         is_plain = isinstance(item, Scalar) and item.kind != "null"
         help = f'write `"{item.span.text}"` if it is a name' if is_plain else ""
-        context.sink.error(codes.ENTRY_SHAPE, message, item.span, help=help)
+        context.sink.error(codes.BACKEND_ENTRY_SHAPE, message, item.span, help=help)
         return None
     name, options = item.entries[0]
     if context.tolerant:
@@ -98,7 +98,9 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
     elif not isinstance(options, Mapping):
         message = f"the options of `{name.value}` are {options.description}, not a mapping"
         help = f"write `- {name.value}`" if isinstance(options, Scalar) and options.kind == "null" else ""
-        context.sink.error(codes.ENTRY_SHAPE, message, options.span if options.span.text else name.span, help=help)
+        context.sink.error(
+            codes.BACKEND_ENTRY_SHAPE, message, options.span if options.span.text else name.span, help=help
+        )
     else:
         check_unique_keys(options, context.sink)
         return EntryNode(name, options)
@@ -115,7 +117,7 @@ def _report_several_keys(item: Mapping, context: LoadContext) -> None:
         sink.error(codes.FLAT_ENTRY, message, item.entries[1][0].span, help=help)
     else:
         message = f"the entry is a mapping with {len(item.entries)} keys, not with the name of an operator alone"
-        sink.error(codes.ENTRY_SHAPE, message, item.entries[1][0].span)
+        sink.error(codes.BACKEND_ENTRY_SHAPE, message, item.entries[1][0].span)
 
 
 def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None:
@@ -167,6 +169,6 @@ def _report_repeated(first: BackendEntry, again: BackendEntry, context: LoadCont
     also = [Label(first.span, "first here", primary=False)]
     message = f"`{again.function.name}` is in the section twice"
     if context.tolerant:
-        context.sink.warning(codes.REPEATED_ENTRY_WARNING, message, again.span, also=also)
+        context.sink.warning(codes.BACKEND_REPEATED_ENTRY_WARNING, message, again.span, also=also)
     else:
-        context.sink.error(codes.REPEATED_ENTRY, message, again.span, also=also)
+        context.sink.error(codes.BACKEND_REPEATED_ENTRY, message, again.span, also=also)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.sections import SectionKind
@@ -13,6 +12,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.external_backend import NO_ENTRY_OPTIONS, EntryOptions
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Label, Suggestion
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder
 from opwright.dialects.backend.entry_kernels import (
     PYTORCH_KERNELS,
@@ -14,6 +13,7 @@ from opwright.dialects.backend.families import KernelFamily
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, NativeFunction
+from opwright.source import codes
 
 __all__ = ["check_entry", "is_differentiated_inside"]
 

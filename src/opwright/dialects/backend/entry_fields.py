@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.autocast import AUTOCAST_POLICIES
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_identifier, read_qualified_name
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, OptionReader
 from opwright.dialects.backend.inherited import SOURCES
@@ -15,6 +14,7 @@ from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice
 from opwright.dialects.names import IDENTIFIER
 from opwright.model.external_backend import Implementation
 from opwright.model.native_function import DeviceCheck
+from opwright.source import codes
 from opwright.source.expect import expect_boolean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar, Sequence

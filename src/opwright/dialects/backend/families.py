@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_identifier, read_qualified_name
 from opwright.dialects.backend.kernel_names import read_pattern
 from opwright.dialects.backend.nodes import read_fields
 from opwright.dialects.field import TEXT, Field
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import check_unique_keys, expect_mapping
 from opwright.source.named_tuple import NamedTuple

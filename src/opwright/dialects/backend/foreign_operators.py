@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_fields import FUNC
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.dialect import LoadContext
@@ -18,6 +17,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace, read_written_schema
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Mapping, Node, Scalar

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
 from opwright.dialects.backend.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD
+from opwright.source import codes
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -33,7 +33,9 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     if context.tolerant and isinstance(root, Mapping):
         root = read_as_generator(root, context.sink)
     if not isinstance(root, Mapping):
-        raise Fault.at(codes.FILE_SHAPE, f"the file is {root.description}, not a mapping with `backend`", root.span)
+        raise Fault.at(
+            codes.BACKEND_FILE_SHAPE, f"the file is {root.description}, not a mapping with `backend`", root.span
+        )
     sink = context.sink
     check_unique_keys(root, sink)
     head = HeadBuilder(root, context.rules, sink)
@@ -53,7 +55,7 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
             sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)
         else:
             help = did_you_mean(key.value, [*names, *extra_names])
-            sink.error(codes.UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
+            sink.error(codes.BACKEND_UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
     _check_required(root, head)
     _read_extra_keys(head, extra_keys, context)
     return head
@@ -81,4 +83,4 @@ def _check_required(root: Mapping, head: HeadBuilder) -> None:
         node = root.get(field.name)
         if field.is_required and (node is None or (isinstance(node, Scalar) and node.kind == "null")):
             at = root.span if node is None else node.span
-            head.sink.error(codes.MISSING_KEY, f"the file has no `{field.name}`", at)
+            head.sink.error(codes.BACKEND_MISSING_KEY, f"the file has no `{field.name}`", at)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.head import is_own_dialect
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import KEYS
+from opwright.source import codes
 from opwright.source.diagnostic import shorten
 from opwright.source.nodes import Scalar
 from opwright.source.patterns import lazy_pattern

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_header, read_identifier, read_qualified_name, read_text
 from opwright.dialects.backend.families import FAMILY_FIELDS, read_convention, read_families
 from opwright.dialects.backend.head_builder import HeadBuilder, HeadReader
@@ -19,6 +18,7 @@ from opwright.dialects.library.head import OPERATORS
 from opwright.model.dispatch_key import Allocation
 from opwright.model.external_backend import Fallback, Guard
 from opwright.release.version_range import RangeFault, parse_version_range
+from opwright.source import codes
 from opwright.source.expect import (
     expect_boolean,
     expect_sequence,
@@ -96,12 +96,12 @@ def _read_torch(node: Node, head: HeadBuilder) -> None:
     except RangeFault as fault:
         message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
         at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
-        head.sink.error(codes.TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
+        head.sink.error(codes.BACKEND_TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
         return
     if not head.torch.includes(head.rules.version):
         message = f"the backend is for PyTorch `{scalar.value}`, and this run is for {head.rules.version}"
         help = "choose another release with `--torch` or `--release`"
-        head.sink.error(codes.TORCH_EXCLUDED, message, scalar.span, help=help)
+        head.sink.error(codes.BACKEND_TORCH_EXCLUDED, message, scalar.span, help=help)
 
 
 def _read_includes(node: Node, head: HeadBuilder) -> None:
@@ -191,7 +191,7 @@ def _read_symint(node: Node, head: HeadBuilder) -> None:
         if isinstance(item, Scalar):
             head.symint.append(item)
         else:
-            head.sink.error(codes.ENTRY_SHAPE, f"the name is {item.description}", item.span)
+            head.sink.error(codes.BACKEND_ENTRY_SHAPE, f"the name is {item.description}", item.span)
 
 
 def _read_manual(node: Node, head: HeadBuilder) -> None:

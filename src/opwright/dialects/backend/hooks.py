@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping as Table
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.cpp_text import read_code, read_qualified_name
 from opwright.dialects.backend.nodes import read_fields, read_word
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
 from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition, Implementation, exists_at
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_sequence, expect_strings
 from opwright.source.named_tuple import NamedTuple

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.entry_kernels import inherited_kernel, shared_kernel
 from opwright.dialects.backend.inherited import InheritedKernels
 from opwright.model.external_backend import BackendEntry, EntryOptions, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.source import codes
 
 __all__ = ["inherited_entries"]
 

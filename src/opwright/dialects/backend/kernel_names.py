@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.sections import SectionKind
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
 from opwright.model.dispatch_key import DispatchKey
 from opwright.schema.function import FunctionSchema
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Node

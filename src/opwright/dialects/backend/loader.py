@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Files
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.entries import load_entries
 from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.foreign_operators import load_foreign_operators
@@ -24,6 +23,7 @@ from opwright.dialects.library.head import OPERATORS
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
 from opwright.model.operator_library import OperatorLibrary
+from opwright.source import codes
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.nodes import Node
 from opwright.source.prefetch import read_tree

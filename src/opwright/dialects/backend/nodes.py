@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright.dialects.backend import codes
 from opwright.dialects.field import Field
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_string
 from opwright.source.nodes import Node
@@ -22,7 +22,7 @@ def read_word(node: Node, what: str, words: Iterable[str], sink: Diagnostics) ->
     if scalar.value in names:
         return scalar.value
     help = did_you_mean(scalar.value, names, "there are " + ", ".join([f"`{word}`" for word in names]))
-    sink.error(codes.UNKNOWN_WORD, f"`{what}` cannot be `{scalar.value}`", scalar.span, help=help)
+    sink.error(codes.BACKEND_UNKNOWN_WORD, f"`{what}` cannot be `{scalar.value}`", scalar.span, help=help)
     return ""
 
 
@@ -36,9 +36,9 @@ def read_fields(node: Node, what: str, fields: tuple[Field, ...], sink: Diagnost
     for key, _ in mapping.entries:
         if key.value not in names:
             message = f"unknown key `{key.value}` in `{what}`"
-            sink.error(codes.UNKNOWN_KEY, message, key.span, help=did_you_mean(key.value, names))
+            sink.error(codes.BACKEND_UNKNOWN_KEY, message, key.span, help=did_you_mean(key.value, names))
     values = {key.value: value for key, value in mapping.entries if key.value in names}
     for field in fields:
         if field.is_required and field.name not in values:
-            sink.error(codes.MISSING_KEY, f"`{what}` has no `{field.name}`", mapping.span)
+            sink.error(codes.BACKEND_MISSING_KEY, f"`{what}` has no `{field.name}`", mapping.span)
     return values

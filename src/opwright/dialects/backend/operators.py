@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.dialect import LoadContext
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Suggestion, did_you_mean
 from opwright.source.nodes import Scalar
 
@@ -52,7 +52,7 @@ class OperatorIndex:
             self._sink.error(codes.OWN_OPERATOR, message, name.span, help="write its kernels in its `dispatch`")
         elif not catalog.may_lack(text):
             help = self._foreign_help(text) if is_foreign else self._help(text)
-            self._sink.error(codes.UNKNOWN_OPERATOR, f"there is no operator `{text}`", name.span, help=help)
+            self._sink.error(codes.BACKEND_UNKNOWN_OPERATOR, f"there is no operator `{text}`", name.span, help=help)
         return None
 
     def _foreign_help(self, name: str) -> str | Suggestion:

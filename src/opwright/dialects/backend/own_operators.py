@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_fields import LIBRARY_FIELDS
 from opwright.dialects.dialect import LoadContext
@@ -21,6 +20,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.fault import SchemaFault
 from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace, read_written_schema
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from opwright.dialects import extra_key_codes as codes
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.named_files import check_named_path
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
 from opwright.source.prefetch import read_tree

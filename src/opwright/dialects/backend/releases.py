@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.nodes import read_fields
 from opwright.dialects.field import TEXT, Field
 from opwright.release.version import Version, parse_version
 from opwright.release.version_range import ReleaseSpan, VersionRange
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar, Sequence
@@ -96,7 +96,7 @@ def check_overlaps(places: Iterable[tuple[ReleaseSpan, Span]], what: str, sink: 
             if releases.overlaps(others):
                 also = [Label(first, "the other one", primary=False)]
                 help = "let one end with `until` where the other begins with `since`"
-                sink.error(codes.OVERLAP, f"two {what} are for the same releases", at, also=also, help=help)
+                sink.error(codes.BACKEND_OVERLAP, f"two {what} are for the same releases", at, also=also, help=help)
                 break
         earlier.append((releases, at))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from opwright.dialects.backend import codes
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.structured_checks import check_structured_kernels
 from opwright.dialects.dialect import LoadContext
 from opwright.model.external_backend import BackendEntry, BackendSection, Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 
 __all__ = ["check_groups", "check_kernels", "check_manual", "check_symint"]
@@ -33,9 +33,9 @@ def check_symint(head: HeadBuilder, context: LoadContext) -> None:
         elif name.value in first:
             message, also = f"`{name.value}` is in `symint` twice", [first[name.value]]
             if context.tolerant:
-                context.sink.warning(codes.REPEATED_ENTRY_WARNING, message, name.span, also=also)
+                context.sink.warning(codes.BACKEND_REPEATED_ENTRY_WARNING, message, name.span, also=also)
             else:
-                context.sink.error(codes.REPEATED_ENTRY, message, name.span, also=also)
+                context.sink.error(codes.BACKEND_REPEATED_ENTRY, message, name.span, also=also)
         first.setdefault(name.value, Label(name.span, "first here", primary=False))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend import codes
 from opwright.model.dispatch_key import CPU
 from opwright.model.external_backend import BackendEntry, BackendSection, Implementation
 from opwright.model.native_function import NativeFunctionsGroup
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 
 __all__ = ["check_derived_overloads", "check_structured_kernels"]
@@ -52,7 +52,7 @@ def _check_names(structured: list[BackendEntry], sink: Diagnostics) -> None:
             both = f"`{entry.function.name}` and `{owner.function.name}`"
             message = f"{both} have the same class `structured_{entry.kernel.name}`"
             also = [Label(owner.span, "the other operator", primary=False)]
-            sink.error(codes.SAME_CLASS, message, entry.span, also=also, help=_renaming(entry, owner))
+            sink.error(codes.BACKEND_SAME_CLASS, message, entry.span, also=also, help=_renaming(entry, owner))
 
 
 def _renaming(entry: BackendEntry, owner: BackendEntry) -> str:

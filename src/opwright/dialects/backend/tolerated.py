@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opwright.dialects.backend import codes
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.patterns import lazy_pattern

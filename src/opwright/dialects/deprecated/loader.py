@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Files
 from typing import Final
 
-from opwright.dialects.deprecated import codes
 from opwright.dialects.deprecated.fields import CALL, NAME
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import DEPRECATED, dialect_help
@@ -19,6 +18,7 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import read_schema
 from opwright.schema.types import SCALAR, Type
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
@@ -62,7 +62,7 @@ def load_deprecated(
         return ()
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of entries"
-        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(DEPRECATED, file))
+        sink.error(codes.DEPRECATED_FILE_SHAPE, message, root.span, help=dialect_help(DEPRECATED, file))
         return ()
     return _load_entries(root.items, functions, sink, may_lack)
 
@@ -109,13 +109,15 @@ class _PassedValue(NamedTuple):
 def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
     """The signatures of one entry: one for each overload that it may call."""
     if not isinstance(node, Mapping):
-        sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {node.description}", node.span)
+        sink.error(codes.DEPRECATED_ENTRY_SHAPE, f"an entry is a mapping, not {node.description}", node.span)
         return
     check_unique_keys(node, sink)
     for key, _ in node.entries:
         if key.value not in (NAME, CALL):
             help = did_you_mean(key.value, (NAME, CALL))
-            sink.warning(codes.UNKNOWN_FIELD, f"`{key.value}` is not a field of an entry", key.span, help=help)
+            sink.warning(
+                codes.DEPRECATED_UNKNOWN_FIELD, f"`{key.value}` is not a field of an entry", key.span, help=help
+            )
     named, called = _text(node, NAME, sink), _text(node, CALL, sink)
     schema = None if named is None else _schema(named, sink)
     call = None if called is None else _call(called, sink)
@@ -133,9 +135,9 @@ def _text(node: Mapping, field: str, sink: Diagnostics) -> Scalar | None:
     if isinstance(value, Scalar) and value.kind == "str":
         return value
     if value is None:
-        sink.error(codes.ENTRY_SHAPE, f"the entry has no `{field}`", node.span)
+        sink.error(codes.DEPRECATED_ENTRY_SHAPE, f"the entry has no `{field}`", node.span)
     else:
-        sink.error(codes.ENTRY_SHAPE, f"`{field}` is {value.description}, not a text", value.span)
+        sink.error(codes.DEPRECATED_ENTRY_SHAPE, f"`{field}` is {value.description}, not a text", value.span)
     return None
 
 
@@ -194,7 +196,9 @@ def _callable(
     candidates = known_functions.by_name.get(call.name, [])
     if not candidates and not known_functions.may_lack(call.name):
         help = did_you_mean(call.name, known_functions.by_name)
-        sink.error(codes.UNKNOWN_OPERATOR, f"there is no Python function `{call.name}` to call", at, help=help)
+        sink.error(
+            codes.DEPRECATED_UNKNOWN_OPERATOR, f"there is no Python function `{call.name}` to call", at, help=help
+        )
         return []
     against = [(function, _objection(function, call, schema, passed)) for function in candidates]
     functions = [function for function, objection in against if objection is None]

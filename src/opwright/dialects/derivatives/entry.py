@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.fields import DERIVATIVE_FIELDS
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
 from opwright.dialects.derivatives.formulas import (
@@ -22,6 +21,7 @@ from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import Type
+from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
@@ -187,7 +187,7 @@ class _Reader:
             again = set(self._not_differentiable).intersection(names)
         for name in sorted(again):
             message = f"`{name}` has a formula and is `{_NOT_DIFFERENTIABLE}` too"
-            self._report.error(codes.OVERLAP, message, part_span(key, name))
+            self._report.error(codes.DERIVATIVES_OVERLAP, message, part_span(key, name))
         for name in names[1:]:
             if name in self._scope.argument_names:
                 continue
@@ -249,10 +249,12 @@ class _Reader:
         help = did_you_mean(name, names, f"it has {', '.join([f'`{candidate}`' for candidate in names])}")
         field = did_you_mean(name, FIELDS)
         if field and not did_you_mean(name, names):
-            self._report.error(codes.UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field)
+            self._report.error(
+                codes.DERIVATIVES_UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field
+            )
             return
         message = f"`{name}` is neither an argument nor a result of `{self._scope.function.name}`"
-        self._report.error(codes.UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
+        self._report.error(codes.DERIVATIVES_UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 
     def build(self) -> Formulas:
         """All formulas. Forward formulas are built last because they depend on all differentiable arguments."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.nearest import schema_span
 from opwright.model.derivatives import (
     DEFAULT_KEY,
@@ -21,6 +20,7 @@ from opwright.release.operator_names.foreach import DERIVATIVE_OF_INPLACE, WITH_
 from opwright.schema.function import Argument, make_argument
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import TENSOR_LIST, ListType
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 
 Source = tuple[NativeFunction, InfoByKey]

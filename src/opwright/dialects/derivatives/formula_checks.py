@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
 from opwright.dialects.derivatives.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Scalar

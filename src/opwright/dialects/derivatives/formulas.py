@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.report import FormulaReport
 from opwright.model.derivatives import SavedAttribute, SavedKind, words_of
 from opwright.schema.function import Argument, Return
+from opwright.source import codes
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 

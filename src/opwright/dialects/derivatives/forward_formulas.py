@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formulas import substitute_word
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
+from opwright.source import codes
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Scalar
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.dialects.nearest import schema_span
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.schema.signature import signature_key
+from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.nodes import Scalar
 from opwright.source.span import Span
@@ -59,7 +59,7 @@ class FunctionIndex:
         elif separator:
             loaded = sorted({overload.namespace for overload in self._by_name.values()})
             report.error(
-                codes.NAMESPACE,
+                codes.DERIVATIVES_NAMESPACE,
                 f"`{name}` is in namespace `{namespace}`, where no such function is loaded",
                 at,
                 help=f"functions are loaded from {', '.join(f'`{namespace}`' for namespace in loaded)}",
@@ -86,7 +86,7 @@ class FunctionIndex:
         overloads = [overload for overload in self._by_name if overload == base or overload.startswith(base + ".")]
         listed = f"`{base}` has {', '.join(f'`{overload}`' for overload in overloads[:6])}" if overloads else ""
         help = did_you_mean(name, overloads or self._by_name, listed)
-        report.error(codes.UNKNOWN_OPERATOR, f"no function `{name}` in {self._place}", at, help=help)
+        report.error(codes.DERIVATIVES_UNKNOWN_OPERATOR, f"no function `{name}` in {self._place}", at, help=help)
 
     def _report_difference(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
         message = f"the schema of `{function.name}` differs from the one in {self._place}"
@@ -127,7 +127,7 @@ class FunctionIndex:
         for argument in function.arguments.all:
             if argument.name in _RESERVED:
                 report.error(
-                    codes.RESERVED_ARGUMENT,
+                    codes.DERIVATIVES_RESERVED_ARGUMENT,
                     f"`{function.name}` has an argument `{argument.name}`, a name that has another meaning in formulas",
                     scalar.span,
                     also=(Label(schema_span(function), "declared here", primary=False),),

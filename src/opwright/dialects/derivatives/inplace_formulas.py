@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formulas import substitute_word
 from opwright.model.derivatives import DifferentiabilityInfo, ForwardDerivative, words_of
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.patterns import lazy_pattern
 

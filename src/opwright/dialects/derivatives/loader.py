@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Files
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.entry import FIELDS, load_formulas
 from opwright.dialects.derivatives.entry_rows import DerivativeRows, context_start, context_text
 from opwright.dialects.derivatives.fields import DIFFERENTIABILITY, DISPATCH, NAME
@@ -29,6 +28,7 @@ from opwright.model.derivatives import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.release.store import FORMULA_HELPERS
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
@@ -116,7 +116,7 @@ def read_entries(file: SourceFile, sink: Diagnostics) -> list[Mapping]:
         return []
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of entries"
-        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(DERIVATIVES, file))
+        sink.error(codes.DERIVATIVES_FILE_SHAPE, message, root.span, help=dialect_help(DERIVATIVES, file))
         return []
     return list(_mappings(root.items, sink))
 
@@ -127,7 +127,7 @@ def _mappings(items: Iterable[Node], sink: Diagnostics) -> Iterator[Mapping]:
         if isinstance(item, Mapping):
             yield item
         else:
-            sink.error(codes.ENTRY_SHAPE, f"an entry is a mapping, not {item.description}", item.span)
+            sink.error(codes.DERIVATIVES_ENTRY_SHAPE, f"an entry is a mapping, not {item.description}", item.span)
 
 
 def load_entries(
@@ -246,7 +246,7 @@ class _Loader:
             raise ValueError(f"`{function.name}` has two entries, one of them known")
         if earlier is not None:
             report.doubt(
-                codes.REPEATED_ENTRY,
+                codes.DERIVATIVES_REPEATED_ENTRY,
                 f"a second entry for `{function.name}` replaces the first",
                 named.span,
                 also=[Label(earlier.span, "the first one", primary=False)],

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.foreach import ForeachSources
 from opwright.dialects.derivatives.inplace_formulas import inplace_forward
 from opwright.dialects.nearest import schema_span
@@ -26,6 +25,7 @@ from opwright.model.derivatives import (
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey, signature_key
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.named_tuple import NamedTuple
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.derivatives import codes
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar, Sequence
 

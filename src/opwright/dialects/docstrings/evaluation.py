@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Final, TypeAlias
 
-from opwright.dialects.docstrings.codes import UNKNOWN_FORM
 from opwright.dialects.python_source import node_span
 from opwright.model.docstring import Docstring
+from opwright.source.codes import UNKNOWN_FORM
 from opwright.source.diagnostic import Diagnostics, did_you_mean, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile

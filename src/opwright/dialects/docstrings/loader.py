@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.docstrings.codes import NO_DOCSTRINGS, UNKNOWN_FORM
 from opwright.dialects.docstrings.evaluation import Evaluator, Value
 from opwright.dialects.python_source import parse_module
 from opwright.model.docstring import Docstring
-from opwright.release.codes import INPUT_MISSING
 from opwright.release.store import DOCSTRING_MODULES
+from opwright.source.codes import INPUT_MISSING, NO_DOCSTRINGS, UNKNOWN_FORM
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch import codes
 from opwright.dialects.executorch.fields import KERNEL_FIELDS
 from opwright.dialects.executorch.kernel_keys import DTYPES, TensorSpec, kernel_keys
 from opwright.dialects.names import IDENTIFIER
 from opwright.model.executorch import DEFAULT_KEY, ExecutorchKernel
 from opwright.model.native_function import UnlinkedFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -107,9 +107,9 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
         if key.value not in _ITEM_FIELDS:
             message, help = f"a kernel has no field `{key.value}`", did_you_mean(key.value, _ITEM_FIELDS)
             if context.tolerant:
-                sink.warning(codes.UNKNOWN_FIELD_WARNING, message, key.span, help=help)
+                sink.warning(codes.EXECUTORCH_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
             else:
-                sink.error(codes.UNKNOWN_FIELD, message, key.span, help=help)
+                sink.error(codes.EXECUTORCH_UNKNOWN_FIELD, message, key.span, help=help)
     node = item.get("kernel_name")
     if node is None:
         sink.error(codes.KERNEL_SHAPE, "the kernel has no `kernel_name`", item.span)
@@ -122,11 +122,11 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
         if IDENTIFIER.fullmatch(part) is None:
             start = scalar.value.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            sink.error(codes.KERNEL_NAME, f"`{part}` is not a C++ identifier", at)
+            sink.error(codes.EXECUTORCH_KERNEL_NAME, f"`{part}` is not a C++ identifier", at)
             return None
     if len(namespaces) > _NAMESPACES:
         message = f"`{scalar.value}` has {len(namespaces)} namespaces; a kernel has {_NAMESPACES} at most"
-        sink.error(codes.KERNEL_NAME, message, scalar.span)
+        sink.error(codes.EXECUTORCH_KERNEL_NAME, message, scalar.span)
         return None
     return scalar, f"{'::'.join(namespaces) or 'at'}::native", name
 
@@ -161,9 +161,9 @@ def _check_argument(name: Scalar, aliases: _Aliases) -> None:
     message = f"`{aliases.function.name}` has no argument `{name.value}`"
     help = did_you_mean(name.value, arguments)
     if aliases.context.tolerant:
-        aliases.context.sink.warning(codes.UNKNOWN_ARGUMENT_WARNING, message, name.span, help=help)
+        aliases.context.sink.warning(codes.EXECUTORCH_UNKNOWN_ARGUMENT_WARNING, message, name.span, help=help)
     else:
-        aliases.context.sink.error(codes.UNKNOWN_ARGUMENT, message, name.span, help=help)
+        aliases.context.sink.error(codes.EXECUTORCH_UNKNOWN_ARGUMENT, message, name.span, help=help)
 
 
 def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence as Files
 from functools import partial
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch import codes
 from opwright.dialects.executorch.dispatched import DispatchRanks, dispatched_kernel
 from opwright.dialects.executorch.kernel_fields import read_kernels
 from opwright.dialects.executorch.named_operators import NAMESPACE, NamedOperators, qualified_name
@@ -18,6 +17,7 @@ from opwright.dialects.table import EXECUTORCH, TAGS, dialect_help
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
 from opwright.model.native_function import UnlinkedFunction, link_functions
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.prefetch import read_tree
@@ -91,12 +91,12 @@ def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
         return []
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of operators"
-        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(EXECUTORCH, file))
+        sink.error(codes.EXECUTORCH_FILE_SHAPE, message, root.span, help=dialect_help(EXECUTORCH, file))
         return []
     for item in root.items:
         if not isinstance(item, Mapping):
             message = f"an operator is a mapping, not {item.description}"
-            sink.error(codes.FILE_SHAPE, message, item.span)
+            sink.error(codes.EXECUTORCH_FILE_SHAPE, message, item.span)
     return [item for item in root.items if isinstance(item, Mapping)]
 
 
@@ -145,7 +145,9 @@ def _read_op(operators: NamedOperators, context: LoadContext, node: Node, builde
     if not operators.catalog.may_lack(qualified_name(node.value)):
         names = [function.name.text for function in operators.catalog.functions]
         help = did_you_mean(node.value.removeprefix(f"{NAMESPACE}::"), names)
-        context.sink.error(codes.UNKNOWN_OPERATOR, f"PyTorch has no operator `{node.value}`", node.span, help=help)
+        context.sink.error(
+            codes.EXECUTORCH_UNKNOWN_OPERATOR, f"PyTorch has no operator `{node.value}`", node.span, help=help
+        )
 
 
 def _file_kernels(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from opwright.dialects.executorch import codes
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 
 __all__ = ["merge"]

@@ -7,10 +7,8 @@ from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.backend import loader as backend_loader
-from opwright.dialects.backend.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.lazy import codes
 from opwright.dialects.lazy.fields import NODE_FIELDS
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import (
@@ -25,6 +23,8 @@ from opwright.model.lazy_backend import (
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_schema
+from opwright.source import codes
+from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
@@ -71,7 +71,7 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     non_native = [_non_native_node(item, context) for item in _items(root, "non_native", sink)]
     if not has_operators(root):
         place = root.get("full_codegen") or root.get("supported") or root
-        sink.error(codes.NO_OPERATORS, "the file has no operators for the backend's dispatch key", place.span)
+        sink.error(codes.LAZY_NO_OPERATORS, "the file has no operators for the backend's dispatch key", place.span)
     supported = backends[0].section("supported") if backends else None
     if supported is None:
         return None
@@ -163,9 +163,9 @@ def _check_fields(node: Mapping, context: LoadContext) -> None:
             continue
         message, help = f"unknown field `{key.value}`", did_you_mean(key.value, _NODE_FIELDS)
         if context.tolerant:
-            context.sink.warning(codes.UNKNOWN_FIELD_WARNING, message, key.span, help=help)
+            context.sink.warning(codes.LAZY_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
         else:
-            context.sink.error(codes.UNKNOWN_FIELD, message, key.span, help=help)
+            context.sink.error(codes.LAZY_UNKNOWN_FIELD, message, key.span, help=help)
 
 
 def _schema(text: Scalar, sink: Diagnostics) -> FunctionSchema | None:

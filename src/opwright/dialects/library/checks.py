@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from opwright.dialects.library import codes, output_codes
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
 from opwright.release.inputs import Inputs
 from opwright.schema.function import FunctionSchema
+from opwright.source import codes
 
 __all__ = ["check_entries", "check_operators_are_new"]
 
@@ -60,15 +60,15 @@ def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
     with_meta = [member for member in members if META in member.kernels]
     if function.has_composite_implicit:
         message = f"`{function.name}` is composite: its outputs are those of the operators that it calls"
-        report.error(output_codes.OUTPUT_TWICE, message, at, help="remove `outputs`, or name kernels in `dispatch`")
+        report.error(codes.OUTPUT_TWICE, message, at, help="remove `outputs`, or name kernels in `dispatch`")
     elif with_meta:
         message = f"`{with_meta[0].name}` has a kernel for `{META.name}`, which would give the same outputs"
         also = report.other(with_meta[0], "this operator")
-        report.error(output_codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+        report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
     elif group is not None and function is group.out and group.functional.library_fields.outputs:
         message = f"`{group.functional.name}` has declared the outputs already"
         also = report.other(group.functional, "this overload")
-        report.error(output_codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+        report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
 
 
 def _appends_dtype(overload: NativeFunction, function: NativeFunction) -> bool:

@@ -13,12 +13,12 @@ from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.loader import load_entries, read_entries
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.library import codes
 from opwright.dialects.library.head import Head
 from opwright.dialects.named_files import read_named_file
 from opwright.dialects.nearest import schema_span
 from opwright.model.derivatives import NO_DERIVATIVES, Derivatives, DifferentiabilityInfo, MatchedDerivatives
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Scalar

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Final
 
-from opwright.dialects.library import output_codes
 from opwright.dialects.python_source import node_span
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
@@ -123,7 +123,7 @@ def parse_expression(source: ExpressionText) -> ParsedExpression:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _syntax_fault(source, wrapped, error) from None
     if _is_deep(tree):
-        raise Fault.at(output_codes.OUTPUT_SYNTAX, "the expression nests too deeply", source.span)
+        raise Fault.at(codes.OUTPUT_SYNTAX, "the expression nests too deeply", source.span)
     return ParsedExpression(tree, source, wrapped)
 
 
@@ -131,23 +131,23 @@ def _check_characters(source: ExpressionText) -> None:
     """Raises Fault if the text is empty or too long, has other characters than expressions, or unmatched brackets."""
     text = source.text
     if not text.strip():
-        raise Fault.at(output_codes.OUTPUT_SYNTAX, "the expression is empty", source.span)
+        raise Fault.at(codes.OUTPUT_SYNTAX, "the expression is empty", source.span)
     if len(text) > _LONGEST:
-        raise Fault.at(output_codes.OUTPUT_SYNTAX, f"the expression has more than {_LONGEST:,} characters", source.span)
+        raise Fault.at(codes.OUTPUT_SYNTAX, f"the expression has more than {_LONGEST:,} characters", source.span)
     forbidden = _FORBIDDEN.search(text)
     if forbidden is not None:
         message = f"`{forbidden[0]}` is not part of an expression"
-        raise Fault.at(output_codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()))
+        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()))
     opened: list[re.Match[str]] = []
     for bracket in _BRACKET.finditer(text):
         if bracket[0] in _CLOSING:
             opened.append(bracket)
         elif not opened or _CLOSING[opened.pop()[0]] != bracket[0]:
             message = f"`{bracket[0]}` closes nothing"
-            raise Fault.at(output_codes.OUTPUT_SYNTAX, message, source.span_of(*bracket.span()))
+            raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*bracket.span()))
     if opened:
         message = f"`{opened[-1][0]}` is never closed"
-        raise Fault.at(output_codes.OUTPUT_SYNTAX, message, source.span_of(*opened[-1].span()))
+        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*opened[-1].span()))
 
 
 def _syntax_fault(source: ExpressionText, wrapped: SourceFile, error: BaseException) -> Fault:
@@ -156,7 +156,7 @@ def _syntax_fault(source: ExpressionText, wrapped: SourceFile, error: BaseExcept
         start = wrapped.offset(min(error.lineno, wrapped.line_count), max(error.offset, 1)) - len(_BEFORE)
         if 0 <= start < len(source.text):
             at = source.span_of(start, start + 1)
-    return Fault.at(output_codes.OUTPUT_SYNTAX, "this is not an expression", at)
+    return Fault.at(codes.OUTPUT_SYNTAX, "this is not an expression", at)
 
 
 def _is_deep(tree: ast.expr) -> bool:

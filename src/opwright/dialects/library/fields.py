@@ -7,13 +7,13 @@ from typing import Final
 
 from opwright.dialects.autocast import AUTOCAST_DEVICES, AUTOCAST_POLICIES
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, mapping_schema
-from opwright.dialects.library import codes
 from opwright.dialects.library.outputs import load_outputs
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
 from opwright.model.library import Autocast
 from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar

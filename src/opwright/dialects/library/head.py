@@ -8,11 +8,11 @@ from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
-from opwright.dialects.library import codes
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.tables import cpp_macros
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.named_tuple import NamedTuple
@@ -82,7 +82,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     if not isinstance(root, Mapping) or (root.get(OPERATORS) is None and root.get("func") is not None):
         description = "a single entry" if isinstance(root, Mapping) else root.description
         message = f"the file is {description}, not a list of entries or a mapping with `{OPERATORS}`"
-        raise Fault.at(codes.FILE_SHAPE, message, root.span)
+        raise Fault.at(codes.LIBRARY_FILE_SHAPE, message, root.span)
     check_unique_keys(root, sink)
     texts: dict[str, Scalar] = {}
     lists: dict[str, tuple[str, ...]] = {}
@@ -106,7 +106,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
 def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
     node = root.get(OPERATORS)
     if node is None:
-        sink.error(codes.FILE_SHAPE, f"the file has no `{OPERATORS}`", root.span)
+        sink.error(codes.LIBRARY_FILE_SHAPE, f"the file has no `{OPERATORS}`", root.span)
         return ()
     if isinstance(node, Scalar) and node.kind == "null":
         return ()
@@ -221,5 +221,5 @@ def _torch_range(scalar: Scalar | None, sink: Diagnostics) -> VersionRange:
     except RangeFault as fault:
         message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
         at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
-        sink.error(codes.TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
+        sink.error(codes.LIBRARY_TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
         return VersionRange()

@@ -9,7 +9,6 @@ from collections.abc import Sequence as Row
 from opwright.dialects.backend.releases import Releases
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import LIBRARY_ENTRY
-from opwright.dialects.library import codes
 from opwright.dialects.library.checks import check_entries, check_operators_are_new
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import READERS
@@ -33,6 +32,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
 from opwright.schema.grammar import DISPATCHER
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node
@@ -99,7 +99,9 @@ def _check_release(head: Head, rules: Rules, sink: Diagnostics) -> None:
     if not head.torch.includes(rules.version):
         at = head.spans["torch"]
         message = f"the library is for PyTorch `{at.text}`, and this run is for {rules.version}"
-        sink.error(codes.TORCH_EXCLUDED, message, at, help="choose another release with `--torch` or `--release`")
+        sink.error(
+            codes.LIBRARY_TORCH_EXCLUDED, message, at, help="choose another release with `--torch` or `--release`"
+        )
 
 
 def _check_headers(namespaces: Iterable[NamespaceFacts], sink: Diagnostics) -> None:

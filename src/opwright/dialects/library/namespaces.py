@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from opwright.dialects.library import codes
 from opwright.dialects.library.head import Head, check_namespace, check_outermost_namespace
 from opwright.model.library import Library
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from opwright.dialects.native_functions import codes, cross_codes
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import UnlinkedFunction
 from opwright.release.operator_names.loading import SET_OPERATORS
 from opwright.schema.names import OperatorName
+from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 
 
@@ -24,11 +24,11 @@ def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) 
         report.repeat(function)
         if earlier.namespace == function.namespace:
             also = report.other(earlier, "first entry")
-            report.error(cross_codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
+            report.error(codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
         else:
             message = f"`{text}` is in the namespaces `{earlier.namespace}` and `{function.namespace}`"
             also = report.other(earlier, "first entry")
-            report.error(cross_codes.TWO_NAMESPACES, message, report.name(function), also=also)
+            report.error(codes.TWO_NAMESPACES, message, report.name(function), also=also)
     return unique
 
 
@@ -68,12 +68,12 @@ def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> 
         ]
         if target is not None:
             message = f"`{sources[0].name}` delegates to `{delegate}`, which is not `structured: True`"
-            report.error(cross_codes.DELEGATE_PLAIN, message, at, also=[*report.other(target, "not structured"), *also])
+            report.error(codes.DELEGATE_PLAIN, message, at, also=[*report.other(target, "not structured"), *also])
         else:
             structured = [overload.name.text for overload in functions if overload.structured]
             message = f"`{sources[0].name}` delegates to `{delegate}`, for which there is no entry"
             help = did_you_mean(delegate.text, structured, f"add an entry for `{delegate}` with `structured: True`")
-            report.error(cross_codes.DELEGATE_MISSING, message, at, help=help, also=also)
+            report.error(codes.DELEGATE_MISSING, message, at, help=help, also=also)
 
 
 def _check_inplace_view(function: UnlinkedFunction, plain: set[tuple[str, bool]], report: CrossReport) -> None:
@@ -85,4 +85,4 @@ def _check_inplace_view(function: UnlinkedFunction, plain: set[tuple[str, bool]]
         report.error(codes.INPLACE_VIEW_NAME, message, report.word(function, "tags", "inplace_view"))
     elif (name.base, name.dunder) not in plain and not report.concerns_absent(name.base):
         message = f"in-place view `{name}` has no out-of-place form `{name.base}`"
-        report.error(cross_codes.INPLACE_VIEW_ALONE, message, report.name(function))
+        report.error(codes.INPLACE_VIEW_ALONE, message, report.name(function))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
-from opwright.dialects.native_functions import kernel_codes
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span, name_span
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -19,6 +18,7 @@ from opwright.model.dispatch_key import (
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel
 from opwright.schema.function import FunctionSchema
+from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
@@ -47,13 +47,13 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, builder)
         if not isinstance(value, Scalar) or value.kind != "str":
-            builder.fault(kernel_codes.KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
+            builder.fault(codes.NATIVE_KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
             continue
         namespace, name = _read_kernel(value, builder)
         for kernel_key in keys:
             builder.named_keys += 1
             if kernel_key in seen:
-                builder.fault(kernel_codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
+                builder.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
             seen.add(kernel_key)
             if kernel_key not in ignored:
                 is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
@@ -89,8 +89,8 @@ def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]
 def _key_fault(name: str) -> tuple[str, str]:
     """Why an entry may not name a key."""
     if name in KEYS:
-        return kernel_codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
-    return kernel_codes.UNKNOWN_KEY, f"unknown dispatch key `{name}`"
+        return codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
+    return codes.UNKNOWN_DISPATCH_KEY, f"unknown dispatch key `{name}`"
 
 
 def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
@@ -103,11 +103,11 @@ def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
         if IDENTIFIER.fullmatch(part) is None:
             start = text.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            builder.fault(kernel_codes.KERNEL_NAME, f"kernel name `{part}` is not a C++ identifier", at)
+            builder.fault(codes.NATIVE_KERNEL_NAME, f"kernel name `{part}` is not a C++ identifier", at)
             return library.native, text
     if len(parts) > KERNEL_NAMESPACES + 1 and library is PYTORCH:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
-        builder.fault(kernel_codes.KERNEL_NAMESPACE, message, scalar.span)
+        builder.fault(codes.KERNEL_NAMESPACE, message, scalar.span)
     return split_kernel(text, library)
 
 
@@ -135,7 +135,7 @@ def _check_factory(builder: EntryBuilder, schema: FunctionSchema) -> None:
     takes_tensor = any(argument.type.is_tensor_like for argument in arguments.non_out)
     if name.startswith("new_") or name.endswith("_like") or (arguments.options is not None and not takes_tensor):
         builder.fault(
-            kernel_codes.FACTORY_DISPATCH,
+            codes.FACTORY_DISPATCH,
             f"factory function `{name}` has no `dispatch`",
             name_span(builder.node),
             help=f"add `dispatch:` with `CompositeExplicitAutograd: {default_kernel_name(schema)}`",
@@ -150,14 +150,14 @@ def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: 
     expected, library = default_kernel_name(schema), builder.context.library
     if kernel.name == expected and kernel.namespace == library.native:
         builder.fault(
-            kernel_codes.REDUNDANT_DISPATCH,
+            codes.REDUNDANT_DISPATCH,
             "the `dispatch` table has no effect",
             builder.key_span("dispatch"),
             help="delete it",
         )
     elif builder.structured_delegate is None and not kernel.symint and library is PYTORCH:
         builder.fault(
-            kernel_codes.IMPLICIT_NAME,
+            codes.IMPLICIT_NAME,
             f"the lone composite kernel is `{kernel.name}`, not `{expected}`",
             _kernel_span(builder),
             help=f"rename the kernel to `{expected}` and delete the `dispatch` table",
@@ -173,7 +173,7 @@ def _report_composites(builder: EntryBuilder, composites: frozenset[DispatchKey]
     shown = ", ".join(f"`{key.name}`" for key in dispatch_keys() if key in composites)
     last = max((dispatch_key_span(builder.node, key.name) for key in composites), key=lambda span: span.start)
     builder.fault(
-        kernel_codes.COMPOSITES,
+        codes.COMPOSITES,
         f"kernels for {shown} on one function",
         last,
         help=f"keep one of them; `{COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name}` and the others subsume each other",

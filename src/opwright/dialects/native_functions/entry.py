@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions import codes, kernel_codes
 from opwright.dialects.native_functions.dispatch import build_kernels, read_dispatch
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader, name_span
 from opwright.dialects.native_functions.precomputed import read_precomputed
@@ -16,6 +15,7 @@ from opwright.model.native_function import DeviceCheck, UnlinkedFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import OperatorName
 from opwright.schema.parser import read_namespace, read_operator_name, read_schema, read_written_schema
+from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
@@ -57,7 +57,7 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
 def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> None:
     names = [*_READERS, *context.readers, *(() if context.extra_keys is None else context.extra_keys.names)]
     help = did_you_mean(key.value, names)
-    builder.fault(codes.UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
+    builder.fault(codes.NATIVE_UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
 
 
 def _read_extra_keys(builder: EntryBuilder, extra_keys: ExtraKeys) -> None:
@@ -146,7 +146,9 @@ def _read_func(node: Node, builder: EntryBuilder) -> None:
         deeper = text.find("::", start, max(end, start))
         if deeper >= 0:
             message = "an operator has one namespace"
-            builder.fault(codes.NAMESPACE, message, node.span_of(0, deeper + 2), help=f"write `{namespace}::name`")
+            builder.fault(
+                codes.NATIVE_NAMESPACE, message, node.span_of(0, deeper + 2), help=f"write `{namespace}::name`"
+            )
             return
     try:
         builder.schema = read_schema(text, start) if grammar.is_strict else read_written_schema(text, start)
@@ -219,7 +221,7 @@ def _read_delegate(node: Node, builder: EntryBuilder) -> None:
         return
     if "::" in text:
         message = "`structured_delegate` names an operator of the same namespace, without `::`"
-        builder.fault(kernel_codes.DELEGATE_NAMESPACE, message, node.span)
+        builder.fault(codes.DELEGATE_NAMESPACE, message, node.span)
         return
     builder.structured_delegate = _read_operator(node, 0, len(text), builder)
 
@@ -240,9 +242,9 @@ def _read_inherits(node: Node, builder: EntryBuilder) -> None:
     text = _read_text(node, builder, "structured_inherits")
     if text is not None and "::" in text:
         message = "`structured_inherits` names a class of the kernels' namespace, without `::`"
-        builder.fault(kernel_codes.INHERITS, message, node.span)
+        builder.fault(codes.INHERITS, message, node.span)
     elif text is not None and IDENTIFIER.fullmatch(text) is None:
-        builder.fault(kernel_codes.INHERITS, f"`{text}` is not the name of a class", node.span)
+        builder.fault(codes.INHERITS, f"`{text}` is not the name of a class", node.span)
     builder.structured_inherits = text
 
 

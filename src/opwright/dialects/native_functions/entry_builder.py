@@ -15,8 +15,8 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.grammar import STRICT, Grammar
 from opwright.schema.names import OperatorName
 from opwright.schema.normal_form import NormalForm, normal_form
+from opwright.source.codes import WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
-from opwright.source.expect import WRONG_SHAPE
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, first_difference, nearest_overload, renamed_overload
@@ -13,6 +12,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunctionsGroup, UnlinkedFunction, ViewGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key
+from opwright.source import codes
 
 _GENERATED = "generated"
 
@@ -34,7 +34,7 @@ def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossRepor
     scratch = members.get(SchemaKind.scratch)
     if scratch is not None:
         message = f"`{scratch.name}` has `_scratch_` arguments and other overloads of its signature"
-        report.error(cross_codes.SCRATCH_GROUP, message, report.name(scratch))
+        report.error(codes.SCRATCH_GROUP, message, report.name(scratch))
     elif (
         first.library is PYTORCH
         and SchemaKind.functional not in members
@@ -44,7 +44,7 @@ def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossRepor
         if not _reports_misfit(written, report):
             shown = ", ".join(f"`{function.name}`" for function in written)
             message = f"no functional overload beside {shown}"
-            report.error(cross_codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
+            report.error(codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
 
 
 def _reports_misfit(members: list[UnlinkedFunction], report: CrossReport) -> bool:
@@ -57,9 +57,9 @@ def _reports_misfit(members: list[UnlinkedFunction], report: CrossReport) -> boo
     if differences:
         near = min(differences, key=lambda difference: difference.edits)
         # The members agree with each other, so the diagnostic points at the one that differs.
-        report.difference(cross_codes.NO_FUNCTIONAL, message, near.reversed, help=SAME_ARGUMENTS)
+        report.difference(codes.NO_FUNCTIONAL, message, near.reversed, help=SAME_ARGUMENTS)
     elif renamed is not None:
-        report.report_renamed(cross_codes.NO_FUNCTIONAL, message, members[0], renamed)
+        report.report_renamed(codes.NO_FUNCTIONAL, message, members[0], renamed)
     return bool(differences) or renamed is not None
 
 
@@ -76,18 +76,18 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
         if member.namespace != group.functional.namespace:
             message = f"`{member.name}` is in namespace `{member.namespace}`, `{group.functional.name}` in another"
             also = report.other(group.functional, f"in `{group.functional.namespace}`")
-            report.error(cross_codes.GROUP_NAMESPACE, message, report.name(member), also=also)
+            report.error(codes.GROUP_NAMESPACE, message, report.name(member), also=also)
         if member.in_structured_group != group.structured:
             _report_mixture(member, group, report)
     if group.mutable is not None and not group.functional.name.functional_overload:
         message = f"the functional overload beside mutable `{group.mutable.name}` is not named `..._functional`"
         also = report.other(group.mutable, "the mutable one")
-        report.error(cross_codes.FUNCTIONAL_NAME, message, report.name(group.functional), also=also)
+        report.error(codes.FUNCTIONAL_NAME, message, report.name(group.functional), also=also)
     if any(result.annotation is not None for result in functional.schema.returns):
         written = group.inplace or group.mutable or group.out
         message = f"`{functional.name}` returns a view, and `{written.name}` of the same signature writes"
         also = report.other(written, "the one that writes")
-        report.error(cross_codes.FUNCTIONAL_ALIASES, message, report.name(functional), also=also)
+        report.error(codes.FUNCTIONAL_ALIASES, message, report.name(functional), also=also)
     if group.structured:
         _check_structured(group, report)
     _check_kernel_namespaces(group.out, report)
@@ -99,7 +99,7 @@ def _report_mixture(function: UnlinkedFunction, group: NativeFunctionsGroup, rep
         message = f"`{function.name}` does not delegate to structured `{group.out.name}`"
         help = f"add `structured_delegate: {group.out.name}`"
         report.error(
-            cross_codes.STRUCTURED_MIX,
+            codes.STRUCTURED_MIX,
             message,
             report.name(function),
             help=help,
@@ -114,7 +114,7 @@ def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
     for key in (COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED):
         if key in out.kernels:
             message = f"structured `{out.name}` has an implicit composite kernel"
-            report.error(cross_codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
+            report.error(codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
     for function in (group.functional, group.inplace):
         if function is not None:
             _check_delegate(function, out, report)
@@ -125,7 +125,7 @@ def _check_delegate(function: UnlinkedFunction, out: UnlinkedFunction, report: C
     if delegate is not None and delegate != out.name and function not in report.faulty_delegates:
         message = f"`{function.name}` delegates to `{delegate}`, its out overload is `{out.name}`"
         help = f"write `structured_delegate: {out.name}`"
-        report.error(cross_codes.DELEGATE_OTHER, message, report.value(function, "structured_delegate"), help=help)
+        report.error(codes.DELEGATE_OTHER, message, report.value(function, "structured_delegate"), help=help)
 
 
 def _spelt(kernel: Kernel) -> str:
@@ -147,7 +147,7 @@ def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) ->
         if kernel.namespace != first.namespace:
             message = f"the kernels of `{function.name}` are in `{first.namespace}` and `{kernel.namespace}`"
             at = report.kernel(function, _spelt(kernel))
-            report.error(cross_codes.KERNEL_NAMESPACES, message, at)
+            report.error(codes.KERNEL_NAMESPACES, message, at)
             return
 
 
@@ -165,7 +165,7 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
         message = f"the overloads {wanted} are made from `{base.name}`, but no `autogen` lists them"
         schemas = ", ".join(f"`{member.schema}`" for member in members if member.is_synthesized)
         help = f"add an entry for {schemas}, or `autogen: {wanted}` to synthesize it"
-        report.error(cross_codes.AUTOGEN_MISSING, message, report.name(base), help=help)
+        report.error(codes.AUTOGEN_MISSING, message, report.name(base), help=help)
         return
     wrong = next(
         ((overload, name) for overload in asking for name in overload.autogen if name.text not in generated),
@@ -175,11 +175,11 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
     if wrong is not None:
         function, name = wrong
         message = f"`autogen` names `{name}`, which is not made from this entry"
-        report.error(cross_codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
+        report.error(codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
     else:
         missing = ", ".join(f"`{name}`" for name in generated if name not in asked)
         message = f"`autogen` does not name {missing}, which is made too"
-        report.error(cross_codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
+        report.error(codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
 
 
 def check_view_group(group: ViewGroup, report: CrossReport) -> None:
@@ -196,10 +196,10 @@ def check_view_group(group: ViewGroup, report: CrossReport) -> None:
         differences = [near for function in copies for near in [first_difference(function, view)] if near is not None]
         if differences:
             near = min(differences, key=lambda difference: difference.edits)
-            report.difference(cross_codes.NO_VIEW_COPY, message, near, help="it takes the arguments of the view")
+            report.difference(codes.NO_VIEW_COPY, message, near, help="it takes the arguments of the view")
         else:
             help = f"add an entry for `{name}{_overload(view)}` of the same signature, tagged `view_copy`"
-            report.error(cross_codes.NO_VIEW_COPY, message, report.name(view), help=help)
+            report.error(codes.NO_VIEW_COPY, message, report.name(view), help=help)
     if inplace is not None:
         _check_inplace_view(view, inplace, report)
 
@@ -218,9 +218,7 @@ def _needs_copy(view: UnlinkedFunction) -> bool:
 def _check_copy(view: UnlinkedFunction, copy: UnlinkedFunction, report: CrossReport) -> None:
     if signature_key(view.schema) != signature_key(copy.schema, view_form=True):
         message = f"view `{view.name}` is named like a copying form"
-        report.error(
-            cross_codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature")
-        )
+        report.error(codes.VIEW_COPY_NAME, message, report.name(view), also=report.other(copy, "shares its signature"))
     elif not copy.name.base.endswith(("_copy", "_scatter")):
         # Two functions of one name and kind have been reported already.
         if copy.kind is not view.kind:
@@ -228,11 +226,11 @@ def _check_copy(view: UnlinkedFunction, copy: UnlinkedFunction, report: CrossRep
                 f"`{copy.name}` has the signature of view `{view.name}`, but does not have the name of its copying form"
             )
             also = report.other(view, "the view")
-            report.error(cross_codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
+            report.error(codes.VIEW_COPY_NAME, message, report.name(copy), also=also)
     elif "view_copy" not in copy.tags:
         message = f"`{copy.name}` is the copying form of view `{view.name}` and is not tagged `view_copy`"
         also = report.other(view, "the view")
-        report.error(cross_codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
+        report.error(codes.VIEW_COPY_TAG, message, report.name(copy), help="add `tags: view_copy`", also=also)
 
 
 def _check_inplace_view(view: UnlinkedFunction, inplace: UnlinkedFunction, report: CrossReport) -> None:
@@ -248,4 +246,4 @@ def _check_inplace_view(view: UnlinkedFunction, inplace: UnlinkedFunction, repor
         if has_view and not has_inplace:
             message = f"`{view.name}` has a kernel for {key}, its in-place form `{inplace.name}` has none"
             also = report.other(view, "the view")
-            report.error(cross_codes.VIEW_COMPOSITE, message, report.name(inplace), also=also)
+            report.error(codes.VIEW_COMPOSITE, message, report.name(inplace), also=also)

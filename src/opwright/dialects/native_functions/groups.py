@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.group_rules import check_group, check_ungrouped, check_view_group
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
@@ -19,6 +18,7 @@ from opwright.model.native_function import (
 )
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey, signature_key
+from opwright.source import codes
 from opwright.source.named_tuple import NamedTuple
 
 ViewFamily = dict["SchemaKind | ViewKind", UnlinkedFunction]
@@ -100,7 +100,5 @@ def view_families(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report
         earlier = family.setdefault(kind, function)
         if earlier is not function and (earlier.name.base, earlier.kind) != (function.name.base, function.kind):
             message = f"`{function.name}` and `{earlier.name}` have the same role for one view"
-            report.error(
-                cross_codes.VIEW_TWICE, message, report.name(function), also=report.other(earlier, "the other one")
-            )
+            report.error(codes.VIEW_TWICE, message, report.name(function), also=report.other(earlier, "the other one"))
     return list(families.values())

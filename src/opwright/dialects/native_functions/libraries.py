@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -45,7 +45,7 @@ def add_operators(base: Catalog, operators: Iterable[NativeFunction], sink: Diag
 def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagnostics) -> None:
     message = f"second entry for `{function.namespace}::{function.name.text}`"
     also = (Label(_name_span(earlier), "first entry", False),)
-    sink.error(cross_codes.OVERLOAD_TWICE, message, _name_span(function), also=also)
+    sink.error(codes.OVERLOAD_TWICE, message, _name_span(function), also=also)
 
 
 def _name_span(function: NativeFunction) -> Span:

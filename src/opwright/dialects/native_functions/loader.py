@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import NATIVE_FUNCTION
 from opwright.dialects.known_entries import KnownEntries
-from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
@@ -19,7 +18,6 @@ from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
-from opwright.dialects.tags.codes import FILE_SHAPE
 from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
@@ -27,6 +25,8 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
 from opwright.schema.signature import signature_key
+from opwright.source import codes
+from opwright.source.codes import TAGS_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Sequence
@@ -159,7 +159,7 @@ def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> l
     root = stream_tree(file)
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of entries"
-        context.sink.error(FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))
+        context.sink.error(TAGS_FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))
         return []
     return load_entries(root, context, report)
 
@@ -170,7 +170,7 @@ def load_entries(items: Iterable[Node], context: EntryContext, report: CrossRepo
     for item in items:
         if not isinstance(item, Mapping):
             message = f"an entry is a mapping of fields, not {item.description}"
-            context.sink.error(codes.ENTRY_SHAPE, message, item.span)
+            context.sink.error(codes.NATIVE_ENTRY_SHAPE, message, item.span)
             continue
         function = load_entry(item, context)
         if function is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import SignatureKey
+from opwright.source import codes
 
 
 class Operation:
@@ -44,6 +44,4 @@ def operations_of(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report
 
 def _report_same_signature(function: UnlinkedFunction, earlier: UnlinkedFunction, report: CrossReport) -> None:
     message = f"`{function.name}` has the signature of `{earlier.name}`, and both are {function.kind.name}"
-    report.error(
-        cross_codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one")
-    )
+    report.error(codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one"))

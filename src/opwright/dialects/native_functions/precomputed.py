@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions import kernel_codes
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.model.native_function import Precomputed
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument
 from opwright.schema.parser import read_argument
+from opwright.source import codes
 from opwright.source.nodes import Node, Scalar, Sequence
 
 _ARROW: Final = " -> "
@@ -28,15 +28,13 @@ def read_precomputed(node: Node, builder: EntryBuilder) -> None:
     add: tuple[Argument, ...] = ()
     for index, item in enumerate(node.items):
         if not isinstance(item, Scalar) or item.kind != "str":
-            builder.fault(
-                kernel_codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span
-            )
+            builder.fault(codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span)
         elif _ARROW in item.value:
             _read_replacement(item, replace, builder)
         elif index == len(node.items) - 1:
             add = _read_arguments(item, 0, builder)
         else:
-            builder.fault(kernel_codes.PRECOMPUTED, "only the last line may omit ` -> `", item.span, help=_FORM)
+            builder.fault(codes.PRECOMPUTED, "only the last line may omit ` -> `", item.span, help=_FORM)
     if replace or add:
         builder.precomputed = Precomputed(replace, add)
 
@@ -47,10 +45,10 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], bu
     name = text[:end]
     if IDENTIFIER.fullmatch(name) is None:
         message = f"`{name}` is not an argument name"
-        builder.fault(kernel_codes.PRECOMPUTED, message, item.span_of(0, end), help=_FORM)
+        builder.fault(codes.PRECOMPUTED, message, item.span_of(0, end), help=_FORM)
         return
     if name in replace:
-        builder.fault(kernel_codes.PRECOMPUTED, f"argument `{name}` is replaced twice", item.span_of(0, end))
+        builder.fault(codes.PRECOMPUTED, f"argument `{name}` is replaced twice", item.span_of(0, end))
     replace[name] = _read_arguments(item, end + len(_ARROW), builder)
 
 
@@ -70,7 +68,7 @@ def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Ar
         else:
             if argument.name.upper() == argument.name:
                 message = f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
-                builder.fault(kernel_codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
+                builder.fault(codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
             arguments.append(argument)
         start = end + 1
     return tuple(arguments)

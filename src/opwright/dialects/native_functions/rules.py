@@ -6,7 +6,6 @@ import keyword
 from functools import cache
 from typing import Final
 
-from opwright.dialects.native_functions import codes, kernel_codes
 from opwright.dialects.native_functions.entry_builder import (
     EntryBuilder,
     argument_span,
@@ -20,6 +19,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.function import Argument, Arguments, FunctionSchema
+from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Scalar, Sequence
 
@@ -41,7 +41,7 @@ def check_entry(
         _check_structured(builder, schema, kernels)
     if builder.structured_inherits is not None and not builder.structured:
         message = "`structured_inherits` on a function that is not `structured: True`"
-        builder.fault(kernel_codes.INHERITS, message, builder.key_span("structured_inherits"))
+        builder.fault(codes.INHERITS, message, builder.key_span("structured_inherits"))
     if builder.precomputed is not None:
         _check_precomputed(builder, schema)
     for argument in _keywords(schema.arguments):
@@ -50,7 +50,7 @@ def check_entry(
             builder.fault(codes.KEYWORD_ARGUMENT, message, argument_span(builder.node, argument.text))
     if builder.manual_kernel_registration and builder.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
-        builder.fault(kernel_codes.MANUAL_DISPATCH, message, builder.key_span("dispatch"))
+        builder.fault(codes.MANUAL_DISPATCH, message, builder.key_span("dispatch"))
     if builder.python_module is not None and builder.method:
         message = "a function of a Python module cannot be a method"
         builder.fault(codes.MODULE_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
@@ -95,30 +95,30 @@ def _check_structured(builder: EntryBuilder, schema: FunctionSchema, kernels: di
     field = "structured" if builder.structured else "structured_delegate"
     if builder.structured and builder.structured_delegate is not None:
         message = "`structured` and `structured_delegate` on one function"
-        builder.fault(kernel_codes.STRUCTURED_BOTH, message, builder.key_span("structured_delegate"))
+        builder.fault(codes.STRUCTURED_BOTH, message, builder.key_span("structured_delegate"))
     elif builder.structured and not schema.is_out:
         help = "did you mean `structured_delegate`?"
         builder.fault(
-            kernel_codes.STRUCTURED_OUT, "`structured` belongs on the out overload", builder.key_span(field), help=help
+            codes.STRUCTURED_OUT, "`structured` belongs on the out overload", builder.key_span(field), help=help
         )
     elif builder.structured_delegate is not None and schema.is_out:
         help = "did you mean `structured: True`?"
         message = "an out overload cannot delegate"
-        builder.fault(kernel_codes.DELEGATE_OUT, message, builder.key_span(field), help=help)
+        builder.fault(codes.DELEGATE_OUT, message, builder.key_span(field), help=help)
     if not builder.device_guard:
         message = "structured kernels always have a device guard"
-        builder.fault(kernel_codes.STRUCTURED_GUARD, message, builder.value_span("device_guard"))
+        builder.fault(codes.STRUCTURED_GUARD, message, builder.value_span("device_guard"))
     if builder.structured_delegate is not None:
         for key in kernels:
             if key.has_structured:
                 message = f"kernel for `{key.name}` on a function that delegates to `{builder.structured_delegate}`"
-                builder.fault(kernel_codes.DELEGATE_DISPATCH, message, dispatch_key_span(builder.node, key.name))
+                builder.fault(codes.DELEGATE_DISPATCH, message, dispatch_key_span(builder.node, key.name))
 
 
 def _check_precomputed(builder: EntryBuilder, schema: FunctionSchema) -> None:
     if not builder.structured:
         message = "`precomputed` on a function that is not `structured: True`"
-        builder.fault(kernel_codes.PRECOMPUTED_STRUCTURED, message, builder.key_span("precomputed"))
+        builder.fault(codes.PRECOMPUTED_STRUCTURED, message, builder.key_span("precomputed"))
     names = {argument.name for argument in schema.arguments.non_out}
     lines = builder.node.get("precomputed")
     for line in lines.items if isinstance(lines, Sequence) else ():
@@ -127,7 +127,7 @@ def _check_precomputed(builder: EntryBuilder, schema: FunctionSchema) -> None:
             if replaced not in names:
                 message = f"the schema has no argument `{replaced}` to replace"
                 at = line.span_of(0, len(replaced))
-                builder.fault(kernel_codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
+                builder.fault(codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
 
 
 def _check_no_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:

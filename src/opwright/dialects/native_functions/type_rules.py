@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from opwright.dialects.native_functions import codes
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
 from opwright.schema.defaults import is_default
 from opwright.schema.dispatcher_defaults import DTYPES
@@ -20,6 +19,7 @@ from opwright.schema.types import (
     OptionalType,
     Type,
 )
+from opwright.source import codes
 
 
 @cache
@@ -53,7 +53,7 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     for argument in arguments:
         message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
         help = "" if is_strict else _type_help(argument.type)
-        builder.fault(codes.ARGUMENT_TYPE, message, argument_span(builder.node, argument.text), help=help)
+        builder.fault(codes.NATIVE_ARGUMENT_TYPE, message, argument_span(builder.node, argument.text), help=help)
     for argument in defaults:
         default = f"default `{argument.default}` of argument `{argument.name}`"
         message = f"the {default} has no form in C++ for type `{argument.type}`"

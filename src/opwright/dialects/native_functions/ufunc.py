@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions import kernel_codes
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import Kernel, UfuncKey, UfuncLoop
 from opwright.schema.function import FunctionSchema
+from opwright.source import codes
+from opwright.source.codes import KEY_REPEATED
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.expect import KEY_REPEATED
 from opwright.source.nodes import Mapping, Node, Scalar
 
 _INTEGRAL: Final = ("Byte", "Char", "Int", "Long", "Short")
@@ -47,7 +47,7 @@ def read_ufunc(node: Node, builder: EntryBuilder) -> None:
         for key, value in node.entries:
             if key.value not in UfuncKey.__members__:
                 help = did_you_mean(key.value, _LOOP_KEYS)
-                builder.fault(kernel_codes.UFUNC_KEY, f"unknown kind of loop `{key.value}`", key.span, help=help)
+                builder.fault(codes.UFUNC_KEY, f"unknown kind of loop `{key.value}`", key.span, help=help)
             elif UfuncKey[key.value] in loops:
                 builder.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
             elif not isinstance(value, Scalar) or value.kind != "str":
@@ -63,7 +63,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
     text = scalar.value
     name, _, rest = text.partition(" ")
     if IDENTIFIER.fullmatch(name) is None or not (rest.startswith("(") and rest.endswith(")")):
-        builder.fault(kernel_codes.UFUNC_LOOP, f"`{text}` is not a loop", scalar.span, help=_FORM)
+        builder.fault(codes.UFUNC_LOOP, f"`{text}` is not a loop", scalar.span, help=_FORM)
         return
     dtypes: dict[str, None] = {}
     start = len(name) + 2
@@ -75,7 +75,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
         else:
             help = did_you_mean(word, (*DTYPE_CLASSES, *DTYPES))
             builder.fault(
-                kernel_codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
+                codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
             )
         start += len(word) + 2
     loops[key] = UfuncLoop(key, name, tuple(dtypes))
@@ -85,12 +85,12 @@ def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder,
     """Adds the kernels that an entry with loops has."""
     if not builder.structured:
         builder.fault(
-            kernel_codes.UFUNC_STRUCTURED, "only structured functions have loops", builder.key_span("ufunc_inner_loop")
+            codes.UFUNC_STRUCTURED, "only structured functions have loops", builder.key_span("ufunc_inner_loop")
         )
     for key in _UFUNC_KEYS:
         if key in kernels:
             message = f"the loops already make the kernel for `{key.name}`"
-            builder.fault(kernel_codes.UFUNC_DISPATCH, message, dispatch_key_span(builder.node, key.name))
+            builder.fault(codes.UFUNC_DISPATCH, message, dispatch_key_span(builder.node, key.name))
         else:
             namespace = builder.context.library.native
             kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", namespace, True)

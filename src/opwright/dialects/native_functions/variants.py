@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.dialects.native_functions import cross_codes
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
@@ -36,6 +35,7 @@ from opwright.schema.function import (
 from opwright.schema.names import OperatorName, operator_name
 from opwright.schema.signature import plain_argument, signature, signature_key
 from opwright.schema.types import TENSOR
+from opwright.source import codes
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
@@ -104,12 +104,12 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
         near = nearest_overload(out, (function for function in report.functions if function.kind is not SchemaKind.out))
         renamed = renamed_overload(out, report.functions)
         if near is not None:
-            report.difference(cross_codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
+            report.difference(codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
         elif renamed is not None:
-            report.report_renamed(cross_codes.LONE_OUT, message, out, renamed)
+            report.report_renamed(codes.LONE_OUT, message, out, renamed)
         else:
             help = f"add an entry for the functional overload of `{out.name.base}`"
-            report.error(cross_codes.LONE_OUT, message, report.name(out), help=help)
+            report.error(codes.LONE_OUT, message, report.name(out), help=help)
     return True
 
 
@@ -117,12 +117,12 @@ def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
     if base.library is PYTORCH and base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
         message = f"`{base.name}` returns no tensor, so it cannot have an out overload"
         at = report.returns(base)
-        report.error(cross_codes.NO_TENSOR_RETURN, message, at, help="aten contains only functions on tensors")
+        report.error(codes.NO_TENSOR_RETURN, message, at, help="aten contains only functions on tensors")
 
 
 def _report_misfit(base: UnlinkedFunction, reason: str, report: CrossReport) -> None:
     message = f"no valid overload can be made from `{base.name}`: {reason}"
-    report.error(cross_codes.VARIANT_MISFIT, message, report.name(base))
+    report.error(codes.VARIANT_MISFIT, message, report.name(base))
 
 
 def _can_have_out(base: UnlinkedFunction) -> bool:

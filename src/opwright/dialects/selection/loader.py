@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.selection import codes
 from opwright.dialects.selection.fields import OPERATOR_FIELDS, SELECTION_FIELDS
 from opwright.dialects.table import SELECTION, dialect_help
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, DispatchKey, dispatch_keys
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -221,5 +221,5 @@ def load_backends(
         if name in backends:
             keys.append(KEYS[name])
         else:
-            report(codes.UNKNOWN_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, backends))
+            report(codes.SELECTED_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, backends))
     return tuple(keys)

@@ -13,8 +13,8 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.python_source import first_line, literal, node_span, parse_module
-from opwright.dialects.shim_tables.codes import SHIM_TABLE
 from opwright.release.tables import ShimOperator, ShimTables, ShimVersion
+from opwright.source.codes import SHIM_TABLE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 

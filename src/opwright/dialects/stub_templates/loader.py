@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.stub_templates.codes import MISSING_SLOT, NO_TEMPLATE
-from opwright.release.codes import INPUT_MISSING
+from opwright.source.codes import INPUT_MISSING, NO_TEMPLATE, STUB_WITHOUT_SLOT
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
@@ -61,4 +60,4 @@ def _check_slots(template: SourceFile, slots: Sequence[str], sink: Diagnostics) 
     for slot in slots:
         if slot not in names:
             message = f"`{template.path}` has no slot `{slot}`, so what PyTorch generates for it is in no file"
-            sink.warning(MISSING_SLOT, message, template.span(0, len(template.line_text(1))))
+            sink.warning(STUB_WITHOUT_SLOT, message, template.span(0, len(template.line_text(1))))

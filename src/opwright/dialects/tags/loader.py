@@ -8,8 +8,8 @@ from typing import Final
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER
 from opwright.dialects.table import TAGS, dialect_help
-from opwright.dialects.tags import codes
 from opwright.dialects.tags.fields import TAG_FIELDS
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Scalar, Sequence
@@ -35,7 +35,7 @@ def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
         return tags
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of tags"
-        sink.error(codes.FILE_SHAPE, message, root.span, help=dialect_help(TAGS, file))
+        sink.error(codes.TAGS_FILE_SHAPE, message, root.span, help=dialect_help(TAGS, file))
         return tags
     for item in root.items:
         if not isinstance(item, Mapping):

@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import Field
-from opwright.dialects.upgraders import codes
 from opwright.dialects.upgraders.fields import (
     COUNTS,
     FILE_FIELDS,
@@ -20,6 +19,7 @@ from opwright.dialects.upgraders.left_out import LEFT_OUT_UPGRADERS, is_left_out
 from opwright.dialects.upgraders.op_codes import OP_CODES
 from opwright.dialects.upgraders.operands import check_operands
 from opwright.model.upgraders import CalledOperator, Constant, Instruction, Upgrader, UpgraderRange, UpgraderTables
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import Mapping, Node, Scalar
@@ -84,7 +84,7 @@ def _fields(
             fields.setdefault(key.value, value)
         else:
             message = f"{what} has no field `{key.value}`"
-            sink.error(codes.UNKNOWN_FIELD, message, key.span, help=did_you_mean(key.value, field_names))
+            sink.error(codes.BYTECODE_UNKNOWN_FIELD, message, key.span, help=did_you_mean(key.value, field_names))
     for field in field_names:
         if field not in fields:
             span = mapping.span if name is None else name.span

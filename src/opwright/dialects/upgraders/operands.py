@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.dialects.upgraders import codes
 from opwright.dialects.upgraders.op_codes import OP_CODES
 from opwright.model.upgraders import Instruction, Upgrader
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Node
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
-from opwright.emit.aten import codes
 from opwright.emit.emitter import FragmentContext, Job, per_job
 from opwright.model.dispatch_key import (
     ANY_DEVICE_GUARD,
@@ -33,6 +32,7 @@ from opwright.model.external_backend import (
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 

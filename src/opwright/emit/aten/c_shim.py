@@ -13,10 +13,8 @@ from typing import Final
 
 from opwright.convention import c_shim, public_api
 from opwright.convention.c_shim import ShimFunction, operator_key, shim_function
-from opwright.dialects.shim_tables.codes import UNKNOWN_SHIM
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.units import include
-from opwright.emit.codes import NO_C_FORM
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -28,6 +26,7 @@ from opwright.model.external_backend import ExternalBackend
 from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator
+from opwright.source.codes import NO_C_FORM, UNKNOWN_SHIM
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span

@@ -8,10 +8,10 @@ from typing import Final
 
 from opwright.convention.c_shim import operator_key
 from opwright.dialects.nearest import schema_span
-from opwright.dialects.shim_tables.codes import NO_VERSION, NO_VERSION_WARNING
 from opwright.emit.aten.c_shim import ShimUnit, header_name, shim_units
 from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunction
+from opwright.source.codes import NO_VERSION, NO_VERSION_WARNING
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 

@@ -13,7 +13,6 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import AvailableValue, translate, translated_call
-from opwright.emit.aten import codes
 from opwright.emit.aten.backend import backends
 from opwright.emit.aten.meta_headers import meta_class
 from opwright.emit.aten.native_headers import structured_class
@@ -22,6 +21,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
 from opwright.schema.types import SCALAR, TENSOR
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.syntax.cpp import include_line
 

@@ -14,11 +14,11 @@ from opwright.convention.defaults import default_expression
 from opwright.convention.unboxing import unbox
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.translation import translate
-from opwright.emit.codes import BOXED_OUTSIDE
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import qualified_name
 from opwright.schema.function import Argument
+from opwright.source.codes import BOXED_OUTSIDE
 from opwright.source.diagnostic import Diagnostics
 from opwright.syntax.cpp import string_literal
 

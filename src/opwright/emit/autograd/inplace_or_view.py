@@ -12,7 +12,6 @@ from opwright.convention import dispatcher, public_api
 from opwright.convention.functionalization import inverse_name
 from opwright.cpp import c_types
 from opwright.emit.aten.units import NO_SLOTS
-from opwright.emit.autograd.codes import UNHELD_ARGUMENT
 from opwright.emit.autograd.kernels import (
     declared_results,
     generated_comment,
@@ -37,6 +36,7 @@ from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
+from opwright.source.codes import UNHELD_ARGUMENT
 from opwright.source.diagnostic import Fault
 
 _KEYS: Final = "ks & c10::after_ADInplaceOrView_keyset"

@@ -7,11 +7,11 @@ from typing import Final
 from opwright.convention import shared_types
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
-from opwright.emit.autograd.codes import UNSAVABLE
 from opwright.model.derivatives import DifferentiabilityInfo, SavedAttribute, SavedKind
 from opwright.model.library import PYTORCH
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
+from opwright.source.codes import UNSAVABLE
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 

@@ -12,7 +12,6 @@ from typing import Final
 from opwright.convention import dispatcher, public_api, shared_types
 from opwright.cpp import c_types
 from opwright.emit.aten.units import kernel_argument, whole_file
-from opwright.emit.autograd.codes import NEEDS_DISPATCH
 from opwright.emit.autograd.kernels import (
     generated_comment,
     kernel_head,
@@ -53,6 +52,7 @@ from opwright.release.operator_names.autograd import (
 )
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
+from opwright.source.codes import NEEDS_DISPATCH
 from opwright.source.diagnostic import Fault
 
 _TEMPLATE: Final = "autograd/VariableType.cpp"

@@ -7,13 +7,13 @@ gradients reach the base after the view was written to.
 from __future__ import annotations
 
 from opwright.convention import public_api
-from opwright.emit.autograd.codes import VIEW_AMONG_RESULTS
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import COMPOSED_VIEWS, VIEWS
 from opwright.schema.function import SchemaKind
+from opwright.source.codes import VIEW_AMONG_RESULTS
 from opwright.source.diagnostic import Fault
 
 

@@ -11,14 +11,6 @@ import enum
 from collections.abc import Sequence
 
 from opwright.convention import public_api
-from opwright.emit.autograd.codes import (
-    FORMULA_IGNORED,
-    LIST_WITHOUT_DERIVATIVES,
-    NO_TANGENTS,
-    OUTPUTS_DIFFER,
-    TANGENTS_DIFFER,
-    UNDIFFERENTIABLE_ARGUMENT,
-)
 from opwright.emit.autograd.kernels import kernel_name
 from opwright.emit.autograd.views import changes_arguments, counted_arguments, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
@@ -27,6 +19,14 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import FOREACH_WITHOUT_DERIVATIVES, NEVER_DIFFERENTIATED
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
+from opwright.source.codes import (
+    FORMULA_IGNORED,
+    LIST_WITHOUT_DERIVATIVES,
+    NO_TANGENTS,
+    OUTPUTS_DIFFER,
+    TANGENTS_DIFFER,
+    UNDIFFERENTIABLE_ARGUMENT,
+)
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span

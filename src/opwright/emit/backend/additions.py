@@ -14,11 +14,11 @@ from opwright.emit.backend.kernel_signatures import convention_named, signature_
 from opwright.emit.backend.section_file import SectionAdditions, SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.kernel_selectors import KernelCandidate
-from opwright.emit.plugin_codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.emit.wrapper_hooks import PLACEHOLDER, WrapperArgument, WrapperFacts
 from opwright.model.external_backend import HOOK_VALUES, BackendEntry, Hook
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
+from opwright.source.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.source.diagnostic import Diagnostic, Fault, Label
 
 __all__ = ["additions_of", "at_entry", "selection_problem", "wrapper_facts"]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.register.hooks import operator_class
-from opwright.emit.backend import codes
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.library.autocast import APPEND_DTYPE, policy_kernel
@@ -14,6 +13,7 @@ from opwright.emit.registrations import Registration
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
 __all__ = ["autocast_registrations", "has_policies"]

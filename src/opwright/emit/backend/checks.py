@@ -10,6 +10,7 @@ from opwright.emit.backend.sections import section_additions, section_files
 from opwright.emit.emitter import Job
 from opwright.model.external_backend import BackendEntry
 from opwright.schema.function import SchemaKind
+from opwright.source.codes import LAZY_KERNEL
 from opwright.source.diagnostic import Diagnostics, Fault
 
 __all__ = ["check_wrappers"]
@@ -47,7 +48,6 @@ def _check_declaration(entry: BackendEntry, sink: Diagnostics) -> None:
 
 def _report_lazy(entry: BackendEntry, sink: Diagnostics) -> None:
     # Only a run with this fault needs it.
-    from opwright.emit.plugin_codes import LAZY_KERNEL
 
     what = "several families" if entry.options.candidates else "a calling convention"
     message = f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"

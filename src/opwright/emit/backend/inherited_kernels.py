@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.backend import codes
 from opwright.emit.emitter import Job, per_job
 from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.operator_names.libraries import HIDDEN_KERNELS, IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 
 __all__ = ["check_inherited_kernels", "is_exported"]

@@ -9,6 +9,7 @@ from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.native_function import NativeFunction
+from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
 
@@ -41,7 +42,6 @@ def convention_named(name: str, job: Job) -> Extension[KernelConvention] | None:
 
 def _unknown(name: str, job: Job, at: Span) -> Fault:
     # Only a run with this fault needs it.
-    from opwright.emit.plugin_codes import UNKNOWN_CONVENTION
 
     names = [extension.value.name for extension in job.extensions.kernel_conventions]
     help = did_you_mean(name, names, "name a plug-in that has it")

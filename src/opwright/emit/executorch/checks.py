@@ -8,12 +8,12 @@ from typing import Final
 from opwright.convention import executorch, shared_types
 from opwright.convention.evalues import unheld_list
 from opwright.convention.shared_types import NoCppType
-from opwright.dialects.executorch import codes
 from opwright.emit.emitter import Job
 from opwright.emit.executorch.custom_operators import stub_result
 from opwright.emit.executorch.selected import is_selected, tensors_of_key
 from opwright.emit.executorch.units import boolean_lists
 from opwright.model.executorch import ExecutorchOperator
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
 

@@ -11,7 +11,6 @@ from opwright.convention.lazy import NodeArguments, NodeConvention
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.emit.emitter import Job
-from opwright.emit.lazy import codes
 from opwright.emit.lazy.kernel import LazyKernel
 from opwright.emit.lazy.shapes import VIEW_COPY, has_meta_function, shape_declaration
 from opwright.model.external_backend import BackendEntry
@@ -19,6 +18,7 @@ from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.types import TENSOR
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -76,7 +76,7 @@ def _faults_of_node(schema: FunctionSchema, convention: NodeConvention) -> Itera
         try:
             type = lazy.argument_type(argument.type, convention)
         except NoCppType:
-            yield codes.ARGUMENT_TYPE, message, argument
+            yield codes.LAZY_ARGUMENT_TYPE, message, argument
             continue
         if type.kind == "list":
             yield codes.INPUT_LIST, message, argument
@@ -117,7 +117,7 @@ def _faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names:
     elif not tensors and (count > 1 or names.create_from_tensor):
         yield codes.RESULTS_WITHOUT_TENSOR, f"`{name}` makes {count} results, and takes no tensor", None
     if VIEW_COPY in function.tags and not function.has_composite_non_functional:
-        yield codes.COPY_WITHOUT_KERNEL, f"`{name}` has no CompositeExplicitAutogradNonFunctional kernel", None
+        yield codes.LAZY_COPY_WITHOUT_KERNEL, f"`{name}` has no CompositeExplicitAutogradNonFunctional kernel", None
 
 
 def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
@@ -131,7 +131,7 @@ def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
         if owner is not function:
             also = [Label(place, "first here", primary=False)]
             message = f"the node of `{function.name}` has the class of `{owner.name}`, `{name}`"
-            sink.warning(codes.SAME_CLASS, message, span, also=also)
+            sink.warning(codes.LAZY_SAME_CLASS, message, span, also=also)
 
 
 #: The name of a shape function in a line that declares it.

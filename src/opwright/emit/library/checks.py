@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opwright.convention.dispatcher import returned_arguments
-from opwright.dialects.library.codes import NO_SHAPES
 from opwright.dialects.nearest import schema_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.meta_kernels import has_meta_kernel
@@ -11,6 +10,7 @@ from opwright.emit.library.python.fakes import has_fake
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
+from opwright.source.codes import NO_SHAPES
 from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["check_shapes"]

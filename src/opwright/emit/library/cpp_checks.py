@@ -6,15 +6,13 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.convention.shared_types import NoCppType
-from opwright.dialects.library.codes import NO_CONVERSION
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.nearest import schema_span
-from opwright.emit.codes import UNCLEAR_WRITE
 from opwright.emit.emitter import Job
-from opwright.emit.library.cpp_codes import ARGUMENT_NAME, STRUCTURED_CONST_REF
 from opwright.emit.library.stable_checks import word_span
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import SchemaKind
+from opwright.source.codes import ARGUMENT_NAME, NO_CONVERSION, STRUCTURED_CONST_REF, UNCLEAR_WRITE
 from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["check_cpp"]

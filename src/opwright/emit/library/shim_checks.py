@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from opwright.dialects.nearest import schema_span
-from opwright.dialects.shim_tables.codes import SAME_SYMBOL
-from opwright.emit.codes import NO_C_FORM
 from opwright.emit.emitter import Job
 from opwright.emit.library.c_shims import library_shims, shim_refusal
 from opwright.model.native_function import NativeFunction
+from opwright.source.codes import NO_C_FORM, SAME_SYMBOL
 from opwright.source.diagnostic import Diagnostics, Label
 
 __all__ = ["check_c_shims"]

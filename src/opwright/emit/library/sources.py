@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.cpp.translation import Untranslatable
-from opwright.dialects.library.codes import NO_CONVERSION
 from opwright.dialects.nearest import schema_span
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
@@ -24,6 +23,7 @@ from opwright.emit.library import (
 )
 from opwright.emit.library.parts import LibraryPart, library_parts, parts_by_root
 from opwright.emit.library.section import MakeSection, Section
+from opwright.source.codes import NO_CONVERSION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.syntax.cpp import include_line
 

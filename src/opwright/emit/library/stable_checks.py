@@ -8,9 +8,9 @@ from typing import Final
 from opwright.convention import stable
 from opwright.emit.emitter import Job
 from opwright.emit.library.stable import TAGS_SINCE
-from opwright.emit.library.stable_codes import STABLE_FIELD, STABLE_RELEASE, STABLE_TYPE
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
+from opwright.source.codes import STABLE_FIELD, STABLE_RELEASE, STABLE_TYPE
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span

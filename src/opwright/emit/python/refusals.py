@@ -10,16 +10,16 @@ from opwright.convention.python.overloads import OutAlone, Overload, Repeated
 from opwright.convention.python.parameter import Parameter
 from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.results import WRAPPED, NoFieldName, NotWrapped, field_names, result_type
-from opwright.emit.python.codes import (
+from opwright.model.native_function import NativeFunction
+from opwright.source.codes import (
     ALIKE,
     MIXED_NAMES,
     NO_BASE,
     NO_OPTIONS,
     NO_PYTHON_ARGUMENT,
     NO_PYTHON_RESULT,
-    RESERVED_ARGUMENT,
+    PYTHON_RESERVED_ARGUMENT,
 )
-from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Fault, Label
 from opwright.source.span import Span
 
@@ -70,7 +70,7 @@ def fault_of(function: NativeFunction, refusal: Exception, span: Span | None = N
             return Fault.at(NO_OPTIONS, f"`{function.name}` makes a tensor and takes no tensor options", at)
         case ReservedName():
             message = f"`{function.name}` has an argument `requires_grad`, which bindings have themselves"
-            return Fault.at(RESERVED_ARGUMENT, message, at)
+            return Fault.at(PYTHON_RESERVED_ARGUMENT, message, at)
         case NoFieldName():
             message = f"some results of `{function.name}` have names and some have not"
             return Fault.at(MIXED_NAMES, message, at)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.emit.emitter import Job
-from opwright.emit.static_runtime import codes
 from opwright.emit.static_runtime.blocks import blocks, view_blocks
 from opwright.emit.static_runtime.kernels import KERNEL_NAMESPACE, own_kernel
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
 

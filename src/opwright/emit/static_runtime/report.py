@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from opwright.emit.static_runtime import codes
 from opwright.emit.static_runtime.kernels import function_name
 from opwright.emit.static_runtime.support import obstacle, obstacle_of_view
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 
 __all__ = ["explanation", "explanations"]

@@ -8,8 +8,8 @@ import os
 
 from opwright.cli.plain_words import text
 from opwright.cli.streams import leave
-from opwright.selective.codes import HEADER_MISSING, LIST_WRONG
 from opwright.selective.edge_texts import combined_header
+from opwright.source.codes import HEADER_MISSING, LIST_WRONG
 from opwright.torchgen.quick_program import QuickProgram, Result
 
 TYPE_CHECKING = False

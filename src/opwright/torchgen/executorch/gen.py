@@ -15,6 +15,7 @@ from opwright.cli.streams import leave
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
+from opwright.source.codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -143,7 +144,6 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 def _files(arguments: argparse.Namespace, sink: Diagnostics) -> ExecutorchFiles:
     """The files of operators that are named and exist."""
-    from opwright.dialects.executorch.codes import NO_FILES
     from opwright.run.request import ExecutorchFiles
 
     functions, custom = arguments.functions_yaml_path, arguments.custom_ops_yaml_path
@@ -160,7 +160,6 @@ def _files(arguments: argparse.Namespace, sink: Diagnostics) -> ExecutorchFiles:
 
 def _read(path: str | None, arguments: argparse.Namespace, sink: Diagnostics) -> SourceFile | None:
     """The file at a path; None if there is none, which is reported unless no path is given."""
-    from opwright.dialects.executorch.codes import NO_FILE, NO_FILE_WARNING
     from opwright.source.text import SourceFile
 
     if not path:
@@ -203,7 +202,6 @@ def _template_folder(arguments: argparse.Namespace) -> str:
 
 def _check_templates(arguments: argparse.Namespace) -> None:
     """Raises Fault if the source path has no templates at all."""
-    from opwright.dialects.executorch.codes import NO_TEMPLATES
     from opwright.source.diagnostic import Fault
 
     folder = _template_folder(arguments)

@@ -10,7 +10,6 @@ import os
 from opwright.cli.plain_words import switch, text
 from opwright.cli.streams import leave
 from opwright.dialects.selection.writer import write_selection
-from opwright.selective.codes import TWO_PRIM_OPS
 from opwright.selective.merging import (
     check_overlaps,
     check_overloads,
@@ -19,6 +18,7 @@ from opwright.selective.merging import (
     union_of,
     with_source,
 )
+from opwright.source.codes import TWO_PRIM_OPS
 from opwright.torchgen.quick_program import QuickProgram, Result
 
 TYPE_CHECKING = False

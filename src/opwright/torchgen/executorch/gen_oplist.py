@@ -11,8 +11,8 @@ from opwright.cli.plain_words import switch, text
 from opwright.cli.streams import leave
 from opwright.dialects.selection.writer import write_selection
 from opwright.model.selection import SelectedOperator, Selection
-from opwright.selective.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.selective.edge_texts import DEFAULT_KEY, kernel_key_of_dtype
+from opwright.source.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.torchgen.quick_program import QuickProgram, Result
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ import os
 
 from opwright.cli.plain_words import text
 from opwright.cli.streams import leave
-from opwright.selective.codes import NOT_AN_ENTRY
+from opwright.source.codes import NOT_AN_ENTRY
 from opwright.source.yaml_writer import write_entries
 from opwright.torchgen.quick_program import QuickProgram, Result
 

@@ -18,7 +18,7 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Expression
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate
-from opwright.emit.aten import codes, native_aot
+from opwright.emit.aten import native_aot
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_check, structured_guard
 from opwright.emit.aten.register.hooks import first_statements, hooked_body
@@ -28,6 +28,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR
+from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
