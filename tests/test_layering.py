@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -11,32 +12,9 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
-# A module imports from packages that stand before its own here, and from its own.
-ORDER = (
-    "source",
-    "syntax",
-    "schema",
-    "model",
-    "release",
-    "dialects",
-    "cpp",
-    "convention",
-    "emit",
-    "coverage",
-    "dump",
-    "diff",
-    "check",
-    "plugins",
-    "selective",
-    "build",
-    "run",
-    "actions",
-    "explain",
-    "extension",
-    "lsp",
-    "cli",
-    "torchgen",
-)
+# A module imports from packages that stand before its own in the list of docs/architecture.md, and from its own.
+PAGE = SOURCE.parent / "docs" / "architecture.md"
+ORDER = tuple(re.findall(r"^  (\w+)/ ", PAGE.read_text(encoding="utf-8").split("src/opwright/\n")[1], re.MULTILINE))
 
 # The reference is a program to compare with; what is not in the standard library must be named in pyproject.toml.
 FORBIDDEN = {"torch", "torchgen", "tools"}
@@ -94,7 +72,7 @@ def rank(name: str) -> float:
 
 
 def test_every_package_has_its_place() -> None:
-    """A new package below `opwright` is entered in the order above before anything is written in it."""
+    """The page lists the packages that there are: a new one is entered before anything is written in it."""
     folders = {path.parent.name for path in (SOURCE / "opwright").glob("*/*.py")}
     assert folders <= set(ORDER)
 

@@ -15,6 +15,7 @@ from opwright.build.input_stamps import InputStamps
 from opwright.cli.main import main
 from opwright.run.session import Session
 from tests.engine.project import Project, files_of, state_files, times_of
+from tests.test_layering import SOURCE
 
 #: Seconds after which a change is told from the next one by its time.
 SETTLED = 2.1
@@ -241,5 +242,29 @@ def test_another_tool_makes_everything_again(project: Project, monkeypatch: pyte
     [path] = state_files(project, ".manifest")
     tool = manifest._read(str(path))["tool"]
     assert tool == manifest.tool_identity()
-    monkeypatch.setattr(manifest, "_module_lines", lambda _: iter(["a module"]))
+    monkeypatch.setattr(manifest, "_file_lines", lambda _: iter(["a module"]))
     assert tool != manifest.tool_identity.__wrapped__()
+
+
+def test_the_tool_is_all_files_of_the_package() -> None:
+    """Templates, tables and support headers are as much a part of the tool as its modules are."""
+    from opwright.build.manifest import _file_lines
+
+    package = SOURCE / "opwright"
+    listed = {line.rsplit(" ", 2)[0] for line in _file_lines(str(package))}
+    files = {path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert listed == {str(path) for path in files}
+    suffixes = {path.suffix for path in files}
+    assert {".py", ".h", ".in", ".txt"} <= suffixes
+
+
+def test_an_edited_template_of_the_package_is_another_tool(tmp_path: Path) -> None:
+    """An edit of a file that is not a module changes what identifies the tool."""
+    from opwright.build.manifest import _file_lines
+
+    template = tmp_path / "templates" / "ops.h"
+    template.parent.mkdir()
+    template.write_text("one")
+    before = _file_lines(str(tmp_path))
+    template.write_text("other")
+    assert before != _file_lines(str(tmp_path))

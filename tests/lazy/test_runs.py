@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli.main import main as program
 from opwright.torchgen import gen_lazy_tensor, generate_code
 from tests.conformance.compare import compare, files_below
 from tests.lazy.lazy_cases import FOLDER
@@ -101,3 +102,23 @@ def test_the_flag_of_the_build_needs_its_files(project: Path, capsys: pytest.Cap
     assert generate_code.main([*flags, "--subset", "python"]) == 1
     assert "`LazyNativeFunctions::abs`" in capsys.readouterr().err
     assert not Path("torch/csrc/lazy/generated").exists()
+
+
+OWN = (
+    YAML.replace("cpp_namespace", "display_name: Acme\nnamespace: acme\ncpp_namespace")
+    + """\
+operators:
+  - func: twice(Tensor self) -> Tensor
+    dispatch: {CompositeImplicitAutograd: twice}
+"""
+)
+
+
+def test_a_name_and_operators_of_its_own(project: Path) -> None:
+    """A file with lazy tensors keeps the name of its backend, and the library of its own operators."""
+    (project / "lazy.yaml").write_text(OWN)
+    flags = ["--source-path", "ATen", "--release", "2.13", "--backend", "lazy.yaml", "--out", "out"]
+    assert program(["generate", *flags, "--only", "lazy", "--only", "library"]) == 0
+    files = {path: (project / "out" / path).read_text() for path in files_below(project / "out")}
+    assert any("struct AcmeNativeFunctions" in text for text in files.values())
+    assert any("twice" in text for path, text in files.items() if str(path).endswith("acme/ops.h"))

@@ -138,28 +138,28 @@ def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Stat
 
 @cache
 def tool_identity() -> str:
-    """A text that is another one when any module of this package is.
+    """A text that is another one when any file of this package is: a module, a table, a template, a support header.
 
     It is found out once, because modules do not change for a process that has imported them.
     """
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    checksum = zlib.crc32("\n".join(sorted(_module_lines(top))).encode())
+    checksum = zlib.crc32("\n".join(sorted(_file_lines(top))).encode())
     return f"{sys.implementation.cache_tag} {checksum:08x} {top}"
 
 
-def _module_lines(top: str) -> list[str]:
-    """A line for each module below a folder. There are hundreds, and a run with nothing to do lists them."""
+def _file_lines(top: str) -> list[str]:
+    """A line for each file below a folder. There are hundreds, and a run with nothing to do lists them."""
     lines, folders = [], [top]
     while folders:
         # The path may be a file, or a package that is not a directory on disk, which its version alone identifies.
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
-                name = entry.name
-                if name.endswith((".py", ".json")):
+                if entry.is_dir():
+                    if entry.name != "__pycache__":
+                        folders.append(entry.path)
+                else:
                     status = entry.stat()
                     lines.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
-                elif "." not in name and name != "__pycache__":
-                    folders.append(entry.path)
     return lines
 
 

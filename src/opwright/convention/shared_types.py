@@ -129,6 +129,21 @@ def _argument_type(type: Type, mutable: bool, symint: bool, style: TypeStyle, ow
     return _list_argument(type, mutable, symint, style, owning)
 
 
+@cache
+def has_cpp_type(type: Type) -> bool:
+    """Whether an argument of that type has a C++ type.
+
+    >>> from opwright.schema import parse_type
+    >>> has_cpp_type(parse_type("Tensor?[]")), has_cpp_type(parse_type("GraphModule"))
+    (True, False)
+    """
+    try:
+        argument_type(type, mutable=False, symint=True, style=TypeStyle.PLAIN)
+    except NoCppType:
+        return False
+    return True
+
+
 def _is_mutable_reference(mutable: bool, style: TypeStyle) -> bool:
     """Whether a tensor that an operator writes to is passed by a mutable reference."""
     return mutable and not style & TypeStyle.CONST_REF_MUTABLES

@@ -12,6 +12,7 @@ from opwright.dialects.field import FLAG, TEXT, Field, JsonSchema, choice, list_
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.model.extra_values import ExtraValue, ExtraValues
 from opwright.source import codes
+from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
@@ -316,7 +317,7 @@ class _Any(KeyType):
         return ExtraValues({name: self._value(value, place) for name, (_, value) in nodes.items()}, nodes)
 
 
-class ExtraKey:
+class ExtraKey(Copyable):
     """A key that a plug-in declares: its name, the type of its values, where it stands, and a sentence for users.
 
     `type` is `bool`, `int`, `float`, `str`, a list of one of them, or a `KeyType`. `where` is one of `backend entry`,
@@ -355,15 +356,7 @@ class ExtraKey:
 
     def of_plugin(self, name: str) -> ExtraKey:
         """The same key with the name of its plug-in."""
-        return ExtraKey(
-            self.name,
-            self.key_type,
-            self.where,
-            default=self.default,
-            help=self.help,
-            is_required=self.is_required,
-            plugin=name,
-        )
+        return self.replace(type=self.key_type, plugin=name)
 
     @property
     def field(self) -> Field:

@@ -23,6 +23,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
+from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import FaultsFound
 from opwright.source.named_tuple import NamedTuple
 
@@ -159,7 +160,7 @@ class DeclaredRead(Generic[Fact]):
         self.witnesses: Final = witnesses
 
 
-class FragmentContext:
+class FragmentContext(Copyable):
     """What a fragment may read besides its unit: options, rules, selection, and the reads its emitter declares."""
 
     __slots__ = ("_facts", "options", "rules", "selection")

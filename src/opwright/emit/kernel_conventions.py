@@ -11,11 +11,12 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.model.native_function import NativeFunction
+from opwright.source.copyable import Copyable
 
 __all__ = ["KernelConvention", "cpp_type", "usual_signature"]
 
 
-class KernelConvention:
+class KernelConvention(Copyable):
     """The signature of kernels, and the conversions that wrappers need to call them.
 
     `signature` gives the signature of an operator's kernel; its name is not used. Wrappers translate their arguments

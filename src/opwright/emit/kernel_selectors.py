@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.emit.wrapper_hooks import WrapperFacts
+from opwright.source.copyable import Copyable
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["KernelCandidate", "KernelSelector"]
@@ -18,7 +19,7 @@ class KernelCandidate(NamedTuple):
     function: str
 
 
-class KernelSelector:
+class KernelSelector(Copyable):
     """Chooses among the kernels of entries whose `family` is a list.
 
     The function gives C++ statements that return the result of the wrapper. In them, the name of a family in braces,

@@ -16,6 +16,7 @@ from opwright.model.dispatch_key import devices
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
+from opwright.source.copyable import Copyable
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
@@ -115,7 +116,7 @@ class ForwardDerivative(NamedTuple):
         return words_of(self.formula)
 
 
-class DifferentiabilityInfo:
+class DifferentiabilityInfo(Copyable):
     """The derivatives of a function under one dispatch key.
 
     `name` is the function's name in `derivatives.yaml` and `node_name` that of the autograd node (`MulBackward0`), None
@@ -192,18 +193,7 @@ class DifferentiabilityInfo:
 
     def for_function(self, name: str, function: NativeFunction, node_name: str | None) -> DifferentiabilityInfo:
         """The same derivatives, for another function."""
-        return DifferentiabilityInfo(
-            name=name,
-            function=function,
-            node_name=node_name,
-            derivatives=self.derivatives,
-            forward_derivatives=self.forward_derivatives,
-            differentiable_arguments=self.differentiable_arguments,
-            non_differentiable=self.non_differentiable,
-            available_gradients=self.available_gradients,
-            output_differentiability=self.output_differentiability,
-            output_condition=self.output_condition,
-        )
+        return self.replace(name=name, function=function, node_name=node_name)
 
 
 #: Dispatch key (or `Default`) -> the info for it.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from opwright.source.copyable import Copyable
+
 TYPE_CHECKING = False
 
 __all__ = ["Frozen"]
 
 
-class Frozen:
+class Frozen(Copyable):
     """A base class whose attributes are set once, by the constructor. Lazy assignments are refused.
 
     >>> class Point(Frozen):

@@ -104,7 +104,7 @@ class LazyBackend(Frozen):
 
     def with_shape_header(self, file: SourceFile) -> LazyBackend:
         """The same backend, whose shape functions are those that the file declares."""
-        return LazyBackend(self.backend, self.generated, self.nodes, self.non_native, file)
+        return self.replace(shape_header=file)
 
     def __repr__(self) -> str:
         return f"<lazy tensors of {self.backend!r}>"

@@ -81,17 +81,7 @@ class OperatorLibrary(Frozen):
 
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
         """The same library with these derivatives."""
-        return OperatorLibrary(
-            self.library,
-            self.catalog,
-            includes=self.includes,
-            derivatives=derivatives,
-            python_package=self.python_package,
-            doc=self.doc,
-            abi=self.abi,
-            c_shims=self.c_shims,
-            oldest_release=self.oldest_release,
-        )
+        return self.replace(derivatives=derivatives)
 
     def __repr__(self) -> str:
         return f"<operator library {self.library.namespace}>"

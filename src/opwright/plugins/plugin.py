@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from opwright.source.copyable import Copyable
+
 if TYPE_CHECKING:
     from opwright.check.lint import BackendLint, OperatorLint
     from opwright.dialects.dialect import BackendReader, Dialect
@@ -22,8 +24,14 @@ __all__ = ["API_VERSION", "Plugin"]
 #: The version of the API that this Opwright has.
 API_VERSION: Final = 1
 
+#: What a plug-in adds only to runs that name it.
+_CHANGES: Final = (
+    "backend_readers", "extra_keys", "kernel_conventions", "kernel_selectors", "lints", "registration_changes",
+    "wrapper_hooks",
+)  # fmt: skip
 
-class Plugin:
+
+class Plugin(Copyable):
     """A plug-in: its name, the version of the API that it is written for, and what it adds.
 
     A plug-in is a module with a `plugin = Plugin(...)`. What it holds are values and functions; it never assigns to
@@ -104,16 +112,7 @@ class Plugin:
 
     def without_changes(self) -> Plugin:
         """The plug-in with only what it adds to a run that does not name it: families, dialects and codes."""
-        unnamed = Plugin(
-            self.name,
-            api=self.api,
-            version=self.version,
-            families=self.families,
-            dialects=self.dialects,
-            codes=self.codes,
-            templates=self.templates,
-            headers=self.headers,
-        )
+        unnamed = self.replace(**dict.fromkeys(_CHANGES, ()))
         unnamed.is_named = False
         unnamed.file = self.file
         return unnamed

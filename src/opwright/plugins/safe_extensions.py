@@ -96,7 +96,7 @@ def _safe_hook(plugin: Plugin, hook: WrapperHook) -> WrapperHook:
 def _safe_selector(plugin: Plugin, selector: KernelSelector) -> KernelSelector:
     point = f"`select` of the kernel selector `{selector.name}`"
     select = CallGuard(plugin).function(point, selector.select, _wrong_text)
-    return KernelSelector(selector.name, select, includes=selector.includes)
+    return selector.replace(select=select)
 
 
 def _safe_change(plugin: Plugin, change: RegistrationChange) -> RegistrationChange:
@@ -107,9 +107,7 @@ def _safe_change(plugin: Plugin, change: RegistrationChange) -> RegistrationChan
 def _safe_convention(plugin: Plugin, convention: KernelConvention) -> KernelConvention:
     point = f"`signature` of the kernel convention `{convention.name}`"
     signature = CallGuard(plugin).function(point, convention.signature, _wrong_signature)
-    return KernelConvention(
-        convention.name, signature, conversions=convention.conversions, includes=convention.includes
-    )
+    return convention.replace(signature=signature)
 
 
 def _wrong_text(value: object) -> str:

@@ -286,22 +286,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
     sink.raise_if_errors()
     if request.namespaces is not None:
         catalog = _in_namespaces(catalog, request.namespaces, sink)
-    return Job(
-        catalog,
-        job.rules,
-        job.options,
-        job.selection,
-        derivatives=Lazy(lambda: job.derivatives),
-        deprecated=Lazy(lambda: job.deprecated),
-        native_aot=job.native_aot,
-        shim_tables=job.shim_tables,
-        registration_text=job.registration_text,
-        own_stubs=job.own_stubs,
-        more_inputs=job.more_inputs,
-        backends=job.backends,
-        lazy_backends=job.lazy_backends,
-        extensions=job.extensions,
-    )
+    return job.replace(catalog=catalog)
 
 
 def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -> Catalog:
@@ -313,7 +298,7 @@ def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -
             sink.error(UNKNOWN_NAMESPACE, f"no operator is in the namespace `{name}`", help=help)
     sink.raise_if_errors()
     functions = tuple([function for function in catalog.functions if function.namespace in chosen])
-    return Catalog(functions, (), (), catalog.keys, catalog.tags)
+    return catalog.replace(functions=functions, groups=(), view_groups=())
 
 
 def check_job(job: Job, request: Request, sink: Diagnostics) -> None:

@@ -6,12 +6,13 @@ import re
 from typing import Final
 
 from opwright.source import codes
+from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import Diagnostic, Label, Severity, Suggestion
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
 
-class SchemaFault(Exception):
+class SchemaFault(Copyable, Exception):
     """A mistake in schema text, at character offsets of that text.
 
     The parser knows nothing about files. Callers map `start` and `end` to a span of a file, as `opwright.dialects` does

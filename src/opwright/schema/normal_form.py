@@ -59,7 +59,7 @@ class NormalForm:
         """A fault of the normal form as one of the given text."""
         start = self.given_offset(fault.start)
         end = self.given_offset(fault.end - 1) + 1 if fault.end > fault.start else start
-        return SchemaFault(fault.code, fault.message, start, end, label=fault.label, help=fault.help)
+        return fault.replace(start=start, end=end)
 
 
 class _Token:

@@ -86,10 +86,10 @@ def with_entries(mapping: Mapping, values: Table[str, NodeValue]) -> Mapping:
     ]
     own = {key.value for key, _ in mapping.entries}
     entries += [(_scalar(place, key), node_at(place, value)) for key, value in values.items() if key not in own]
-    return Mapping(mapping.file, mapping.start, mapping.end, entries)
+    return mapping.replace(entries=entries)
 
 
 def without_entries(mapping: Mapping, leaves_out: Callable[[str], bool]) -> Mapping:
     """The mapping without the keys for which the function is true."""
     entries = [(key, value) for key, value in mapping.entries if not leaves_out(key.value)]
-    return Mapping(mapping.file, mapping.start, mapping.end, entries)
+    return mapping.replace(entries=entries)

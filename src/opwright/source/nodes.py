@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from opwright.source.codes import VALUE_UNREADABLE
+from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.span import SourceText, Span
 
@@ -165,7 +166,7 @@ class Sequence:
         return _tree_value(self)
 
 
-class Mapping:
+class Mapping(Copyable):
     """A mapping: its keys, which are scalars, with their values, in the order of the file. Keys may repeat.
 
     If the file merges other mappings with `<<`, their entries come before the mapping's own.

@@ -16,10 +16,11 @@ from opwright.convention.python.parameter import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Arguments, FunctionSchema
+from opwright.source.copyable import Copyable
 from opwright.source.span import Span
 
 
-class PythonSignature:
+class PythonSignature(Copyable):
     """The parameters of a Python function or method.
 
     `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is the schema
@@ -100,9 +101,7 @@ class PythonSignature:
         """The same signature with other tensor options."""
         if options is self.options:
             return self
-        return PythonSignature(
-            self.schema, self.inputs, self.keywords, self.out, options, self.method, self.passed, self.span
-        )
+        return self.replace(options=options)
 
 
 def python_signature(

@@ -34,7 +34,7 @@ def read_as_generator(root: Mapping, sink: Diagnostics) -> Mapping:
     for key, value in root.entries:
         read = rules.get(key.value)
         entries.append((key, value if read is None else read(value, sink)))
-    return Mapping(root.file, root.start, root.end, entries)
+    return root.replace(entries=entries)
 
 
 def has_operators(root: Mapping) -> bool:

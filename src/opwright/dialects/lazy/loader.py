@@ -94,15 +94,7 @@ def _without_class_name(backend: ExternalBackend, root: Mapping, sink: Diagnosti
     entry = root.entry("class_name")
     if entry is not None:
         sink.warning(codes.CLASS_NAME_IGNORED, "`class_name` has no effect on lazy tensors", entry[0].span)
-    return ExternalBackend(
-        backend.key,
-        backend.sections,
-        cpp_namespace=backend.cpp_namespace,
-        out_is_primary=backend.out_is_primary,
-        device_guard=backend.device_guard,
-        path=backend.path,
-        options=backend.options,
-    )
+    return backend.replace(class_name=None)
 
 
 def _node_entry(node: Node, context: LoadContext) -> NodeEntry | None:

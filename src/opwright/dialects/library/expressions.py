@@ -98,7 +98,7 @@ def joined_entries(mapping: Mapping) -> Mapping:
             entries[-1] = entries[-1][0], Scalar(mapping.file, last.start, key.end, text)
         else:
             entries.append((key, value))
-    return Mapping(mapping.file, mapping.start, mapping.end, entries)
+    return mapping.replace(entries=entries)
 
 
 def _is_open(scalar: Scalar) -> bool:

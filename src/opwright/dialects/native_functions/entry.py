@@ -231,10 +231,7 @@ def _read_operator(scalar: Scalar, start: int, end: int, builder: EntryBuilder) 
     try:
         return read_operator_name(scalar.value[start:end])
     except SchemaFault as fault:
-        moved = SchemaFault(
-            fault.code, fault.message, fault.start + start, fault.end + start, label=fault.label, help=fault.help
-        )
-        builder.schema_fault(moved, scalar)
+        builder.schema_fault(fault.replace(start=fault.start + start, end=fault.end + start), scalar)
         return None
 
 

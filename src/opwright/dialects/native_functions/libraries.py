@@ -39,7 +39,7 @@ def add_operators(base: Catalog, operators: Iterable[NativeFunction], sink: Diag
         else:
             _report_twice(function, earlier, sink)
     # Groups serve kernels and registrations, which each library generates for itself.
-    return Catalog(tuple(functions), base.groups, base.view_groups, base.keys, base.tags)
+    return base.replace(functions=tuple(functions))
 
 
 def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagnostics) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from opwright.convention.shared_types import has_cpp_type
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
 from opwright.schema.defaults import is_default
 from opwright.schema.dispatcher_defaults import DTYPES
@@ -78,7 +79,7 @@ def _type_help(type: Type) -> str:
         return "register this operator by hand, for which the C++ class is known"
     if not isinstance(plain, DispatcherType):
         return ""
-    inside = next((item for item in plain.items if not _has_form(item, False)), None)
+    inside = next((item for item in plain.items if not has_cpp_type(item)), None)
     if plain.name in ("Dict", "") and inside is not None:
         return _type_help(inside)
     if plain.name == "NoneType":
@@ -156,20 +157,14 @@ def has_cpp_form(type: Type, default: str) -> bool:
 
 
 def _has_form(type: Type, is_strict: bool) -> bool:
-    match type:
-        case BaseType():
-            return type.name != "GraphModule"
-        case ClassType():
-            return False
-        case DispatcherType(name=name, items=items):
-            return name in ("Any", "complex", "Dict", "") and all(_has_form(item, is_strict) for item in items)
-        case OptionalType():
-            return _has_form(type.elem, is_strict)
-        case ListType():
-            if is_strict and type.elem.text == "bool" and type.size is None:
-                return False
-            return _has_form(type.elem, is_strict)
-    raise AssertionError(type)
+    return has_cpp_type(type) and not (is_strict and _has_unsized_booleans(type))
+
+
+def _has_unsized_booleans(type: Type) -> bool:
+    """Whether a list of booleans without a size is in the type, which PyTorch's own files do not have."""
+    if isinstance(type, ListType) and type.elem.text == "bool":
+        return type.size is None
+    return isinstance(type, ListType | OptionalType) and _has_unsized_booleans(type.elem)
 
 
 def _is_convertible(type: Type) -> bool:
