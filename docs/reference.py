@@ -43,7 +43,7 @@ from opwright.dialects.library.expression_functions import FUNCTIONS, MEMBERS, T
 from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
-from opwright.dialects.native_functions.fields import ENTRY_FIELDS
+from opwright.dialects.library.sections import COMMON_FIELDS, SECTION_FIELDS
 from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.dialects.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.dialects.upgraders.fields import UPGRADER_FIELDS
@@ -353,8 +353,9 @@ def _member_text(member: TensorMember) -> str:
 
 _LIBRARY_FIELDS: Final = {
     "head": HEAD_FIELDS,
-    "entry": ENTRY_FIELDS,
+    "entry": COMMON_FIELDS,
     "library": LIBRARY_FIELDS,
+    "section": SECTION_FIELDS,
     "output": OUTPUT_FIELDS,
 }
 

@@ -103,6 +103,8 @@ doc: Operators of Acme.
 torch: ">=2.10, <3.0"
 abi: native
 cpp_namespace: acme::deep
+kernel_namespace: acme::kernels
+kernel_signatures: schema
 python_package: acme.ops
 includes: [acme/kernels.h, acme/more.h]
 derivatives: derivatives.yaml
@@ -111,7 +113,7 @@ c_shims: [cpu]
 operators:
 - func: scale(Tensor self, float factor=2, *, str mode="a", ScalarType? dtype=None) -> Tensor
   doc: Scales a tensor.
-  dispatch: {CPU: scale, CUDA: "fast::scale"}
+  dispatch: {CPU: scale, CUDA: {kernel: "fast::scale", if: "defined(FAST)"}}
   autocast: {CPU: fp32_set_opt_dtype, CUDA: lower_precision_fp}
   batch_rule: rules::scale
   outputs: [{size: "self.sizes()", dtype: self.dtype, device: self.device}]
@@ -155,6 +157,7 @@ _LIBRARY_DERIVATIVES: Final = """\
 _STABLE: Final = """\
 namespace: acme
 doc: Operators of Acme.
+torch: ">=2.12"
 abi: stable
 python_package: acme_ops
 includes: [acme/kernels.h]
@@ -164,8 +167,11 @@ operators:
   dispatch: {CPU: scale}
   outputs: like(self)
   samples: torch.ones(2), 3
-- func: twice(Tensor self) -> Tensor
-  dispatch: {CUDA: "fast::twice"}
+- if: "!defined(USE_ROCM)"
+  dispatch: {CUDA: "::twice"}
+  tags: pointwise
+  operators:
+  - func: twice(Tensor self) -> Tensor
 """
 
 _BACKEND: Final = """\
@@ -300,8 +306,10 @@ def _document(name: str, family: str, code: tuple[str, ...] = (), **texts: str) 
 _FORMULAS: Final = ("self", "other", "result", "output_differentiability")
 
 DOCUMENTS: Final = (
-    _document("library", "library", ("samples", *_FORMULAS), operators=_LIBRARY, derivatives=_LIBRARY_DERIVATIVES),
-    _document("stable library", "library", ("samples",), operators=_STABLE),
+    _document(
+        "library", "library", ("samples", "if", *_FORMULAS), operators=_LIBRARY, derivatives=_LIBRARY_DERIVATIVES
+    ),
+    _document("stable library", "library", ("samples", "if"), operators=_STABLE),
     _document(
         "backend",
         "backend",

@@ -124,7 +124,7 @@ class UnitFingerprints:
         if isinstance(unit, (tuple, list)):
             return self._row(unit)
         if isinstance(unit, Kernel):
-            return self._row((unit.key, unit.name, unit.namespace, unit.structured))
+            return self._row((unit.key, unit.name, unit.namespace, unit.structured, unit.condition))
         if isinstance(unit, HasFingerprintKey):
             return self._row(unit.fingerprint_key)
         if isinstance(unit, DifferentiabilityInfo):
@@ -195,18 +195,20 @@ def _entry_text(function: NativeFunction) -> str:
     """The text of a function's entry, and which form of it was synthesized.
 
     An alias (`*name`) brings in what is not in the entry's own text, so with anchors in the file it is all fields.
-    The names around an operator of a library follow from the head of its file.
+    So it is for operators of libraries, where the head of the file and sections add to what entries say.
     """
     entry = function.entry
-    if entry.file.has_anchors:
+    if entry.file.has_anchors or function.library is not PYTORCH:
         return _fields_text(function)
-    text = f"{entry.text}|{function.schema}" if function.is_synthesized else entry.text
-    return text if function.library is PYTORCH else f"{function.namespace}|{tuple(function.library)}|{text}"
+    return f"{entry.text}|{function.schema}" if function.is_synthesized else entry.text
 
 
 def _fields_text(function: NativeFunction) -> str:
     """All fields of a function, as one text."""
-    kernels = [(key.name, kernel.name, kernel.namespace, kernel.structured) for key, kernel in function.kernels.items()]
+    kernels = [
+        (key.name, kernel.name, kernel.namespace, kernel.structured, kernel.condition)
+        for key, kernel in function.kernels.items()
+    ]
     loops = [(key.name, loop.name, loop.dtypes) for key, loop in function.ufunc.items()]
     flags = (
         function.function, function.method, function.structured, function.device_guard, function.manual_cpp_binding,

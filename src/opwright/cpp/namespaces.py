@@ -24,8 +24,19 @@ def closing(namespace: str) -> str:
 
 
 def enclose(namespace: str, text: str) -> str:
-    """The text inside a namespace."""
+    """The text inside a namespace; without one, the text itself."""
+    if not namespace:
+        return text
     return "\n".join([opening(namespace), *([text] if text else ()), closing(namespace)])
+
+
+def qualified_name(namespace: str, name: str) -> str:
+    """A name from the global namespace on.
+
+    >>> qualified_name("acme::native", "scale"), qualified_name("", "scale")
+    ('::acme::native::scale', '::scale')
+    """
+    return f"::{namespace}::{name}" if namespace else f"::{name}"
 
 
 def blocks(texts: Mapping[str, Iterable[str]]) -> str:

@@ -63,7 +63,7 @@ def split_kernel(text: str, library: Library = PYTORCH) -> tuple[str, str]:
     """The C++ namespace and the name of a kernel.
 
     In PyTorch's entries, a kernel is in the namespace `native` inside the one that its name has. In those of other
-    libraries, the name says where the kernel is.
+    libraries, the name says where the kernel is; `::scale` is in the global namespace.
 
     >>> split_kernel("add_cpu"), split_kernel("mine::deep::add_cpu")
     (('at::native', 'add_cpu'), ('mine::deep::native', 'add_cpu'))
@@ -74,4 +74,4 @@ def split_kernel(text: str, library: Library = PYTORCH) -> tuple[str, str]:
     namespace, colons, name = text.rpartition("::")
     if not colons:
         return library.native, name
-    return (f"{namespace}::native" if library is PYTORCH else namespace), name
+    return (f"{namespace}::native" if library is PYTORCH else namespace.removeprefix("::")), name

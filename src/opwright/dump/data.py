@@ -71,19 +71,21 @@ def _rare_fields(
     yield "const_ref_mutables", function.const_ref_mutables
     yield "manual_cpp_binding", function.manual_cpp_binding
     yield "manual_kernel_registration", function.manual_kernel_registration
+    yield "condition", function.library_fields.condition
     yield "group", _group_data(function.group)
     yield "view_group", _view_group_data(function.view_group)
 
 
 def kernel_data(kernel: Kernel) -> JsonValue:
     """The record of a kernel."""
-    return {
+    record: dict[str, JsonValue] = {
         "key": kernel.key.name,
         "name": kernel.name,
         "namespace": kernel.namespace,
         "structured": kernel.structured,
         "symint": kernel.symint,
     }
+    return {**record, "condition": kernel.condition} if kernel.condition else record
 
 
 # Lists of arguments and returns are interned, so the data of each is made once and shared: nobody changes it.

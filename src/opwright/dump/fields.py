@@ -84,9 +84,10 @@ _RETURN: Final = (
 _KERNEL: Final = (
     _field("key", TEXT, "The dispatch key."),
     _field("name", TEXT, "The name of the C++ function."),
-    _field("namespace", TEXT, "The C++ namespace of the function."),
+    _field("namespace", TEXT, "The C++ namespace of the function; empty for the global one."),
     _field("structured", FLAG, "Whether the kernel is the `impl` of a structured kernel."),
     _field("symint", FLAG, "Whether the kernel takes symbolic integers."),
+    _optional("condition", TEXT, "What the preprocessor tests: the kernel exists where it holds."),
 )
 _PRECOMPUTED: Final = (
     _field(
@@ -145,6 +146,7 @@ _OPERATOR: Final = (
     _optional("const_ref_mutables", FLAG, "Set if kernels take written tensors as `const Tensor&`."),
     _optional("manual_cpp_binding", FLAG, "Set if the C++ function for callers is written by hand."),
     _optional("manual_kernel_registration", FLAG, "Set if kernels are registered by hand."),
+    _optional("condition", TEXT, "What the preprocessor tests: the operator exists where it holds."),
     _optional("group", _record("group"), "The overloads of the same operation, by their names."),
     _optional("c_shim", _record("c_shim"), "The C shims for AOTInductor, or why there can be none."),
     _optional("view_group", _record("view_group"), "The forms of the same view, by their names."),

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from opwright.cpp.namespaces import enclose
+from opwright.cpp.namespaces import enclose, qualified_name
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp import guard
 
 __all__ = ["CHECK_HEADER", "CheckedKernel", "checks_text", "named_kernels"]
 
@@ -18,11 +19,12 @@ CHECK_HEADER: Final = "opwright/kernel_check.h"
 
 
 class CheckedKernel(NamedTuple):
-    """A kernel: its namespace, its name and its type."""
+    """A kernel: its namespace, its name, its type, and the condition of the preprocessor under which it exists."""
 
     namespace: str
     name: str
     type: str
+    condition: str = ""
 
 
 def named_kernels(kernels: Iterable[tuple[CheckedKernel, str]]) -> dict[str, tuple[CheckedKernel, str]]:
@@ -51,9 +53,12 @@ def checks_text(objects: Mapping[str, tuple[CheckedKernel, str]], scope: str) ->
     absent = ", ".join([f"{name}{{}}" for name in dict.fromkeys([kernel.name for kernel in kernels])])
     lines = [enclose(f"{scope}::absent_kernels", f"inline constexpr ::opwright::no_kernel {absent};")]
     for namespace in dict.fromkeys([kernel.namespace for kernel in kernels]):
-        lines.append(f"namespace {namespace} {{ using namespace ::{scope}::absent_kernels; }}")
+        lines.append(enclose(namespace, f"using namespace ::{scope}::absent_kernels;"))
     checks = [
-        f"OPWRIGHT_KERNEL({name}, ::{kernel.namespace}::{kernel.name}, {operator}, {kernel.type});"
+        guard(
+            kernel.condition,
+            f"OPWRIGHT_KERNEL({name}, {qualified_name(kernel.namespace, kernel.name)}, {operator}, {kernel.type});",
+        )
         for name, (kernel, operator) in objects.items()
     ]
     body = "\n".join(["namespace {", *checks, "} // namespace"])

@@ -77,13 +77,15 @@ class LibraryFields(NamedTuple):
     """The fields that PyTorch's entries lack: those of an operator library, and those that plug-ins declare.
 
     `batch_rule` is the C++ function, with its namespace, that vmap calls. `outputs` are the declared outputs, see
-    `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make.
-    `values` are those of the keys that plug-ins declare.
+    `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make. The
+    preprocessor tests `condition`, such as `!defined(USE_ROCM)`: the operator exists where it holds. `values` are those
+    of the keys that plug-ins declare.
     """
 
     doc: str = ""
     autocast: Autocast = Autocast()
     batch_rule: str = ""
+    condition: str = ""
     outputs: DeclaredOutputs = ()
     samples: tuple[str, ...] = ()
     values: ExtraValues = NO_VALUES

@@ -27,17 +27,19 @@ if TYPE_CHECKING:
 class Kernel:
     """The C++ function that implements an overload under a dispatch key.
 
-    `namespace` is the full C++ namespace. A kernel with `_symint` in its name takes symbolic integers.
+    `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes symbolic
+    integers. The preprocessor tests `condition`, where it is not empty: the kernel exists where it holds.
     """
 
-    __slots__ = ("key", "name", "namespace", "structured", "symint")
+    __slots__ = ("condition", "key", "name", "namespace", "structured", "symint")
 
-    def __init__(self, key: DispatchKey, name: str, namespace: str, structured: bool) -> None:
+    def __init__(self, key: DispatchKey, name: str, namespace: str, structured: bool, condition: str = "") -> None:
         self.key: Final = key
         self.name: Final = name
         self.namespace: Final = namespace
         self.structured: Final = structured
         self.symint: Final = "_symint" in name
+        self.condition: Final = condition
 
     def __repr__(self) -> str:
         return f"<kernel {self.namespace}::{self.name} for {self.key.name}>"

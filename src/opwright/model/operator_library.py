@@ -36,7 +36,8 @@ class OperatorLibrary(Frozen):
     by generated code. `derivatives` are those of the operators. `python_package` is the Python package with their
     functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library uses, `native`
     or `stable`, and `oldest_release` the first one that a library with the stable interface serves, such as `(2, 10)`.
-    `c_shims` are the devices for which AOTInductor gets C shims.
+    `c_shims` are the devices for which AOTInductor gets C shims. With `has_own_signatures`, kernels have the C++
+    signatures with which the headers of `includes` declare them, not those that follow from their schemas.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class OperatorLibrary(Frozen):
         "catalog",
         "derivatives",
         "doc",
+        "has_own_signatures",
         "includes",
         "library",
         "oldest_release",
@@ -63,6 +65,7 @@ class OperatorLibrary(Frozen):
         abi: str = "native",
         c_shims: tuple[str, ...] = (),
         oldest_release: tuple[int, int] = (2, 10),
+        has_own_signatures: bool = False,
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
@@ -73,6 +76,7 @@ class OperatorLibrary(Frozen):
         self.abi: Final = abi
         self.c_shims: Final = c_shims
         self.oldest_release: Final = oldest_release
+        self.has_own_signatures: Final = has_own_signatures
 
     @property
     def is_stable(self) -> bool:

@@ -1,7 +1,8 @@
-"""Strings and includes of C++."""
+"""Strings, includes and conditions of C++."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -9,7 +10,7 @@ from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["include_line", "is_header", "quoted_include_line", "string_literal"]
+__all__ = ["guard", "include_line", "is_header", "joined_conditions", "quoted_include_line", "string_literal"]
 
 #: Characters that need an escape in a C++ literal.
 _ESCAPES: Final = {
@@ -78,3 +79,26 @@ def _check(header: str) -> str:
     if not is_header(header):
         raise Fault.at(NOT_WRITABLE, f"an `#include` cannot name `{shorten(ascii(header)[1:-1])}`")
     return header
+
+
+def joined_conditions(conditions: Iterable[str]) -> str:
+    """The condition of the preprocessor that holds if all of these do; empty ones always hold.
+
+    >>> joined_conditions(["defined(A)", "", "defined(C) || D > 2"])
+    'defined(A) && (defined(C) || D > 2)'
+    """
+    different = [condition for condition in dict.fromkeys(conditions) if condition]
+    if len(different) < 2:
+        return "".join(different)
+    return " && ".join([f"({part})" if "||" in part or "?" in part else part for part in different])
+
+
+def guard(condition: str, text: str) -> str:
+    """The text inside `#if` of a condition of the preprocessor; without a condition, or a text, the text itself.
+
+    >>> print(guard("!defined(USE_ROCM)", "int f();"))
+    #if !defined(USE_ROCM)
+    int f();
+    #endif
+    """
+    return "\n".join([f"#if {condition}", text.rstrip("\n"), "#endif"]) if condition and text else text

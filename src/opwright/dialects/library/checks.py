@@ -24,10 +24,12 @@ _ENTRY: Final = re.compile(r"^- func: (?:aten::)?([\w.]+)\(", re.MULTILINE)
 _AUTOGEN: Final = re.compile(r"^  autogen: (.*)", re.MULTILINE)
 
 
-def check_entries(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+def check_entries(functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool) -> None:
     """Report faults that concern several entries of a namespace."""
     written = [function for function in functions if not function.is_synthesized]
-    _check_kernels(written, report)
+    if not has_own_signatures:
+        _check_kernels(written, report)
+    _check_conditions(written, report)
     for function in written:
         if function.library_fields.outputs:
             _check_outputs(function, report)
@@ -36,6 +38,18 @@ def check_entries(functions: Iterable[NativeFunction], report: CrossReport) -> N
         if _APPEND_DTYPE in policies and not any(_appends_dtype(other, function) for other in written):
             message = f"`{function.name}` has no overload that also takes a `ScalarType`"
             report.error(codes.AUTOCAST_SCHEMA, message, report.value(function, "autocast"))
+
+
+def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report overloads of one operation with different conditions."""
+    first: dict[object, NativeFunction] = {}
+    for function in functions:
+        for group in (function.group, function.view_group):
+            owner = function if group is None else first.setdefault(group, function)
+            if owner.library_fields.condition != function.library_fields.condition:
+                message = f"`{function.name}` has another condition than `{owner.name}`"
+                also = report.other(owner, "this overload")
+                report.error(codes.CONDITIONS_DIFFER, message, report.name(function), also=also)
 
 
 def check_operators_are_new(functions: Iterable[UnlinkedFunction], inputs: Inputs, report: CrossReport) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.dialects.autocast import AUTOCAST_DEVICES, AUTOCAST_POLICIES
+from opwright.dialects.conditions import read_condition
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, mapping_schema
 from opwright.dialects.library.outputs import load_outputs
 from opwright.dialects.library.samples import check_sample
+from opwright.dialects.library.sections import CONDITION_FIELD
 from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
 from opwright.model.library import Autocast
@@ -122,6 +124,14 @@ def _batch_misfit(schema: FunctionSchema) -> str:
     return ""
 
 
+def _read_condition(node: Node, builder: EntryBuilder) -> None:
+    condition = read_condition(node, builder.context.sink)
+    if condition is None:
+        builder.failed = True
+    else:
+        builder.library_fields = builder.library_fields._replace(condition=condition)
+
+
 def _read_samples(node: Node, builder: EntryBuilder) -> None:
     scalars = expect_strings(node, "`samples`", builder.context.sink)
     if scalars is None:
@@ -159,6 +169,7 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
         ),
         _read_autocast,
     ),
+    (CONDITION_FIELD, _read_condition),
     (
         Field("batch_rule", "text", TEXT, "The C++ function that `vmap` calls instead of the operator."),
         _read_batch_rule,

@@ -8,6 +8,7 @@ from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
+from opwright.dialects.library.sections import OPERATORS, section_entries
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.tables import cpp_macros
@@ -20,7 +21,17 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
 
-__all__ = ["ABIS", "HEAD_FIELDS", "OPERATORS", "Head", "check_namespace", "check_outermost_namespace", "read_head"]
+__all__ = [
+    "ABIS",
+    "GLOBAL",
+    "HEAD_FIELDS",
+    "KERNEL_SIGNATURES",
+    "OPERATORS",
+    "Head",
+    "check_namespace",
+    "check_outermost_namespace",
+    "read_head",
+]
 
 #: The C++ interfaces of PyTorch that a library can use, with their help.
 ABIS: Final = {
@@ -28,8 +39,14 @@ ABIS: Final = {
     "stable": "PyTorch's stable C++ API. A binary is for the release that it was built with, and later ones.",
 }
 
-#: The field with the entries.
-OPERATORS: Final = "operators"
+#: The global namespace of C++, as `kernel_namespace`.
+GLOBAL: Final = "::"
+
+#: Where the C++ signatures of kernels come from, with their help.
+KERNEL_SIGNATURES: Final = {
+    "schema": "Kernels have the C++ signatures that follow from their schemas.",
+    "declared": "Kernels have the C++ signatures with which headers of the author declare them.",
+}
 
 #: The fields of a head, in the order of the documentation.
 HEAD_FIELDS: Final = (
@@ -38,13 +55,32 @@ HEAD_FIELDS: Final = (
     Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
     Field("abi", "text", choice(*ABIS), "The C++ interface of PyTorch that the library uses: `native` or `stable`."),
     Field("cpp_namespace", "text", TEXT, "The C++ namespace of the library; without it, that of the operators."),
+    Field(
+        "kernel_namespace",
+        "text",
+        TEXT,
+        "The C++ namespace of kernels whose names have none, `::` for the global one; without it, `native` in that of "
+        "the library.",
+    ),
+    Field(
+        "kernel_signatures",
+        "text",
+        choice(*KERNEL_SIGNATURES),
+        "Where the C++ signatures of kernels come from: `schema`, or `declared`, for those in `includes`.",
+    ),
     Field("python_package", "text", TEXT, "The Python package of the library; without it, the namespace."),
     Field("includes", "list of texts", TEXTS, "Headers that declare the kernels, as `#include` names them."),
     Field("derivatives", "path", TEXT, "The file with the derivatives, relative to the library file."),
     Field("derivative_includes", "list of texts", TEXTS, "Headers with the functions that derivatives call."),
     Field("c_shims", "list of texts", TEXTS, "The devices, such as `cpu`, for which AOTInductor gets C shims."),
     Field("plugins", "list of texts", TEXTS, "The [plug-ins](plugins.md) of the file: names, or paths relative to it."),
-    Field(OPERATORS, "list of entries", list_of_schema({"$ref": "#/$defs/entry"}), "The operators.", is_required=True),
+    Field(
+        OPERATORS,
+        "list of entries",
+        list_of_schema({"$ref": "#/$defs/item"}),
+        "The operators, or sections of them.",
+        is_required=True,
+    ),
 )
 _NAMES: Final = [field.name for field in HEAD_FIELDS]
 _HEADERS: Final = ("includes", "derivative_includes")
@@ -67,6 +103,8 @@ class Head(NamedTuple):
     derivatives: str = ""
     derivative_includes: tuple[str, ...] = ()
     c_shims: tuple[str, ...] = ()
+    kernel_namespace: str = ""
+    kernel_signatures: str = ""
     spans: Table[str, Span] = {}
 
     @property
@@ -78,7 +116,7 @@ class Head(NamedTuple):
 def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     """The head and the entries of a file. Raises Fault if the file is neither a list of entries nor a mapping."""
     if isinstance(root, Sequence):
-        return Head(), root.items
+        return Head(), section_entries(root.items, sink)
     if not isinstance(root, Mapping) or (root.get(OPERATORS) is None and root.get("func") is not None):
         description = "a single entry" if isinstance(root, Mapping) else root.description
         message = f"the file is {description}, not a list of entries or a mapping with `{OPERATORS}`"
@@ -111,7 +149,7 @@ def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
     if isinstance(node, Scalar) and node.kind == "null":
         return ()
     entries = expect_sequence(node, f"`{OPERATORS}`", sink)
-    return () if entries is None else entries.items
+    return () if entries is None else section_entries(entries.items, sink)
 
 
 def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: Diagnostics) -> Head:
@@ -123,8 +161,14 @@ def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: D
         del values["cpp_namespace"]
     if "python_package" in texts and not _check_python_package(texts["python_package"], sink):
         del values["python_package"]
+    if "kernel_namespace" in texts and not _check_kernel_namespace(texts["kernel_namespace"], sink):
+        del values["kernel_namespace"]
     if values.get("abi", "native") not in ABIS:
         _report_abi(texts["abi"], sink)
+    if values.get("kernel_signatures", "schema") not in KERNEL_SIGNATURES:
+        at, name = texts["kernel_signatures"].span, values.pop("kernel_signatures")
+        help = did_you_mean(name, KERNEL_SIGNATURES, "write `schema` or `declared`")
+        sink.error(codes.KERNEL_SIGNATURES, f"there are no signatures `{name}`", at, help=help)
     return Head(
         values.get("namespace", ""),
         values.get("cpp_namespace", ""),
@@ -136,6 +180,8 @@ def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: D
         values.get("derivatives", ""),
         lists.get("derivative_includes", ()),
         lists.get("c_shims", ()),
+        values.get("kernel_namespace", ""),
+        values.get("kernel_signatures", ""),
         {name: scalar.span for name, scalar in texts.items()},
     )
 
@@ -181,6 +227,15 @@ def _check_cpp_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
             return False
         start += len(part) + len("::")
     return True
+
+
+def _check_kernel_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
+    name = scalar.value
+    if name == GLOBAL or all(IDENTIFIER.fullmatch(part) and part not in CPP_WORDS for part in name.split("::")):
+        return True
+    message, help = f"`{shorten(name)}` is not a C++ namespace", "write it like `acme::ops`, or `::`"
+    sink.error(codes.OWN_KERNEL_NAMESPACE, message, scalar.span, help=help)
+    return False
 
 
 def _check_python_package(scalar: Scalar, sink: Diagnostics) -> bool:

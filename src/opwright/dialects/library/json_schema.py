@@ -6,7 +6,7 @@ from opwright.dialects.field import TEXT, JsonSchema, list_of_schema, mapping_sc
 from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
-from opwright.dialects.native_functions.fields import ENTRY_FIELDS
+from opwright.dialects.library.sections import COMMON_FIELDS, SECTION_FIELDS
 
 __all__ = ["json_schema"]
 
@@ -20,10 +20,12 @@ def json_schema() -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Operator library for Opwright",
-        "anyOf": [{"$ref": "#/$defs/head"}, list_of_schema({"$ref": "#/$defs/entry"})],
+        "anyOf": [{"$ref": "#/$defs/head"}, list_of_schema({"$ref": "#/$defs/item"})],
         "$defs": {
             "head": mapping_schema(HEAD_FIELDS),
-            "entry": mapping_schema((*ENTRY_FIELDS, *LIBRARY_FIELDS)),
+            "item": {"anyOf": [{"$ref": "#/$defs/entry"}, {"$ref": "#/$defs/section"}]},
+            "entry": mapping_schema((*COMMON_FIELDS, *LIBRARY_FIELDS)),
+            "section": mapping_schema(SECTION_FIELDS),
             "outputs": _outputs(),
             "output": mapping_schema(OUTPUT_FIELDS),
             "expression": {

@@ -136,10 +136,11 @@ def _load_namespace(
         extra_keys=context.extra_keys_at(LIBRARY_ENTRY),
         releases=Releases(context.rules.version, VersionRange(), own),
         grammar=DISPATCHER,
+        kernel_namespace=facts.kernel_namespace,
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     linked = link_entries(functions, report, tag_by_kind=False)
-    check_entries(linked.functions, report)
+    check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures)
     if library.namespace == PYTORCH.namespace:
         check_operators_are_new(functions, context.inputs, report)
     sink.extend(own)
@@ -153,4 +154,5 @@ def _load_namespace(
         abi=facts.abi,
         c_shims=facts.c_shims,
         oldest_release=facts.oldest_release,
+        has_own_signatures=facts.has_own_signatures,
     )

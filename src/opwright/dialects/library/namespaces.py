@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from opwright.dialects.library.head import Head, check_namespace, check_outermost_namespace
+from opwright.dialects.library.head import GLOBAL, Head, check_namespace, check_outermost_namespace
 from opwright.model.library import Library
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
@@ -32,7 +32,10 @@ class NamespaceEntries(NamedTuple):
 
 
 class NamespaceFacts(NamedTuple):
-    """What the heads of all files say of a namespace. `cpp_span` is the place that names its C++ namespace, if any."""
+    """What the heads of all files say of a namespace. `cpp_span` is the place that names its C++ namespace, if any.
+
+    `kernel_namespace` is that of kernels whose names have none; None stands for `native` in that of the library.
+    """
 
     namespace: str
     cpp_namespace: str
@@ -43,6 +46,8 @@ class NamespaceFacts(NamedTuple):
     oldest_release: tuple[int, int]
     includes: tuple[str, ...]
     c_shims: tuple[str, ...]
+    kernel_namespace: str | None
+    has_own_signatures: bool
 
     @property
     def library(self) -> Library:
@@ -108,6 +113,12 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
     if not any("cpp_namespace" in head.spans for head in own):
         at = next((head.spans["namespace"] for head in own), None)
         check_outermost_namespace(namespace, at or _first_span(parts), sink)
+    kernel_namespace, _ = _common_value("kernel_namespace", heads, sink)
+    includes = tuple(dict.fromkeys([header for head in heads for header in head.includes]))
+    signatures, at = _common_value("kernel_signatures", heads, sink)
+    if signatures == "declared" and not includes:
+        message = "no header declares the kernels"
+        sink.error(codes.KERNEL_SIGNATURES, message, at, help="name the headers in `includes`")
     return NamespaceFacts(
         namespace,
         cpp_namespace,
@@ -116,8 +127,10 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
         "\n\n".join([head.doc for head in own if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
         _oldest_release(heads),
-        tuple(dict.fromkeys([header for head in heads for header in head.includes])),
+        includes,
         tuple(dict.fromkeys([device for head in own for device in head.c_shims])),
+        kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None,
+        signatures == "declared",
     )
 
 

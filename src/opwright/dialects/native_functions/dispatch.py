@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.dialects.conditions import read_condition
 from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span, name_span
 from opwright.model.dispatch_key import (
@@ -36,18 +37,25 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
         return
     kernels: dict[DispatchKey, Kernel] = {}
     builder.kernels = kernels
+    in_library = builder.context.library is not PYTORCH
+    if in_library and isinstance(node, Scalar) and node.kind == "str":
+        _read_keys_alone(node, builder, kernels)
+        return
     if not isinstance(node, Mapping):
         builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels")
         return
     ignored = builder.context.ignored_keys
     keys_by_name = builder.context.keys_of
     structured = builder.structured
-    in_library = builder.context.library is not PYTORCH
     seen: set[DispatchKey] = set()
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, builder)
-        if not isinstance(value, Scalar) or value.kind != "str":
-            builder.fault(codes.NATIVE_KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
+        condition: str | None = ""
+        if in_library and isinstance(value, Mapping):
+            value, condition = _read_conditional(value, builder)
+        if not isinstance(value, Scalar) or value.kind != "str" or condition is None:
+            if condition is not None:
+                builder.fault(codes.NATIVE_KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
             continue
         namespace, name = _read_kernel(value, builder)
         for kernel_key in keys:
@@ -57,9 +65,33 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
             seen.add(kernel_key)
             if kernel_key not in ignored:
                 is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
-                kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured)
+                kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured, condition)
             else:
                 builder.has_ignored_kernels = True
+
+
+def _read_keys_alone(scalar: Scalar, builder: EntryBuilder, kernels: dict[DispatchKey, Kernel]) -> None:
+    """Reads the keys of a kernel that has the name of the operator: `dispatch: CPU, CUDA`."""
+    if builder.schema is None:
+        return
+    name, namespace = default_kernel_name(builder.schema), builder.context.kernel_namespace
+    for key in _read_keys(scalar, builder):
+        builder.named_keys += 1
+        if key in kernels:
+            builder.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{key.name}`", scalar.span)
+        kernels[key] = Kernel(key, name, namespace, builder.structured and key.is_dense)
+
+
+def _read_conditional(node: Mapping, builder: EntryBuilder) -> tuple[Node, str | None]:
+    """The name of a kernel with a condition, and the condition; None in its place if there is a fault."""
+    name, condition = node.get("kernel"), node.get("if")
+    if name is None or condition is None or len(node) > 2:
+        message = "a kernel with a condition has the fields `kernel` and `if`"
+        builder.fault(codes.NATIVE_KERNEL_NAME, message, node.span, help="write `{kernel: scale, if: ...}`")
+        return node, None
+    text = read_condition(condition, builder.context.sink)
+    builder.failed |= text is None
+    return name, text
 
 
 def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]:
@@ -97,8 +129,9 @@ def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
     """The namespace and the name of a kernel."""
     text, library = scalar.value, builder.context.library
     if text.isidentifier() and text.isascii():
-        return library.native, text
-    parts = text.split("::")
+        return builder.context.kernel_namespace, text
+    is_global = text.startswith("::") and library is not PYTORCH
+    parts = (text[2:] if is_global else text).split("::")
     for part in parts:
         if IDENTIFIER.fullmatch(part) is None:
             start = text.find(part)
@@ -119,7 +152,7 @@ def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[Dispatc
             return {}
         if not builder.context.only_schemas:
             _check_factory(builder, schema)
-        name, namespace = default_kernel_name(schema), builder.context.library.native
+        name, namespace = default_kernel_name(schema), builder.context.kernel_namespace
         return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, name, namespace, False)}
     if builder.named_keys == 1 and COMPOSITE_IMPLICIT in kernels:
         _check_lone_implicit(builder, schema, kernels[COMPOSITE_IMPLICIT])
@@ -148,7 +181,7 @@ def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: 
     In libraries other than PyTorch it may.
     """
     expected, library = default_kernel_name(schema), builder.context.library
-    if kernel.name == expected and kernel.namespace == library.native:
+    if kernel.name == expected and kernel.namespace == builder.context.kernel_namespace:
         builder.fault(
             codes.REDUNDANT_DISPATCH,
             "the `dispatch` table has no effect",

@@ -33,7 +33,7 @@ class EntryContext:
     have besides those of PyTorch's, each with its reader. `keys` has the dispatch keys that entries may name. With
     `only_schemas`, other libraries define the operators, so entries need not say more than the schema. `extra_keys` are
     those that plug-ins declare, with the values that they have in the release of `releases`. `grammar` is the spelling
-    of the schemas.
+    of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none.
     """
 
     __slots__ = (
@@ -41,6 +41,7 @@ class EntryContext:
         "extra_keys",
         "grammar",
         "ignored_keys",
+        "kernel_namespace",
         "keys",
         "keys_of",
         "library",
@@ -66,6 +67,7 @@ class EntryContext:
         extra_keys: ExtraKeys | None = None,
         releases: Releases | None = None,
         grammar: Grammar = STRICT,
+        kernel_namespace: str | None = None,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -76,6 +78,7 @@ class EntryContext:
         self.extra_keys: Final = extra_keys
         self.releases: Final = releases
         self.grammar: Final = grammar
+        self.kernel_namespace: Final = library.native if kernel_namespace is None else kernel_namespace
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
         # Caches by the text in the file: few different texts occur, each many times.

@@ -7,9 +7,11 @@ from typing import Final
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice, list_of_schema
 from opwright.model.native_function import DeviceCheck
 
-__all__ = ["ENTRY_FIELDS"]
+__all__ = ["ENTRY_FIELDS", "TAGS_FIELD"]
 
 _TEXT_BY_NAME: Final = {"type": "object", "additionalProperties": TEXT}
+
+TAGS_FIELD: Final = Field("tags", "text or list of texts", TEXTS, "Tags from PyTorch's `tags.yaml`.")
 
 ENTRY_FIELDS: Final = (
     Field("func", "schema", TEXT, "The schema of the overload: name, arguments, results.", is_required=True),
@@ -38,7 +40,7 @@ ENTRY_FIELDS: Final = (
         "The scalar functions from which the loops of an element-wise kernel are made.",
     ),
     Field("autogen", "text", TEXT, "Overloads to make from this one, such as `scale.out`."),
-    Field("tags", "text or list of texts", TEXTS, "Tags from PyTorch's `tags.yaml`."),
+    TAGS_FIELD,
     Field(
         "device_check",
         "text",

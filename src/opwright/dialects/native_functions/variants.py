@@ -14,7 +14,7 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
-from opwright.model.library import PYTORCH
+from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_INPLACE_OVERLOADS,
@@ -237,6 +237,7 @@ def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: boo
     if base.schema.has_symint:
         kernel += "_symint"
     tags = base.tags & _INHERITED_TAGS | {"generated"}
+    condition = base.library_fields.condition
     return UnlinkedFunction(
         namespace=base.namespace,
         schema=schema,
@@ -250,4 +251,5 @@ def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: boo
         is_abstract=base.is_abstract,
         has_ignored_kernels=base.needs_derivative,
         library=base.library,
+        library_fields=NO_LIBRARY_FIELDS._replace(condition=condition) if condition else NO_LIBRARY_FIELDS,
     )

@@ -7,7 +7,7 @@ So one overload of an operator has a shim, and none has one whose name is that o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from json import dumps
 
 from opwright.convention.c_shim import NoCForm, ShimFunction, shim_function
@@ -18,6 +18,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp import guard
 
 __all__ = ["LibraryShims", "emitters", "library_shims", "shim_refusal"]
 
@@ -87,17 +88,24 @@ def shim_refusal(function: NativeFunction) -> str:
 
 
 def _header(shims: LibraryShims, context: FragmentContext) -> Slots:
-    functions = [shim for function in shims.functions for shim in shims.shims(function)]
-    return {"namespace": shims.library.namespace, "declarations": [shim_declaration(shim) for shim in functions]}
+    return {"namespace": shims.library.namespace, "declarations": _guarded_texts(shims, shim_declaration)}
 
 
 def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
-    functions = [shim for function in shims.functions for shim in shims.shims(function)]
     return {
         "namespace": shims.library.namespace,
         "folder": shims.library.headers,
-        "definitions": [shim_definition(shim) for shim in functions],
+        "definitions": _guarded_texts(shims, shim_definition),
     }
+
+
+def _guarded_texts(shims: LibraryShims, text_of: Callable[[ShimFunction], str]) -> list[str]:
+    """The text of each shim, under the condition of its operator."""
+    return [
+        guard(function.library_fields.condition, text_of(shim))
+        for function in shims.functions
+        for shim in shims.shims(function)
+    ]
 
 
 def _settings(shims: LibraryShims, context: FragmentContext) -> Slots:

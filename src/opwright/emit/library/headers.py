@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Final
 
@@ -12,9 +12,9 @@ from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.batching import rule_declarations
 from opwright.emit.library.kernel_checks import author_kernels
-from opwright.emit.library.parts import LibraryPart, structured_groups, whole_libraries
+from opwright.emit.library.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
 from opwright.source.patterns import lazy_pattern
-from opwright.syntax.cpp import include_line
+from opwright.syntax.cpp import guard, include_line, joined_conditions
 
 #: Types that `ATen/core/Tensor.h` only declares, as they are passed by value.
 _HELD: Final = lazy_pattern(r"c10::(?:Dict|IValue|complex|List<(?!::std::optional<at::Tensor>>))")
@@ -25,10 +25,16 @@ def _type_headers(text: str) -> list[str]:
     return ["ATen/core/ivalue.h"] if _HELD.search(text) else []
 
 
+def _guarded_texts(part: LibraryPart, lines_of: Callable[[LibraryPart], Iterable[str]]) -> str:
+    """The lines for the operators of a part, those of each condition inside `#if`."""
+    texts = [guard(own.condition, "\n".join(lines_of(own))) for own in parts_by_condition(part)]
+    return "\n".join([text for text in texts if text])
+
+
 def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
     library = part.library
-    classes = "\n".join([operators.declaration(function) for function in part.functions])
-    definitions = "\n".join([functions.definition(function) for function in part.functions])
+    classes = _guarded_texts(part, lambda own: [operators.declaration(function) for function in own.functions])
+    definitions = _guarded_texts(part, lambda own: [functions.definition(function) for function in own.functions])
     return {
         "export": library.export,
         "namespace": library.namespace,
@@ -40,7 +46,9 @@ def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
 
 def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
     groups = structured_groups(part.units)
-    shapes = "\n".join([meta_headers.meta_class(group) for group in groups])
+    shapes = _guarded_texts(
+        part, lambda own: [meta_headers.meta_class(group) for group in structured_groups(own.units)]
+    )
     headers = ["ATen/TensorMeta.h"] if groups else []
     headers += ["ATen/TensorIterator.h"] if any(group.out.structured_inherits for group in groups) else []
     declarations = _kernel_declarations(part, context)
@@ -57,20 +65,31 @@ def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
 def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping[str, Iterable[str]]:
     """The declarations of each namespace: classes of structured kernels, and functions unless the author declares them.
 
-    A kernel of several keys or overloads is declared once.
+    A kernel of several keys or overloads is declared once, without a condition if one of them has none.
     """
-    namespaces: dict[str, dict[str, None]] = {}
-    for group in structured_groups(part.units):
-        for kernel in group.out.kernels.values():
-            if kernel.structured:
-                text = native_headers.structured_class(group, kernel, context)
-                namespaces.setdefault(kernel.namespace, {})[text] = None
-    for function, kernel in () if part.includes else author_kernels(part):
-        declared = kernel_signature(function, kernel).declaration(kernel.name)
-        namespaces.setdefault(kernel.namespace, {})[f"{part.library.export} {declared};"] = None
-    for namespace, text in () if part.includes else rule_declarations(part):
-        namespaces.setdefault(namespace, {})[text] = None
-    return namespaces
+    namespaces: dict[str, dict[str, str]] = {}
+
+    def declare(namespace: str, text: str, condition: str) -> None:
+        declared = namespaces.setdefault(namespace, {})
+        if declared.setdefault(text, condition) != condition:
+            declared[text] = ""
+
+    for own in parts_by_condition(part):
+        for group in structured_groups(own.units):
+            for kernel in group.out.kernels.values():
+                if kernel.structured:
+                    text = native_headers.structured_class(group, kernel, context)
+                    declare(kernel.namespace, text, joined_conditions((own.condition, kernel.condition)))
+        for function, kernel in () if part.includes else author_kernels(own):
+            declaration = kernel_signature(function, kernel).declaration(kernel.name)
+            condition = joined_conditions((own.condition, kernel.condition))
+            declare(kernel.namespace, f"{part.library.export} {declaration};", condition)
+        for namespace, text in () if part.includes else rule_declarations(own):
+            declare(namespace, text, own.condition)
+    return {
+        namespace: [guard(condition, text) for text, condition in declared.items()]
+        for namespace, declared in namespaces.items()
+    }
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -27,7 +27,7 @@ def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]
 
 def checked_kernels(part: LibraryPart) -> Mapping[tuple[NativeFunction, Kernel], str]:
     """The object that stands for each kernel; empty if generated code declares the kernels."""
-    if not part.includes:
+    if not part.includes or part.has_own_signatures:
         return {}
     names = {kernel: name for name, (kernel, _) in _objects(part).items()}
     return {
@@ -37,7 +37,7 @@ def checked_kernels(part: LibraryPart) -> Mapping[tuple[NativeFunction, Kernel],
 
 
 def _kernel_type(function: NativeFunction, kernel: Kernel) -> CheckedKernel:
-    return CheckedKernel(kernel.namespace, kernel.name, kernel_signature(function, kernel).type)
+    return CheckedKernel(kernel.namespace, kernel.name, kernel_signature(function, kernel).type, kernel.condition)
 
 
 def _objects(part: LibraryPart) -> dict[str, tuple[CheckedKernel, str]]:
@@ -50,5 +50,5 @@ def _objects(part: LibraryPart) -> dict[str, tuple[CheckedKernel, str]]:
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
     """An object for each kernel."""
-    objects = _objects(part) if part.includes else {}
+    objects = _objects(part) if part.includes and not part.has_own_signatures else {}
     return Section((CHECK_HEADER,), checks_text(objects, part.library.api)) if objects else Section()

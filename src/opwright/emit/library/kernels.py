@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.convention import dispatcher
-from opwright.cpp.namespaces import enclose
+from opwright.cpp.namespaces import enclose, qualified_name
 from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind, kernel_signature
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
@@ -20,9 +20,14 @@ from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp import guard, include_line
 
 #: What declares the operators that allocate outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("ATen/ops/empty.h", "ATen/ops/empty_strided.h")
+
+
+#: What registers kernels with signatures of their own.
+_OWN_SIGNATURE: Final = "opwright/own_signature.h"
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
@@ -36,8 +41,17 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
         units = part.units if backend.kernels or key is META else ()
         wrapped = [(unit, kinds) for unit in units if (kinds := _wrapped_overloads(backend, unit))]
         if wrapped:
-            includes += _includes(backend, wrapped, context)
-            texts.append(_key_text(part, backend, wrapped, context))
+            text = _key_text(part, backend, wrapped, context)
+            is_boxed = part.has_own_signatures and not _has_structured(wrapped)
+            headers = [_OWN_SIGNATURE] if is_boxed else _includes(backend, wrapped, context)
+            conditions = {_condition(function, backend) for _, kinds in wrapped for function, _ in kinds}
+            condition = conditions.pop() if len(conditions) == 1 else ""
+            if condition:
+                # Builds without the kernels may lack the headers.
+                text = guard(condition, "\n".join([*map(include_line, headers), text])) + "\n"
+            else:
+                includes += headers
+            texts.append(text)
     return Section(tuple(includes), "\n".join(texts))
 
 
@@ -110,18 +124,35 @@ def _key_text(part: LibraryPart, backend: Backend, wrapped: list[WrappedUnit], c
     registered = [
         _registered_structured(function, unit, backend, context)
         if kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup)
-        else _registered_function(function, kind, backend)
+        else _registered_function(function, kind, backend, has_own_signatures=part.has_own_signatures)
         for unit, kinds in wrapped
         for function, kind in kinds
     ]
-    statements = [f'  m.impl("{entry.function.name.text}", {entry.expression});' for entry in registered]
+    conditions = [_condition(entry.function, backend) for entry in registered]
+    statements = [
+        guard(condition, f'  m.impl("{entry.function.name.text}", {entry.expression});')
+        for condition, entry in zip(conditions, registered, strict=True)
+    ]
     text = "\n".join([f"TORCH_LIBRARY_IMPL({part.library.namespace}, {backend.key.name}, m) {{", *statements, "}"])
-    definitions = [entry.definition for entry in registered if entry.definition]
+    definitions = [
+        guard(condition, entry.definition)
+        for condition, entry in zip(conditions, registered, strict=True)
+        if entry.definition
+    ]
     if not definitions:
         return f"{text}\n"
     helpers = _structured_helpers(backend) if _has_structured(wrapped) else []
     body = "\n".join(["namespace {", "using namespace at;", *helpers, *definitions, "} // namespace", "", text])
     return enclose(f"{part.library.api}::registered_{backend.key.lower}", body) + "\n"
+
+
+def _condition(function: NativeFunction, backend: Backend) -> str:
+    """The condition of the kernel that a function has here: its own, or that of the overload whose kernel serves it."""
+    group = function.group
+    for member in (function, *(() if group is None else (group.out, group.functional))):
+        if member in backend.kernels:
+            return backend.kernels[member].condition
+    return ""
 
 
 def _structured_helpers(backend: Backend) -> list[str]:
@@ -142,11 +173,16 @@ def _registered_structured(
     return _Registered(function, f"&{wrapper.name}", definition)
 
 
-def _registered_function(function: NativeFunction, kind: WrapperKind, backend: Backend) -> _Registered:
-    """A kernel of the dispatcher's type is registered itself; others have a wrapper.
+def _registered_function(
+    function: NativeFunction, kind: WrapperKind, backend: Backend, *, has_own_signatures: bool
+) -> _Registered:
+    """A kernel of the dispatcher's type, or of its own, is registered itself; others have a wrapper.
 
     Registrations of pointers compile faster than those of functions, for functions of one type share their code.
     """
+    if kind is WrapperKind.kernel and has_own_signatures:
+        kernel = backend.kernels[function]
+        return _Registered(function, f"::opwright::own_signature<&{qualified_name(kernel.namespace, kernel.name)}>()")
     if kind is WrapperKind.kernel and not _needs_wrapper(function, backend):
         if function in backend.callees:
             return _Registered(function, f"{backend.callees[function]}.pointer")

@@ -116,7 +116,12 @@ def _row(test: OperatorTest) -> str:
         fields += [f'out="{test.out.name}"', f"outputs={dumps(outputs)}"]
     if test.gradients:
         fields.append(f"gradients={dumps(test.gradients)}")
-    flags = {"forward": test.forward, "compared": _is_compared(function), "mapped": _is_mapped(function)}
+    flags = {
+        "conditional": bool(function.library_fields.condition),
+        "forward": test.forward,
+        "compared": _is_compared(function),
+        "mapped": _is_mapped(function),
+    }
     fields += [f"{name}=True" for name, value in flags.items() if value]
     listed = "".join([f"\n    {field}," for field in fields])
     return f'"{function.name}": Operator({listed}\n),'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -19,6 +19,7 @@ __all__ = [
     "PartDerivatives",
     "has_own_kernel",
     "library_parts",
+    "parts_by_condition",
     "parts_by_root",
     "structured_groups",
     "whole_libraries",
@@ -49,9 +50,11 @@ _NO_DERIVATIVES: Final = PartDerivatives()
 class LibraryPart(NamedTuple):
     """Some of the operators of a library, which share a source file.
 
+
     `number` is None for the library as a whole. `includes` are the headers that declare the author's kernels; without
     any, generated code declares them. `units` are groups, and functions without a group. The library as a whole is for
-    files without derivatives.
+    files without derivatives. With `has_own_signatures`, kernels have the C++ signatures with which the author's
+    headers declare them. The operators of a part with a `condition` exist where that holds.
     """
 
     library: Library
@@ -59,6 +62,8 @@ class LibraryPart(NamedTuple):
     includes: tuple[str, ...]
     units: tuple[KernelUnit, ...]
     derivatives: PartDerivatives = _NO_DERIVATIVES
+    has_own_signatures: bool = False
+    condition: str = ""
 
     @property
     def functions(self) -> list[NativeFunction]:
@@ -77,7 +82,9 @@ def structured_groups(units: Sequence[KernelUnit]) -> list[NativeFunctionsGroup]
 
 
 def _part(library: OperatorLibrary, number: int | None, units: Sequence[KernelUnit]) -> LibraryPart:
-    return LibraryPart(library.library, number, library.includes, tuple(units))
+    return LibraryPart(
+        library.library, number, library.includes, tuple(units), has_own_signatures=library.has_own_signatures
+    )
 
 
 def has_own_kernel(function: NativeFunction, functionality: str) -> bool:
@@ -102,30 +109,52 @@ def _native_libraries(job: Job) -> list[OperatorLibrary]:
 
 
 def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
-    groups = library.catalog.groups
+    """The parts of a library: each condition has one of its own, after those of the unconditional operators."""
+    groups = [unit for unit in library.catalog.groups if not _condition_of(unit)]
     count = max(1, round(len(groups) / _OPERATIONS_PER_FILE))
     parts: list[list[KernelUnit]] = [[] for _ in range(count)]
     for unit in groups:
         parts[_stable_number(unit.root_name) % count].append(unit)
+    conditions = sorted(set(map(_condition_of, library.catalog.groups)) - {""})
+    parts += [[unit for unit in library.catalog.groups if _condition_of(unit) == condition] for condition in conditions]
     derivatives = _derivatives_by_part(library.derivatives, parts)
     return [
-        _part(library, number, units)._replace(derivatives=derivatives[number]) for number, units in enumerate(parts)
+        _part(library, number, units)._replace(derivatives=derivatives[number], condition=condition)
+        for number, (units, condition) in enumerate(zip(parts, [*[""] * count, *conditions], strict=True))
     ]
 
 
 def parts_by_root(part: LibraryPart) -> Iterator[LibraryPart]:
     """A part divided into parts of operations with the same root name, such as `add` and `add_`."""
+    return (own for _, own in _divide(part, lambda unit: unit.root_name))
+
+
+def parts_by_condition(part: LibraryPart) -> list[LibraryPart]:
+    """A part divided by the conditions of its operators, the unconditional ones first."""
+    divided = sorted(_divide(part, _condition_of))
+    return [own._replace(condition=condition) for condition, own in divided] or [part]
+
+
+def _condition_of(unit: KernelUnit) -> str:
+    return next(iter(members(unit))).library_fields.condition
+
+
+def _divide(part: LibraryPart, name_of: Callable[[KernelUnit], str]) -> Iterator[tuple[str, LibraryPart]]:
+    """Parts with the units that have a name in common, by these names."""
     units: dict[str, list[KernelUnit]] = {}
     for unit in part.units:
-        units.setdefault(unit.root_name, []).append(unit)
+        units.setdefault(name_of(unit), []).append(unit)
     derivatives = part.derivatives
-    for own in units.values():
+    for name, own in units.items():
         functions = frozenset([function for unit in own for function in members(unit)])
-        yield part._replace(
-            units=tuple(own),
-            derivatives=derivatives._replace(
-                functions=tuple([item for item in derivatives.functions if item.function in functions]),
-                infos=tuple([info for info in derivatives.infos if info.function in functions]),
+        yield (
+            name,
+            part._replace(
+                units=tuple(own),
+                derivatives=derivatives._replace(
+                    functions=tuple([item for item in derivatives.functions if item.function in functions]),
+                    infos=tuple([info for info in derivatives.infos if info.function in functions]),
+                ),
             ),
         )
 

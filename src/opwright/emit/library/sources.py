@@ -71,12 +71,13 @@ def _report_part(part: LibraryPart, context: FragmentContext, sink: Diagnostics)
 def _source(part: LibraryPart, context: FragmentContext) -> Slots:
     sections = source_sections(part, context)
     headers = dict.fromkeys([header for section in sections if section.text for header in section.includes])
+    texts = [section.text for section in sections if section.text]
     return {
         "namespace": part.library.namespace,
         "ops_header": f"{part.path}/ops.h",
         "kernel_headers": list(map(include_line, (f"{part.path}/kernels.h", *part.includes))),
         "includes": list(map(include_line, headers)),
-        "sections": [section.text for section in sections if section.text],
+        "sections": [f"#if {part.condition}", *texts, "#endif"] if part.condition else texts,
     }
 
 

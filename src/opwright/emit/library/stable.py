@@ -6,16 +6,18 @@ are registered in Python (`emit/library/python/fakes.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from opwright.convention import stable
-from opwright.cpp.namespaces import blocks
+from opwright.cpp.namespaces import blocks, qualified_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.named_tuple import NamedTuple
-from opwright.syntax.cpp import include_line, string_literal
+from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
 __all__ = ["TAGS_SINCE", "emitters"]
 
@@ -30,6 +32,7 @@ class StableLibrary(NamedTuple):
     oldest_release: tuple[int, int]
     includes: tuple[str, ...]
     functions: tuple[NativeFunction, ...]
+    has_own_signatures: bool = False
 
     @property
     def path(self) -> str:
@@ -48,7 +51,13 @@ class StableLibrary(NamedTuple):
 
 def _libraries(job: Job) -> Sequence[StableLibrary]:
     return [
-        StableLibrary(library.library, library.oldest_release, library.includes, library.catalog.functions)
+        StableLibrary(
+            library.library,
+            library.oldest_release,
+            library.includes,
+            library.catalog.functions,
+            library.has_own_signatures,
+        )
         for library in job.libraries
         if library.is_stable
     ]
@@ -58,7 +67,7 @@ def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
     namespaces: dict[str, dict[str, None]] = {}
     for function, kernel in () if unit.includes else unit.kernels():
         declared = f"{stable.signature(function).declaration(kernel.name)};"
-        namespaces.setdefault(kernel.namespace, {})[declared] = None
+        namespaces.setdefault(kernel.namespace, {})[guard(_condition(function, kernel), declared)] = None
     major, minor = unit.oldest_release
     return {
         "namespace": unit.library.namespace,
@@ -69,14 +78,29 @@ def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
     }
 
 
+def _condition(function: NativeFunction, kernel: Kernel) -> str:
+    return joined_conditions((function.library_fields.condition, kernel.condition))
+
+
+def _guarded_lines(lines: Iterable[tuple[str, str]]) -> str:
+    """Lines, each with its condition; those that follow each other with the same one share their `#if`."""
+    return "".join(
+        f"{guard(condition, ''.join([line for _, line in same]))}\n"
+        if condition
+        else "".join([line for _, line in same])
+        for condition, same in groupby(lines, key=itemgetter(0))
+    )
+
+
 def _schemas(unit: StableLibrary) -> str:
     """The registration of the schemas, with their tags if the oldest release can have any."""
     statements = []
     for function in unit.functions:
         tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in sorted(function.tags)])
         with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= TAGS_SINCE else ""
-        statements.append(f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n")
-    return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{''.join(statements)}}}"
+        statement = f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n"
+        statements.append((function.library_fields.condition, statement))
+    return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{_guarded_lines(statements)}}}"
 
 
 def _registrations(unit: StableLibrary) -> list[str]:
@@ -84,13 +108,16 @@ def _registrations(unit: StableLibrary) -> list[str]:
     texts = []
     for key in LIBRARY_KEYS.values():
         statements = [
-            f'  m.impl("{function.name.text}", TORCH_BOX(&::{kernel.namespace}::{kernel.name}));\n'
+            (
+                _condition(function, kernel),
+                f'  m.impl("{function.name.text}", TORCH_BOX(&{qualified_name(kernel.namespace, kernel.name)}));\n',
+            )
             for function, kernel in unit.kernels()
             if kernel.key is key
         ]
         if statements:
             texts.append(
-                f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {key.name}, m) {{\n{''.join(statements)}}}"
+                f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {key.name}, m) {{\n{_guarded_lines(statements)}}}"
             )
     return texts
 
@@ -108,15 +135,19 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
 
 def _checks(unit: StableLibrary) -> list[str]:
     """The comparison of the author's kernels with their schemas, where a header of the author's declares them."""
-    return [_check(function, kernel) for function, kernel in (unit.kernels() if unit.includes else ())]
+    is_checked = unit.includes and not unit.has_own_signatures
+    return [
+        guard(_condition(function, kernel), _check(function, kernel))
+        for function, kernel in (unit.kernels() if is_checked else ())
+    ]
 
 
 def _check(function: NativeFunction, kernel: Kernel) -> str:
-    name, type = f"{kernel.namespace}::{kernel.name}", stable.signature(function).type
+    name, type = qualified_name(kernel.namespace, kernel.name), stable.signature(function).type
     operator = f"{function.namespace}::{function.name}"
     return (
-        f"static_assert(std::is_same_v<decltype(::{name}), {type}>,\n"
-        f'    "the kernel `{name}` of `{operator}` must be `{type}`");'
+        f"static_assert(std::is_same_v<decltype({name}), {type}>,\n"
+        f'    "the kernel `{name[2:]}` of `{operator}` must be `{type}`");'
     )
 
 

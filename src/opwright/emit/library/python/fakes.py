@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
+from textwrap import indent
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
@@ -81,7 +82,14 @@ def _fake(function: NativeFunction) -> str:
     ]
     head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
     name = f"_fake_{function.name.unambiguous}"
-    return f"{head}\ndef {name}({', '.join(parameters)}):\n{''.join(lines)}    return {_results(function)}\n"
+    text = f"{head}\ndef {name}({', '.join(parameters)}):\n{''.join(lines)}    return {_results(function)}\n"
+    return _where_defined(function, text) if function.library_fields.condition else text
+
+
+def _where_defined(function: NativeFunction, text: str) -> str:
+    """The registration, for builds that have the operator."""
+    operators = f"getattr(_torch.ops.{function.namespace}, {function.name.name!r}, None)"
+    return f"if hasattr({operators}, {function.name.overload or 'default'!r}):\n\n{indent(text, '    ')}"
 
 
 def _parameter(argument: Argument) -> str:

@@ -1,0 +1,28 @@
+#pragma once
+// Registers kernels whose C++ signatures are not those that follow from their schemas, such as functions that take
+// tensors by value. PyTorch wants one C++ signature for all unboxed kernels of an operator, so these are boxed.
+
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h>
+#include <torch/library.h>
+
+#include <type_traits>
+
+namespace opwright {
+
+// Takes the arguments of a kernel from the stack, and leaves its results there.
+template <auto Kernel>
+void call_boxed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  using pointer = c10::CompileTimeFunctionPointer<std::remove_pointer_t<decltype(Kernel)>, Kernel>;
+  using functor = typename c10::impl::WrapFunctionIntoFunctor<pointer>::type;
+  functor kernel;
+  c10::impl::make_boxed_from_unboxed_functor<functor, false>::call(&kernel, op, keys, stack);
+}
+
+// The kernel for `m.impl`.
+template <auto Kernel>
+torch::CppFunction own_signature() {
+  return torch::CppFunction::makeFromBoxedFunction<&call_boxed<Kernel>>();
+}
+
+} // namespace opwright
