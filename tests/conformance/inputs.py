@@ -119,6 +119,10 @@ def input_folder(name: str) -> Path:
         from tests.conformance.stub_inputs import stub_folder
 
         return stub_folder(name)
+    if name.startswith("between-"):
+        from tests.conformance.tree_inputs import tree_folder
+
+        return tree_folder(name)
     if name.startswith("executorch-"):
         from tests.conformance.executorch_inputs import executorch_folder
 

@@ -245,7 +245,7 @@ def _precomputed_text(precomputed: Precomputed | None) -> str:
 
 def job_fingerprint(job: FragmentContext) -> bytes:
     """The fingerprint of what every fragment can read besides its unit: options, rules and selection."""
-    return fingerprint(f"{job.rules.version}|{job.options.texts()}|{job.selection!r}")
+    return fingerprint(f"{job.rules.identity}|{job.options.texts()}|{job.selection!r}")
 
 
 def read_fingerprints(reads: Iterable[DeclaredRead[Any]], job: Job, units: UnitFingerprints) -> bytes:

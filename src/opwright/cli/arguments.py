@@ -23,11 +23,11 @@ __all__ = [
     "add_allow_path_argument",
     "add_backend_arguments",
     "add_download_arguments",
+    "add_drop_in_arguments",
     "add_input_arguments",
     "add_native_aot_argument",
     "add_no_plugins_argument",
     "add_plugin_argument",
-    "add_prune_argument",
     "add_selection_arguments",
     "ask_whole_download",
     "not_empty",
@@ -55,9 +55,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         type=not_empty,
         help="a folder of inputs instead: `aten/src/ATen` of a PyTorch source tree, or of the same layout",
     )
-    group.add_argument(
-        "--release", metavar="VERSION", help="follow the rules of this release, whatever release the inputs name"
-    )
+    add_release_argument(group)
     add_native_aot_argument(group)
     add_download_arguments(group)
 
@@ -84,10 +82,20 @@ def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
     )
 
 
-def add_prune_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--prune` of the drop-in programs; without it they remove nothing, as PyTorch's programs do."""
+def add_drop_in_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the drop-in programs have besides the flags of PyTorch's: `--prune`, without which they remove
+    nothing, as PyTorch's programs do, and `--release`.
+    """
     parser.add_argument(
         "--prune", action="store_true", help="remove files that earlier runs wrote and that are no longer made"
+    )
+    add_release_argument(parser)
+
+
+def add_release_argument(parser: argparse._ActionsContainer) -> None:
+    """Declare `--release`."""
+    parser.add_argument(
+        "--release", metavar="VERSION", help="follow the rules of this release, whatever release the inputs name"
     )
 
 

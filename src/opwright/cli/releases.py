@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the list, or the rules of the releases that are named."""
-    chosen = [check_supported(parse_version(text), sink) for text in arguments.releases]
+    chosen = [check_supported(text, sink) for text in arguments.releases]
     if len(chosen) > 2:
         raise Fault.at(BAD_RELEASE, f"{len(chosen)} releases are named", help="name one, or two to compare")
     if not chosen:

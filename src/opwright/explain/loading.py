@@ -19,7 +19,7 @@ from opwright.release.inputs import Inputs
 from opwright.release.narrowed import narrow_inputs, narrow_text
 from opwright.release.rules import Rules
 from opwright.release.store import FORMULA_HELPERS
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.schema.signature import base_of_operation
@@ -75,7 +75,7 @@ def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]
 
     PyTorch's own operators are loaded only when they are asked for, and of these only what belongs to the names.
     """
-    rules = Rules(version_of(request.inputs, request.release, sink))
+    rules = rules_of(request.inputs, request.release, sink)
     if request.libraries:
         families: tuple[str, ...] = ("library",)
         libraries, allowed = request.libraries, request.allowed_paths

@@ -21,8 +21,7 @@ from opwright.lsp.project import Project, kind_of
 from opwright.model.dispatch_key import KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -72,7 +71,7 @@ def _key_texts(word: str) -> Iterator[str]:
 
 def _operator_texts(inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:
     name = plain_name(word)
-    explained = load_part(ExplainRequest((name,), inputs), Rules(version_of(inputs)))
+    explained = load_part(ExplainRequest((name,), inputs), rules_of(inputs))
     # Operators without faults are shown though others that they depend on have some.
     for function in load_operation(inputs, name) if explained is None else explained.catalog.functions:
         if function.name.text == name:

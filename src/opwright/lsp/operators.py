@@ -15,8 +15,7 @@ from opwright.dialects.tags.loader import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.items import chosen_items, split_items
 from opwright.source.named_tuple import NamedTuple
@@ -114,7 +113,7 @@ def load_in_scope(native: SourceFile, inputs: Inputs, names: Iterable[str], sink
     """
     items = chosen_items(native, {}, LoadScope(names).choose)
     entries = {} if items is None else {NATIVE_FUNCTIONS.name: KnownEntries(native, "", {}, items, is_partial=True)}
-    catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, Rules(version_of(inputs)), inputs, known_entries=entries))
+    catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules_of(inputs), inputs, known_entries=entries))
     assert catalog is not None, "the file was read"
     return catalog
 

@@ -17,8 +17,7 @@ from opwright.lsp.project import Project, kind_of, tree_of
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.run.checked_files import owners_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
@@ -153,7 +152,7 @@ def _pytorch_scope(inputs: Inputs, name: str) -> RenameScope:
     def load(changed: Mapping[str, SourceFile]) -> LoadedScope:
         texts = {input_name: changed.get(file.path, file) for input_name, file in files.items()}
         request = ExplainRequest((plain_name(name),), with_texts(inputs, texts))
-        job = load_part(request, Rules(version_of(inputs)))
+        job = load_part(request, rules_of(inputs))
         if job is None:
             problem = "would have mistakes" if changed else "has mistakes, or its group or its derivatives have some"
             raise ValueError(f"`{name}` {problem}")
@@ -177,7 +176,7 @@ def _library_scope(project: Project, file: SourceFile, inputs: Inputs, name: str
         sink = Diagnostics()
         library = changed.get(file.path, file)
         request = Request(inputs, {}, ("library",), libraries=(library,), read_file=read)
-        job = load_job(request, Rules(version_of(inputs)), sink, {})
+        job = load_job(request, rules_of(inputs), sink, {})
         if sink.has_errors:
             message = next(diagnostic.message for diagnostic in sink.sorted() if diagnostic.severity is Severity.ERROR)
             raise ValueError(f"the library {'would have' if changed else 'has'} mistakes: {message}")

@@ -78,15 +78,28 @@ class Names:
 
 
 class _Table(Generic[Content]):
-    """Rows of names, and their content by release."""
+    """Rows of names, and their content by release.
 
-    __slots__ = ("_by_series", "form", "in_any_release", "rows", "what")
+    Where PyTorch's generator has the same names in constants, `listed_in` has the names of these: in a tree between
+    releases they come before the rows. `value` is that of the names in lists.
+    """
 
-    def __init__(self, what: str, *rows: Names, form: NameForm = "operator") -> None:
+    __slots__ = ("_by_rules", "form", "in_any_release", "listed_in", "rows", "value", "what")
+
+    def __init__(
+        self,
+        what: str,
+        *rows: Names,
+        form: NameForm = "operator",
+        listed_in: tuple[str, ...] = (),
+        value: str = "",
+    ) -> None:
         self.what: Final = what
         self.rows: Final = rows
         self.form: Final = form
-        self._by_series: Final[dict[tuple[int, int], Content]] = {}
+        self.listed_in: Final = listed_in
+        self.value: Final = value
+        self._by_rules: Final[dict[str, Content]] = {}
         self.in_any_release: Final = self._content(rows)
         """The names of all releases together, for code without rules.
 
@@ -95,13 +108,16 @@ class _Table(Generic[Content]):
 
     def in_release(self, rules: Rules) -> Content:
         """The names that a release lists."""
-        version = rules.version
-        series = version[:2]
-        content = self._by_series.get(series)
+        content = self._by_rules.get(rules.identity)
         if content is None:
-            rows = [row for row in self.rows if is_between(version, row.since, row.until)]
-            content = self._by_series[series] = self._content(rows)
+            content = self._by_rules[rules.identity] = self._content(self._rows_in(rules))
         return content
+
+    def _rows_in(self, rules: Rules) -> Iterable[Names]:
+        names = rules.listed_names(self.listed_in) if self.listed_in else None
+        if names is None:
+            return [row for row in self.rows if is_between(rules.version, row.since, row.until)]
+        return [Names(name, "", value=value or self.value) for name, value in names.items()]
 
     def _content(self, rows: Iterable[Names]) -> Content:
         raise NotImplementedError

@@ -17,28 +17,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, overload
 
+from opwright.release.marks import Mark
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from opwright.release.tables import ShimTables
+    from opwright.release.tree_facts import TreeFacts
 
 __all__ = ["Behaviour", "Change", "Rules", "series_followed"]
 
 BehaviourValue = TypeVar("BehaviourValue", bound=int)
 
+#: The constants of PyTorch's generator that list the operators whose derivatives hold for complex tensors.
+COMPLEX_GRADIENTS: Final = ("GRADIENT_IMPLEMENTED_FOR_COMPLEX", "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX")
+
 
 class Change(Generic[BehaviourValue]):
-    """A behaviour's value from one release on, and why PyTorch changed it."""
+    """A behaviour's value from one release on, and why PyTorch changed it.
 
-    __slots__ = ("series", "since", "value", "why")
+    `mark` tells the change in a tree between releases, which may have it before its release, or not yet.
+    """
 
-    def __init__(self, since: str, value: BehaviourValue, why: str) -> None:
+    __slots__ = ("mark", "series", "since", "value", "why")
+
+    def __init__(self, since: str, value: BehaviourValue, why: str, mark: Mark | None = None) -> None:
         self.since: Final = since
         self.series: Final = parse_version(since)[:2]
         self.value: Final = value
         self.why: Final = why
+        self.mark: Final = mark
 
 
 class Behaviour(Generic[BehaviourValue]):
@@ -88,6 +97,20 @@ class Behaviour(Generic[BehaviourValue]):
             return f"{since} before {self.changes[index + 1].since}".lstrip()
         return f"{since} on" if since else "in every release"
 
+    def value_with(self, version: Version, has_mark: Callable[[Mark], bool | None]) -> BehaviourValue:
+        """The value in a tree between releases, where `has_mark` tells the marks of the tree.
+
+        A change without a mark, or with one that cannot be found, goes by the version. So does a missing mark of an
+        older change than those of the release before: such a tree has the change, and the text around it may be new.
+        """
+        before = Version(version.major, version.minor - 1)[:2]
+        value = self.changes[0].value
+        for change in self.changes[1:]:
+            holds = None if change.mark is None else has_mark(change.mark)
+            if holds or (not holds and change.series <= version[:2] and (holds is None or change.series < before)):
+                value = change.value
+        return value
+
     def changes_between(self, older: Version, newer: Version) -> tuple[Change[BehaviourValue], ...]:
         """The changes after one release, up to and with another."""
         return tuple([change for change in self.changes if older[:2] < change.series <= newer[:2]])
@@ -101,14 +124,14 @@ class Behaviour(Generic[BehaviourValue]):
         return last
 
 
-def _from(since: str, what: str, why: str) -> Behaviour[bool]:
-    """A behaviour that starts in this release."""
-    return Behaviour(what, Change(OLDEST.series, False, ""), Change(since, True, why))
+def _from(since: str, what: str, why: str, mark: Mark | None) -> Behaviour[bool]:
+    """A behaviour that starts in this release. Trees that have it have the mark."""
+    return Behaviour(what, Change(OLDEST.series, False, ""), Change(since, True, why, mark))
 
 
-def _until(until: str, what: str, why: str) -> Behaviour[bool]:
-    """A behaviour that ends in this release."""
-    return Behaviour(what, Change(OLDEST.series, True, ""), Change(until, False, why))
+def _until(until: str, what: str, why: str, mark: Mark) -> Behaviour[bool]:
+    """A behaviour that ends in this release. Trees that have it no more have the mark."""
+    return Behaviour(what, Change(OLDEST.series, True, ""), Change(until, False, why, mark))
 
 
 def _shards(count: int, what: str, *changes: Change[int]) -> Behaviour[int]:
@@ -133,7 +156,8 @@ def series_followed(version: Version) -> str | None:
 class Rules:
     """The rules of one release: the value of each row of the table in this release.
 
-    Frozen and hashable; the rules of two patch releases of a series are equal.
+    A tree between releases has `tree` facts of its own, which come before those of its version. Frozen and hashable;
+    the rules of two patch releases of a series are equal.
     """
 
     version: Version
@@ -147,47 +171,56 @@ class Rules:
         "2.10",
         "Views with a composite kernel are registered to Functionalize with that kernel.",
         "2.9 left them out when it turned view lambdas into ViewMeta classes.",
+        Mark("torchgen/gen_functionalization_type.py", "static_cast"),
     )
     cumulative_out_keeps_out_dtype = _from(
         "2.12",
         "Functionalized `cumsum` and `cumprod` into `out` use the dtype of `out` when none is given.",
         "The functional overload would pick another dtype than the `out` that the caller asked for.",
+        Mark("torchgen/gen_functionalization_type.py", "CUMULATIVE_OUT_OPS"),
     )
     view_meta_owns_tensors = _from(
         "2.14",
         "The fields of ViewMeta classes hold tensors by value instead of by reference.",
         "A view is replayed after the call that made it, when the referenced tensor may be gone.",
+        Mark("torchgen/api/cpp.py", "elif remove_non_owning_ref_types"),
     )
     single_output_view_replay = _from(
         "2.15",
         "`forward` of the ViewMeta of `split`, `unbind` and their kind makes one output, by `slice` or `select`.",
         "Replaying all outputs to take one costs time in proportion to their number.",
+        Mark("torchgen/gen_functionalization_type.py", "SINGLE_OUTPUT_VIEW_REPLAY"),
     )
     set_output_takes_names = _until(
         "2.13",
         "`set_output_*` of structured kernels takes dimension names and propagates them.",
         "Named tensors were removed in 2.13.",
+        Mark("torchgen/dest/register_dispatch_key.py", "DimnameList", gone=True),
     )
     generated_operators_tagged_by_kind = _from(
         "2.13",
         "Synthesized overloads carry the tag `out` or `inplace` in their schema registration.",
         "`tags.yaml` has these tags from then on, and tools ask for them.",
+        Mark("torchgen/native_function_generation.py", 'inplace"'),
     )
     enum_tag_is_header_only = _from(
         "2.12",
         "`enum_tag.h` goes to the header-only folder instead of ATen's core.",
         "The tags moved to `torch::headeronly`, for code that does not link to torch.",
+        Mark("torchgen/gen.py", "headeronly"),
     )
     native_aot_stubs = _from(
         "2.15",
         "`NativeAotStubs.h` and `NativeAotStubs.cpp` are written.",
         "Kernels compiled ahead of time are reached through these stubs, between `meta` and `impl`.",
+        Mark("torchgen/gen.py", "NativeAotStubs.h"),
     )
 
     shims_are_guarded = _from(
         "2.13",
         "Declarations of C shims are guarded by the release that added them.",
         "A library that is built for an older release must not see shims that this release lacks.",
+        Mark("torchgen/gen_aoti_c_shim.py", "TORCH_FEATURE_VERSION"),
     )
 
     # ATen: device families.
@@ -196,21 +229,25 @@ class Rules:
         "2.11",
         "ROCm builds name the guard and its header plainly, not as masquerading as CUDA.",
         "The masquerading classes became the plain ones.",
+        Mark("torchgen/gen.py", "Masquerading", gone=True),
     )
     xpu_subkeys_need_xpu = _from(
         "2.14",
         "Keys that combine XPU with a functionality get files and declarations only in XPU builds.",
         "The YAML names kernels for these keys from then on, and other builds do not have them.",
+        Mark("torchgen/gen.py", "XPU_KEYS"),
     )
     structured_classes_exported_for_xpu = _until(
         "2.14",
         "XPU builds put TORCH_XPU_API on the classes of structured kernels.",
         "XPU kernels are compiled in a library of their own; it no longer needs the classes from outside.",
+        Mark("torchgen/dest/native_functions.py", "device_torch_api_key_word_mapping", gone=True),
     )
     device_export_macros = _from(
         "2.15",
         "Declarations of CUDA and XPU kernels carry TORCH_CUDA_CPP_API or TORCH_XPU_API, not TORCH_API.",
         "Each macro says from which library the symbol is exported; on Windows the wrong one does not link.",
+        Mark("torchgen/dest/native_functions.py", "TORCH_CUDA_CPP_API"),
     )
 
     # Lazy tensors.
@@ -219,6 +256,7 @@ class Rules:
         "2.13",
         "`ToString` of a node returns the text of `std::move(ss)`.",
         "The stream gives its text away instead of copying it.",
+        Mark("torchgen/dest/lazy_ir.py", "std::move(ss)"),
     )
 
     # Autograd.
@@ -227,31 +265,37 @@ class Rules:
         "2.10",
         "The debug check of a fresh tensor compares its use count with `expected_fresh_use_count()`, not with 1.",
         "A tensor that has a Python object counts one use more.",
+        Mark("autograd/gen_variable_type.py", "expected_fresh_use_count"),
     )
     wrapped_numbers_marked_in_forward_mode = _from(
         "2.10",
         "Forward derivatives mark the zero tangent of a wrapped number as a wrapped number too.",
         "Otherwise the tangent takes part in type promotion where its number does not.",
+        Mark("autograd/gen_variable_type.py", "update_wrapped_number"),
     )
     nodes_are_intrusive = _from(
         "2.13",
         "Autograd nodes are held by `c10::intrusive_ptr` instead of `std::shared_ptr`.",
         "The count lives in the node, as it does in a tensor.",
+        Mark("autograd/gen_variable_type.py", "c10::make_intrusive"),
     )
     node_creation_hooks = _from(
         "2.14",
         "Kernels that make a node fire its creation hooks, last of all.",
         "A hook sees the node whole, with its saved variables and outputs.",
+        Mark("autograd/gen_variable_type.py", "fire_node_creation_hooks"),
     )
     storage_saved_flags_reserved = _from(
         "2.15",
         "The debug vector of saved storages is reserved first and filled by `emplace_back`.",
         "Elements are built once, in place.",
+        Mark("autograd/gen_variable_type.py", "_storage_saved.reserve("),
     )
     foreach_nodes_looped_by_reference = _from(
         "2.15",
         "Loops over the nodes of a foreach operator bind `const auto&` instead of `auto`.",
         "A copy would count a use of each node up and down.",
+        Mark("autograd/gen_variable_type.py", "const auto& grad_fn = "),
     )
 
     # Python bindings.
@@ -260,11 +304,13 @@ class Rules:
         "2.13",
         "Python methods initialize a device only for a tensor without a Python dispatch of its own.",
         "A subclass that handles the call itself may never touch the device.",
+        Mark("torchgen/api/python.py", "tensor_has_dispatch(self)"),
     )
     argumentless_methods_ask_has_torch_function = _from(
         "2.13",
         "Python methods without arguments ask `has_torch_function` instead of `check_has_torch_function`.",
         "The cheaper of the two suffices when `self` is the only argument.",
+        Mark("autograd/gen_python_functions.py", "if (has_torch_function(self_))"),
     )
 
     # Stub files of torch.
@@ -273,16 +319,19 @@ class Rules:
         "2.12",
         "The hint of every parameter with a list of tensors ends in `| None` in the stub files of torch.",
         "The hint was the one for lists with missing tensors; most lists cannot be None.",
+        Mark("torchgen/api/python.py", "elem_str"),
     )
     stub_numbers_are_symbolic = _from(
         "2.14",
         "The hint of a parameter of type `Scalar` ends in `| PySymType` in the stub files of torch.",
         "Such parameters take symbolic numbers too.",
+        Mark("torchgen/api/python.py", "| PySymType"),
     )
     stub_foreach_returns_lists = _from(
         "2.15",
         "In the stub files of torch, `_foreach_` functions without results return the list that they write to.",
         "Python gives back `self`, as the public functions of `torch.foreach` do.",
+        None,
     )
 
     # Sizes of sharded families.
@@ -294,18 +343,39 @@ class Rules:
     unboxing_shards = _shards(5, "Shards of `UnboxingFunctions_N.cpp`.")
     unboxed_kernels_shards = _shards(10, "Shards of `RegisterCodegenUnboxedKernels_N.cpp`.")
     variable_type_shards = _shards(
-        5, "Shards of `VariableType_N.cpp`.", Change("2.13", 10, "Twice the shards halve the longest compilation.")
+        5,
+        "Shards of `VariableType_N.cpp`.",
+        Change(
+            "2.13",
+            10,
+            "Twice the shards halve the longest compilation.",
+            Mark("autograd/gen_variable_type.py", "num_shards=10"),
+        ),
     )
     trace_type_shards = _shards(
-        5, "Shards of `TraceType_N.cpp`.", Change("2.13", 10, "Twice the shards halve the longest compilation.")
+        5,
+        "Shards of `TraceType_N.cpp`.",
+        Change(
+            "2.13",
+            10,
+            "Twice the shards halve the longest compilation.",
+            Mark("autograd/gen_trace_type.py", "num_shards=10"),
+        ),
     )
     inplace_or_view_shards = _shards(2, "Shards of `ADInplaceOrViewType_N.cpp`.")
     autograd_functions_shards = _shards(5, "Shards of `python_functions_N.cpp`.")
     torch_functions_shards = _shards(3, "Shards of `python_torch_functions_N.cpp`.")
 
-    def __init__(self, version: Version) -> None:
+    tree: TreeFacts | None
+
+    identity: str
+    """A short text that differs from that of other rules."""
+
+    def __init__(self, version: Version, tree: TreeFacts | None = None) -> None:
         values = {row.name: row.value_in(version) for row in self.rows()}
-        self.__dict__.update(values, version=version, _values=values)
+        values.update({} if tree is None else tree.values)
+        identity = str(version) if tree is None else f"{version} {tree.digest}"
+        self.__dict__.update(values, version=version, tree=tree, identity=identity, _values=values)
 
     @classmethod
     def rows(cls) -> Iterator[Behaviour[bool] | Behaviour[int]]:
@@ -314,7 +384,7 @@ class Rules:
 
     def items(self) -> tuple[tuple[str, bool | int], ...]:
         """The name and value of every behaviour in this release."""
-        return tuple((row.name, row.value_in(self.version)) for row in self.rows())
+        return tuple(self._values.items())
 
     def value(self, name: str) -> int:
         """The value of the behaviour that a row of another table names, such as that of a dispatch key.
@@ -327,9 +397,16 @@ class Rules:
     @property
     def complex_gradients(self) -> frozenset[str]:
         """The operators whose derivative formulas are valid for complex tensors, by name without overload."""
+        names = self.listed_names(COMPLEX_GRADIENTS)
+        if names is not None:
+            return frozenset(names)
         from opwright.release.tables import complex_gradients
 
         return complex_gradients(self.version)
+
+    def listed_names(self, constants: Iterable[str]) -> Mapping[str, str] | None:
+        """The names that these constants of a tree's generator list; None for releases, and if one cannot be read."""
+        return None if self.tree is None else self.tree.listed_names(constants)
 
     @property
     def operators(self) -> frozenset[str]:
@@ -359,13 +436,13 @@ class Rules:
         raise AttributeError(f"rules are frozen: cannot delete {name!r}")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rules) and self.version[:2] == other.version[:2]
+        return isinstance(other, Rules) and (self.version[:2], self.tree) == (other.version[:2], other.tree)
 
     def __hash__(self) -> int:
         return hash(self.version[:2])
 
-    def __reduce__(self) -> tuple[type[Rules], tuple[Version]]:
-        return Rules, (self.version,)
+    def __reduce__(self) -> tuple[type[Rules], tuple[Version, TreeFacts | None]]:
+        return Rules, (self.version, self.tree)
 
     def __repr__(self) -> str:
-        return f"Rules({self.version})"
+        return f"Rules({self.identity})"

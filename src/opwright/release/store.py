@@ -24,6 +24,7 @@ __all__ = [
     "AUTOGRAD",
     "DOCSTRING_MODULES",
     "FORMULA_HELPERS",
+    "GENERATOR",
     "MEMBERS",
     "NATIVE_AOT",
     "PACKAGED",
@@ -46,7 +47,7 @@ SHIM_TABLES = "aoti/fallback_ops.py"
 #: The header that declares the functions that derivative formulas call besides operators; some inputs lack it.
 FORMULA_HELPERS = "autograd/FunctionsManual.h"
 #: The beginning of the names of inputs outside the generator's folders, which are their paths in the wheel.
-MEMBERS = "torch/"
+MEMBERS = ("torch/", "torchgen/")
 #: The modules that give docstrings to functions and methods.
 DOCSTRING_MODULES = ("torch/_torch_docs.py", "torch/_tensor_docs.py")
 #: The templates of the stub files of torch, which only source trees have.
@@ -56,6 +57,23 @@ STUB_TEMPLATES = (
     "torch/_C/return_types.pyi.in",
     "torch/_C/_nn.pyi.in",
     "torch/nn/functional.pyi.in",
+)
+#: The files of PyTorch's generator in which behaviours between releases are seen. The first one tells that it is there.
+GENERATOR = (
+    "torchgen/gen.py",
+    "torchgen/model.py",
+    "torchgen/api/cpp.py",
+    "torchgen/api/python.py",
+    "torchgen/dest/lazy_ir.py",
+    "torchgen/dest/native_functions.py",
+    "torchgen/dest/register_dispatch_key.py",
+    "torchgen/gen_aoti_c_shim.py",
+    "torchgen/gen_functionalization_type.py",
+    "torchgen/native_function_generation.py",
+    "autograd/gen_inplace_or_view_type.py",
+    "autograd/gen_python_functions.py",
+    "autograd/gen_trace_type.py",
+    "autograd/gen_variable_type.py",
 )
 VERSION_FILES = ("version.txt", "torch/version.py")
 
@@ -199,6 +217,7 @@ class FolderStore:
         """All inputs and members, the folders that they are in, and the files that say the version."""
         files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES, FORMULA_HELPERS))]
         if self._root is not None:
+            files += map(self.display_path, GENERATOR)
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
         files += possible_aot_files(self._native_ops)
         more = {path: self.display_path(path) for path in members}
@@ -243,9 +262,11 @@ class WheelStore:
 
     def read_bytes(self, name: str) -> bytes:
         """The member's bytes."""
-        if name.startswith(MEMBERS) and name in self._wheel.names(name):
-            return self._wheel.read([name])[name].replace(b"\r\n", b"\n")
-        content = self.contents.get(name)
+        if name.startswith(MEMBERS) or name in GENERATOR:
+            member = member_of(name)
+            content = self._wheel.read([member])[member].replace(b"\r\n", b"\n") if self.member_names(member) else None
+        else:
+            content = self.contents.get(name)
         if content is None:
             raise Fault.at(
                 INPUT_MISSING, f"the release has no `{name}`: `{self._wheel.name}` has no `{member_of(name)}`"

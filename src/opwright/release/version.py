@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from opwright.release.marks import Mark
 from opwright.source.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, RELEASE_UNKNOWN
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.named_tuple import NamedTuple
@@ -23,6 +24,7 @@ __all__ = [
     "Version",
     "check_supported",
     "is_between",
+    "is_known_release",
     "parse_version",
     "version_of",
 ]
@@ -84,24 +86,23 @@ def is_between(version: Version, since: str | None, until: str | None) -> bool:
 class Release(NamedTuple):
     """A release whose rules are known, with the patch release that tests compare, and how its inputs are recognised.
 
-    Its inputs have the file `marked_file` with the text `mark` in it, and so do those of later releases.
+    Its inputs have the mark, and so do those of later releases.
     """
 
     version: Version
-    marked_file: str
-    mark: str = ""
+    mark: Mark
 
 
 #: The releases whose rules are known, from the oldest on. All marks are in ATen's own inputs, so autograd's may be
 #: missing. A new release is a new row at the end.
 RELEASES: Final = (
-    Release(Version(2, 9, 1), "templates/ViewMetaClasses.h"),
-    Release(Version(2, 10, 0), "native/tags.yaml", "- tag: reduction\n"),
-    Release(Version(2, 11, 0), "native/tags.yaml", "- tag: out_variant\n"),
-    Release(Version(2, 12, 1), "templates/enum_tag.h", "torch::headeronly"),
-    Release(Version(2, 13, 0), "native/tags.yaml", "- tag: out\n"),
-    Release(Version(2, 14, 1), "native/native_functions.yaml", "NestedTensorXPU"),
-    Release(Version(2, 15, 0), "templates/NativeAotStubs.h"),
+    Release(Version(2, 9, 1), Mark("templates/ViewMetaClasses.h")),
+    Release(Version(2, 10, 0), Mark("native/tags.yaml", "- tag: reduction\n")),
+    Release(Version(2, 11, 0), Mark("native/tags.yaml", "- tag: out_variant\n")),
+    Release(Version(2, 12, 1), Mark("templates/enum_tag.h", "torch::headeronly")),
+    Release(Version(2, 13, 0), Mark("native/tags.yaml", "- tag: out\n")),
+    Release(Version(2, 14, 1), Mark("native/native_functions.yaml", "NestedTensorXPU")),
+    Release(Version(2, 15, 0), Mark("templates/NativeAotStubs.h")),
 )
 
 OLDEST: Final = Version(*RELEASES[0].version[:2])
@@ -117,36 +118,50 @@ def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | N
     The sink gets a note for a version that is newer than those known (W0501). Raises Fault if the version is too old
     (E0512) or unknown (E0513).
     """
-    if release is not None:
-        version = parse_version(release)
-    elif inputs.version_text is not None:
-        version = parse_version(inputs.version_text)
-    else:
-        version = _marked_version(inputs)
-    return check_supported(version, sink, notes=[f"the inputs are those of {inputs.origin}"])
+    text = inputs.version_text if release is None else release
+    if text is None:
+        return _marked_version(inputs)
+    return check_supported(text, sink, notes=[f"the inputs are those of {inputs.origin}"])
 
 
-def check_supported(version: Version, sink: Diagnostics | None = None, notes: Sequence[str] = ()) -> Version:
-    """The version itself. Raises Fault if it is too old (E0512); notes that it is newer than those known (W0501)."""
+def check_supported(text: str, sink: Diagnostics | None = None, notes: Sequence[str] = ()) -> Version:
+    """The version in a text. Raises Fault if it is too old (E0512); notes that it is newer than those known (W0501)."""
+    version = parse_version(text)
+    shown = f"{version}{_suffix(text)}"
     if version < OLDEST:
         raise Fault.at(
             RELEASE_TOO_OLD,
-            f"PyTorch {version} is older than the releases supported, {OLDEST.series} to {NEWEST.series}",
+            f"PyTorch {shown} is older than the releases supported, {OLDEST.series} to {NEWEST.series}",
             notes=notes,
         )
     if version[:2] > NEWEST[:2] and sink is not None:
         sink.note(
             NEWER_RELEASE,
-            f"PyTorch {version} is newer than {NEWEST.series}, the newest release known, and is treated like it",
+            f"PyTorch {shown} is newer than {NEWEST.series}, the newest release known, and is treated like it",
         )
     return version
 
 
+def is_known_release(text: str | None) -> bool:
+    """Whether a text names a known release, and not a tree or a build between releases.
+
+    >>> [is_known_release(text) for text in ("2.13.0+cpu", "2.13.0a0", "2.13.0.dev20261101", "2.99.0", None)]
+    [True, False, False, False, False]
+    """
+    if text is None or parse_version(text)[:2] > NEWEST[:2]:
+        return False
+    return not _suffix(text)
+
+
+def _suffix(text: str) -> str:
+    """What follows the numbers of a version, such as `a0`, without build or commit."""
+    return shorten(text.strip().removeprefix("v").partition("+")[0].lstrip("0123456789."))
+
+
 def _marked_version(inputs: Inputs) -> Version:
     names = frozenset(inputs.names())
-    for version, file, mark in reversed(RELEASES):
-        # A checkout on Windows may have other line ends.
-        if file in names and mark in inputs.read_text(file).text.replace("\r\n", "\n"):
+    for version, mark in reversed(RELEASES):
+        if mark.file in names and mark.is_in(inputs):
             return Version(*version[:2])
     if "native/native_functions.yaml" in names:
         raise Fault.at(

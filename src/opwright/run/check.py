@@ -24,8 +24,7 @@ from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.release.inputs import Inputs
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
 from opwright.run.loading import check_job, load_job, load_late_dialects
 from opwright.run.request import Request
@@ -91,7 +90,7 @@ class _Check:
     def __init__(self, request: CheckRequest, sink: Diagnostics) -> None:
         self._request: Final = request
         self._sink: Final = sink
-        self._rules: Final = Rules(version_of(request.inputs, request.release, sink))
+        self._rules: Final = rules_of(request.inputs, request.release, sink)
         self._nodes: Final = EntryNodes()
 
     def run(self) -> None:

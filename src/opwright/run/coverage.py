@@ -9,8 +9,7 @@ from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kerne
 from opwright.model.external_backend import Fallback
 from opwright.plugins.active import with_plugins
 from opwright.release.inputs import Inputs
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.run.loading import load_backends, load_job
 from opwright.run.request import Request
 from opwright.source.codes import NO_PYTHON_MODULES
@@ -27,7 +26,7 @@ def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None
     mistake in the file.
     """
     inputs = request.inputs
-    rules = Rules(version_of(inputs, request.release, sink))
+    rules = rules_of(inputs, request.release, sink)
     # The backend is loaded for a report, so it is no part of the job.
     job = load_job(request._replace(families=("autograd",), backends=()), rules, sink, {})
     context = LoadContext(sink, rules, inputs, job.catalog, job.catalog.functions, only_reports=True)

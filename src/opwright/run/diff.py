@@ -18,7 +18,8 @@ from opwright.release.fetch import Consent
 from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
 from opwright.release.rules import Rules
 from opwright.release.tables import shim_tables
-from opwright.release.version import parse_version, version_of
+from opwright.release.tree import rules_of
+from opwright.release.version import parse_version
 from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.codes import NO_SIDE
@@ -57,7 +58,7 @@ def load_side(
         else:
             ask_whole, require_hashes = consent or (None, False)
             inputs = resolve(spec, ask_whole=ask_whole, require_hashes=require_hashes, sink=sink)
-        rules = Rules(version_of(inputs, release if os.path.isdir(spec) else None, sink))
+        rules = rules_of(inputs, release if os.path.isdir(spec) else None, sink)
         catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
         assert catalog is not None
         label = str(rules.version) if not os.path.isdir(spec) else spec
@@ -70,7 +71,7 @@ def load_side(
 def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]) -> LoadedSide:
     """The operators of a file: entries like those of `native_functions.yaml`, a library file, or a dump."""
     inputs = open_inputs(sink=sink)
-    rules = Rules(version_of(inputs, None, sink))
+    rules = rules_of(inputs, None, sink)
     dialect = dialect_of(file)
     if file.text.lstrip().startswith("{") and '"format"' in file.text[:1000]:
         return _of_dump(file, inputs, sink)

@@ -17,7 +17,7 @@ from opwright.model.external_backend import ExternalBackend, Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.nodes import Sequence as NodeList
@@ -81,7 +81,7 @@ def dump_release(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict
 
     Raises FaultsFound with every mistake in the files.
     """
-    rules = Rules(version_of(inputs, release, sink))
+    rules = rules_of(inputs, release, sink)
     named = []
     for dialect in _RELEASE_DIALECTS:
         for name in dialect.inputs:
@@ -120,7 +120,7 @@ def dump_libraries(
 
     Heads may name `allowed_paths` outside of their projects.
     """
-    rules = Rules(version_of(inputs, release, sink))
+    rules = rules_of(inputs, release, sink)
     sources = list(map(SourceFile.read, paths))
     files = _Files([(LIBRARY, file.path, file) for file in sources])
     with keep_trees(files.trees):
@@ -138,7 +138,7 @@ def dump_backends(
 
     Heads may name `allowed_paths` outside of their projects.
     """
-    rules = Rules(version_of(inputs, release, sink))
+    rules = rules_of(inputs, release, sink)
     sources = list(map(SourceFile.read, paths))
     files = _Files([(BACKEND, file.path, file) for file in sources])
     catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))

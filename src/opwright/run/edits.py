@@ -24,8 +24,7 @@ from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, T
 from opwright.emit.registry import dialects_of, families_with, has_local_units
 from opwright.model.catalog import PartialCatalog
 from opwright.model.derivatives import DEFAULT_KEY, node_prefix
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -256,7 +255,7 @@ def write_edit(
     request = make_request(sink)._replace(read_file=read_file)
     if edit is None or request.plugins or request.format_file is not None or request.options.update_c_shim:
         return None
-    rules = Rules(version_of(request.inputs, request.release, sink))
+    rules = rules_of(request.inputs, request.release, sink)
     try:
         with keep_trees({file: read_tree(file) for file in TAGS.files(request.inputs)}):
             before, job = (load_job(request, rules, sink, entries) for entries in (edit.before, edit.now))

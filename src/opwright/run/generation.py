@@ -22,7 +22,8 @@ from opwright.plugins.head_names import with_head_plugins
 from opwright.plugins.use import ensure_active
 from opwright.release.rules import Rules
 from opwright.release.store import STUB_TEMPLATES
-from opwright.release.version import Version, version_of
+from opwright.release.tree import rules_of
+from opwright.release.version import Version
 from opwright.run.loading import check_job, launcher, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
@@ -161,9 +162,10 @@ class Generation:
         ensure_active(request.plugins)
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
-        self.version: Final[Version] = version_of(request.inputs, request.release, self.sink)
+        rules = rules_of(request.inputs, request.release, self.sink)
+        self.version: Final[Version] = rules.version
         if job is None:
-            load = partial(_load_job, request, Rules(self.version), later=later)
+            load = partial(_load_job, request, rules, later=later)
             known_entries = known_entries or {}
             job = _load_partial_job(load, self.sink, known_entries) or load(self.sink, _whole(known_entries))
         self.sink.raise_if_errors()

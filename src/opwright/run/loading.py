@@ -51,7 +51,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.source.codes import NO_OWN_STUBS, UNKNOWN_INPUT, UNKNOWN_NAMESPACE
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.text import SourceFile
@@ -111,7 +111,7 @@ def load(
         raise TypeError(f"load() has no flag {flag!r}")
     sink = Diagnostics()
     inputs = open_inputs(torch, source_path, sink=sink)
-    rules = Rules(version_of(inputs, sink=sink))
+    rules = rules_of(inputs, sink=sink)
     ignored = ignored_keys(rules, [flag for flag in devices if devices[flag]])
     catalog = _load_catalog(LoadContext(sink, rules, inputs, ignored_keys=ignored))
     sink.raise_if_errors()

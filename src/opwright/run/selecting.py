@@ -7,8 +7,7 @@ import os
 from opwright.dialects.selection.loader import check_selection
 from opwright.model.catalog import Catalog
 from opwright.model.selection import Selection, merge
-from opwright.release.rules import Rules
-from opwright.release.version import version_of
+from opwright.release.tree import rules_of
 from opwright.run.loading import load_job, with_libraries
 from opwright.run.request import Request
 from opwright.selective.explanation import SelectionReport, selection_report
@@ -97,5 +96,5 @@ def _check_roots(selection: Selection, graph: Graph, path: str, files: PlacedFil
 
 
 def _load_catalog(request: Request, sink: Diagnostics) -> Catalog:
-    rules = Rules(version_of(request.inputs, request.release, sink))
+    rules = rules_of(request.inputs, request.release, sink)
     return with_libraries(load_job(request, rules, sink, {}), request, sink).catalog

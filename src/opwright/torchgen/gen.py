@@ -8,8 +8,8 @@ from functools import partial
 
 from opwright.cli.arguments import (
     add_backend_arguments,
+    add_drop_in_arguments,
     add_native_aot_argument,
-    add_prune_argument,
     add_selection_arguments,
     chosen_devices,
     options,
@@ -61,7 +61,7 @@ def _parser() -> Parser:
     add("--headeronly-install-dir", "--headeronly_install_dir", metavar="DIR", help="output folder of enum_tag.h")
     kinds = list(_FAMILIES.values())
     add("--generate", nargs="*", choices=kinds, default=kinds, help="the kinds of files to generate")
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
     add_native_aot_argument(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
@@ -110,6 +110,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
 
     return Request(
         inputs=inputs,
+        release=arguments.release,
         folders=_folders(arguments),
         families=_families(arguments),
         options=options(arguments, sink, tolerant=True),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import add_prune_argument, selection
+from opwright.cli.arguments import add_drop_in_arguments, selection
 from opwright.cli.parser import Parser
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
@@ -38,7 +38,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen_autograd", __doc__)
     add_path_arguments(parser)
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
     add = parser.add_argument
     add(
         "--operators-yaml-path",
@@ -75,6 +75,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, sink: Diag
 
     return Request(
         inputs=inputs,
+        release=arguments.release,
         folders=_folders(arguments),
         families=run.families,
         options=Options(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import add_prune_argument
+from opwright.cli.arguments import add_drop_in_arguments
 from opwright.cli.parser import Parser
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
@@ -50,12 +50,7 @@ def _parser() -> Parser:
     )
     add("--out", metavar="OUT", default=".", help="output folder; the files go to its folder `torch`")
     add("--template-dir", metavar="FOLDER", default=".", help="the folder whose folder `torch` has the templates")
-    add(
-        "--release",
-        metavar="X.Y",
-        help="the release whose rules to follow; by default that of the `version.txt` in the source tree",
-    )
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
     return parser
 
 

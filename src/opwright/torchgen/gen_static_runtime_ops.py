@@ -10,7 +10,7 @@ import os
 
 from opwright.build.formatting import find_formatter, formatter_facts
 from opwright.build.runs import Run
-from opwright.cli.arguments import add_prune_argument, not_empty
+from opwright.cli.arguments import add_drop_in_arguments, not_empty
 from opwright.cli.parser import Parser
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
@@ -66,7 +66,7 @@ def _parser() -> Parser:
         metavar="NAME",
         help="print why an operator has code or none, and write nothing (may be repeated, and be a pattern)",
     )
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
     return parser
 
 
@@ -110,6 +110,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, formatter:
     operators, tests = map(os.path.basename, names)
     return Request(
         inputs=inputs,
+        release=arguments.release,
         folders=_folders(arguments),
         families=run.families,
         options=Options(static_runtime_files=(operators, tests)),

@@ -12,7 +12,7 @@ from opwright.build.runs import Run, real_path
 from opwright.build.staging import Journal
 from opwright.build.writer import Writer
 from opwright.cli import console
-from opwright.cli.arguments import selection
+from opwright.cli.arguments import add_release_argument, selection
 from opwright.cli.extras import check_overwrites
 from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
@@ -54,6 +54,7 @@ def _parser() -> Parser:
         metavar="FILE",
         help="the same, from a file with a list of names; for tests",
     )
+    add_release_argument(parser)
     return parser
 
 
@@ -65,6 +66,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     families = tuple(program_families("gen_unboxing"))
     request = Request(
         inputs=from_source_path(arguments.source_path),
+        release=arguments.release,
         folders=dict.fromkeys(build_folders("", families), arguments.install_dir),
         families=families,
         selection=selection(arguments, sink),

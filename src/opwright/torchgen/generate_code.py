@@ -10,7 +10,7 @@ import argparse
 import os
 from functools import partial
 
-from opwright.cli.arguments import add_prune_argument, selection
+from opwright.cli.arguments import add_drop_in_arguments, selection
 from opwright.cli.parser import Parser
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
@@ -78,7 +78,7 @@ def _parser() -> Parser:
         action="store_true",
         help="include a header per operator in its files",
     )
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
     return parser
 
 
@@ -174,6 +174,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, templates:
 
     return Request(
         inputs=inputs,
+        release=arguments.release,
         folders=_folders(arguments),
         families=run.families,
         options=_options(arguments, templates),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import add_prune_argument, not_empty
+from opwright.cli.arguments import add_drop_in_arguments, not_empty
 from opwright.cli.parser import Parser
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
@@ -43,7 +43,7 @@ def add_input_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--torch", metavar="SPEC", type=not_empty, default="auto", help="another PyTorch than the installed one")
     add("--source-path", metavar="DIR", type=not_empty, help="a folder of PyTorch's inputs instead")
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
 
 
 def run_backend(program: str, arguments: argparse.Namespace, options: MakeOptions, check_kernels: CheckKernels) -> int:
@@ -95,6 +95,7 @@ def _request(
 
     return Request(
         inputs=inputs,
+        release=arguments.release,
         folders=folders,
         families=run.families,
         options=options,

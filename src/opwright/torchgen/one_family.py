@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import add_prune_argument
+from opwright.cli.arguments import add_drop_in_arguments
 from opwright.cli.parser import Parser
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.emit.registry import build_folders, program_families
@@ -31,7 +31,7 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     """
     parser = Parser(f"python -m opwright.torchgen.{program}", description)
     add_path_arguments(parser)
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
     arguments = parser.parse(argv)
     families = tuple(program_families(program))
     folders = dict.fromkeys(build_folders("", families), arguments.out)
@@ -46,15 +46,15 @@ def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: 
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     templates = templates_as_named(arguments.autograd) if named else None
     session = Session(run)
-    write_all(session, inputs, lambda _: _request(inputs, run, folders, templates), sink)
+    write_all(session, inputs, lambda _: _request(inputs, arguments.release, run, folders, templates), sink)
     return console.SUCCESS
 
 
-def _request(inputs: Inputs, run: Run, folders: dict[str, str], templates: str | None) -> Request:
+def _request(inputs: Inputs, release: str | None, run: Run, folders: dict[str, str], templates: str | None) -> Request:
     from opwright.build.templates import LAUNCHER
     from opwright.emit.emitter import Options
     from opwright.run.request import Request
 
     # PyTorch has no program that makes the bindings alone, so comments name its main one.
     options = Options() if templates is None else Options(autograd_templates=templates, autograd_program=LAUNCHER)
-    return Request(inputs=inputs, folders=folders, families=run.families, options=options)
+    return Request(inputs=inputs, release=release, folders=folders, families=run.families, options=options)

@@ -60,7 +60,7 @@ def context_text(catalog: Catalog, rules: Rules, inputs: Inputs, *, strict: bool
 
 def context_start(rules: Rules, *, strict: bool) -> str:
     """How a context begins: with what it has besides names."""
-    return f"{rules.version}|{strict}|"
+    return f"{rules.identity}|{strict}|"
 
 
 # Writing.

@@ -42,6 +42,8 @@ VIEWS: Final = NameMap(
         value="self",
     ),
     form="root",
+    listed_in=("VIEW_FUNCTIONS", "VIEW_FUNCTIONS_WITH_METADATA_CHANGE"),
+    value="self",
 )
 
 DTYPE_CHANGING_VIEWS: Final = NameTable(
@@ -77,6 +79,7 @@ REPLACES_TENSORS: Final = NameTable(
         "Their kernels may replace the storage of an argument.",
     ),
     form="C++ name",
+    listed_in=("DONT_ENFORCE_SAME_TENSOR_IMPL_OR_STORAGE",),
 )
 
 _OTHER_OWNERS: Final = (
@@ -96,6 +99,7 @@ SHARED_RESULTS: Final = NameTable(
     "Kernels whose results others may hold already, so debug builds do not check their use count.",
     *_OTHER_OWNERS,
     form="unambiguous",
+    listed_in=("DONT_ENFORCE_TENSOR_IMPL_USE_COUNT",),
 )
 
 SHARED_STORAGES: Final = NameTable(
@@ -104,6 +108,7 @@ SHARED_STORAGES: Final = NameTable(
     Names("_slow_conv2d_forward slow_conv3d_forward", "They may return a buffer that shares its storage."),
     Names("channel_shuffle", "It may return a view of its input."),
     form="unambiguous",
+    listed_in=("DONT_ENFORCE_TENSOR_IMPL_USE_COUNT", "DONT_ENFORCE_STORAGE_IMPL_USE_COUNT"),
 )
 
 NEVER_DIFFERENTIATED: Final = NameTable(
@@ -168,4 +173,5 @@ HAND_WRITTEN: Final = NameTable(
 RESHAPED_IN_PLACE: Final = NameTable(
     "In-place operators after which the gradient is accumulated in a tensor of another shape.",
     Names("set_ resize_", "They may change the size of `self`."),
+    listed_in=("RESET_GRAD_ACCUMULATOR",),
 )

@@ -21,6 +21,12 @@ NOT_FUNCTIONALIZED: Final = NameTable(
     Names("record_stream", "It marks the storage of its argument and changes no value."),
     Names("resize_ resize_as_", "Hand-written kernels functionalize them."),
     form="overload",
+    listed_in=(
+        "MUTABLE_OPS_NOT_USING_FUNCTIONALIZATION",
+        "OUT_OPS_THAT_DONT_GET_GROUPED_PROPERLY",
+        "MUTABLE_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT",
+        "INPLACE_OPS_THAT_DONT_GET_GROUPED_PROPERLY",
+    ),
 )
 
 REGISTERED_BY_HAND: Final = NameTable(
@@ -36,6 +42,7 @@ CUMULATIVE_OUT: Final = NameTable(
     Names("cumsum.out cumprod.out", "The functional form widens integers unless it is given a dtype."),
     Names("cumsum.dimname_out cumprod.dimname_out", "They do the same for a named dimension.", until="2.13"),
     form="overload",
+    listed_in=("CUMULATIVE_OUT_OPS_PRESERVING_OUT_DTYPE",),
 )
 
 SINGLE_OUTPUTS: Final = NameMap(

@@ -26,4 +26,5 @@ IN_MAIN_LIBRARY: Final = NameTable(
         "Their source files are compiled into the main library, which therefore exports them.",
     ),
     form="kernel",
+    listed_in=("_CPU_DLL_CUDA_KERNELS",),
 )

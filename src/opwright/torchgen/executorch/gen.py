@@ -8,7 +8,7 @@ import argparse
 import os
 
 from opwright.build.runs import Run
-from opwright.cli.arguments import add_prune_argument
+from opwright.cli.arguments import add_drop_in_arguments
 from opwright.cli.parser import Parser
 from opwright.cli.runs import current_manifest, drop_in_run_of
 from opwright.cli.streams import leave
@@ -76,7 +76,7 @@ def _parser() -> Parser:
         help="write right files where ExecuTorch's own program writes wrong ones or leaves something out, and make "
         "errors of the warnings about it where that is not possible",
     )
-    add_prune_argument(parser)
+    add_drop_in_arguments(parser)
     return parser
 
 
@@ -180,6 +180,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
 
     return Request(
         inputs=inputs,
+        release=arguments.release,
         folders=_folders(arguments),
         families=_families(arguments),
         options=_options(arguments),

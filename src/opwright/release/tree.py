@@ -1,0 +1,49 @@
+"""The rules of inputs: those of a known release, or those that a tree between releases shows.
+
+The version of a tree between releases (`2.15.0a0`) says little: right after a release its generator is that of the
+release, and each change comes with a commit of its own. So where PyTorch's generator is in the tree, the marks of the
+changes in it decide, and it tells the operators that it lists. Its files are read and never run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.release.rules import Rules
+from opwright.release.store import GENERATOR
+from opwright.release.tree_facts import TreeFacts, generator_lists
+from opwright.release.version import is_known_release, version_of
+
+if TYPE_CHECKING:
+    from opwright.release.marks import Mark
+    from opwright.release.version import Version
+    from opwright.release.view import Inputs
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["facts_of", "rules_of"]
+
+
+def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:
+    """The rules that inputs follow: those of `release` if given, of a release that is known by its number, or of what
+    a tree between releases shows.
+
+    The sink gets a note for a version that is newer than those known (W0501). Raises Fault if the version is too old
+    (E0512) or unknown (E0513).
+    """
+    version = version_of(inputs, release, sink)
+    if release is not None or is_known_release(inputs.version_text) or inputs.read_optional(GENERATOR[0]) is None:
+        return Rules(version)
+    return Rules(version, facts_of(inputs, version))
+
+
+def facts_of(inputs: Inputs, version: Version) -> TreeFacts:
+    """What the generator in a tree shows, where its version is known too."""
+    marks: dict[Mark, bool | None] = {}
+
+    def has_mark(mark: Mark) -> bool | None:
+        if mark not in marks:
+            marks[mark] = mark.is_in(inputs)
+        return marks[mark]
+
+    values: dict[str, int] = {row.name: row.value_with(version, has_mark) for row in Rules.rows()}
+    return TreeFacts(values, generator_lists(inputs))

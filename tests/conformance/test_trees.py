@@ -1,0 +1,62 @@
+"""Trees between releases: Opwright writes what the generator in the tree writes, whatever version the tree has."""
+
+from __future__ import annotations
+
+import pytest
+
+from opwright.release.inputs import from_source_path
+from opwright.release.overlay import with_texts
+from opwright.release.tree import rules_of
+from opwright.source.text import SourceFile
+from tests.conformance.inputs import BUILD_PROGRAM, input_folder
+from tests.conformance.jobs import FOLDERS, INPUTS, PER_OPERATOR, Job, generate_code
+from tests.conformance.report import print_result
+from tests.conformance.runner import run_job
+from tests.conformance.tree_inputs import BEHIND, CHANGES, every_mix, mix_name, mixed_files
+
+pytestmark = pytest.mark.network
+
+#: Trees that together have each combination of the changes that the same files of autograd show, and both values of
+#: the others in turns; the first four have each combination of those that ATen's files show.
+MIXES = [mix_name(tuple(bit == "1" for bit in bits)) for bits in (
+    "000000", "001101", "010010", "011111", "100100", "101001", "110111", "111010",
+)]  # fmt: skip
+
+
+def gen_job(name: str) -> Job:
+    """The job of the main program, as PyTorch's build runs it in the tree."""
+    main = ("--source-path", "{aten}", *FOLDERS, *PER_OPERATOR)
+    return Job(f"{name}-gen", (("{root}/torchgen/gen.py", *main),), (("-m", "opwright.torchgen.gen", *main),), name)
+
+
+def autograd_job(name: str) -> Job:
+    """The job of the files of autograd, as PyTorch's build runs it in the tree."""
+    return generate_code(f"{name}-libtorch", "libtorch", ("{root}/" + BUILD_PROGRAM, *INPUTS, "libtorch"), inputs=name)
+
+
+JOBS = [*(gen_job(name) for name in (BEHIND, *MIXES[:4])), *(autograd_job(name) for name in (BEHIND, *MIXES))]
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_a_tree_gets_the_files_of_its_generator(job: Job) -> None:
+    """Every file is that of the generator in the tree, run as a script."""
+    result = run_job(job)
+    assert result.is_clean, print_result(result)
+
+
+def test_each_change_is_seen_in_every_tree() -> None:
+    """The rules of all trees with some of the changes are those of the changes that they have."""
+    whole = every_mix()[-1]
+    inputs = from_source_path(input_folder(mix_name(whole)))
+    complete = mixed_files(whole)
+    for mix in every_mix():
+        files = mixed_files(mix)
+        texts = {
+            path.replace("tools/autograd/", "autograd/"): SourceFile(path, content.decode())
+            for path, content in files.items()
+            if content != complete[path]
+        }
+        hidden = frozenset(path.removeprefix("aten/src/ATen/") for path in complete.keys() - files.keys())
+        rules = rules_of(with_texts(inputs, texts, hidden=hidden))
+        values = {**dict(rules.items()), "complex_gradients": "nan_to_num" in rules.complex_gradients}
+        assert tuple(bool(values[change.behaviour]) for change in CHANGES) == mix

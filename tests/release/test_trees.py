@@ -1,0 +1,168 @@
+"""Trees between releases: their generators tell what they write, and their versions only what else is not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import opwright
+from opwright.release.inputs import Inputs, from_source_path
+from opwright.release.overlay import with_texts
+from opwright.release.rules import Rules
+from opwright.release.store import GENERATOR
+from opwright.release.tree import facts_of, rules_of
+from opwright.release.tree_facts import LISTS
+from opwright.release.version import parse_version
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from tests.release.fake_torch import write_files, write_source_tree
+
+#: The rows whose change is in none of the files that are read.
+WITHOUT_MARK = {"stub_foreach_returns_lists"}
+
+
+def tree(folder: Path, version: str, generator: Mapping[str, str]) -> Inputs:
+    """The inputs of a small source tree with files of a generator; `torchgen/gen.py` is there in any case."""
+    write_source_tree(folder, version)
+    write_files(folder, {"torchgen/gen.py": "", **generator})
+    return from_source_path(folder)
+
+
+def edited(version: str, edits: Mapping[str, tuple[str, str]]) -> Inputs:
+    """The installed PyTorch as if it were a tree of a version, with a text in some of its files replaced."""
+    installed = opwright.open_inputs()
+    texts = {}
+    for name, (old, new) in edits.items():
+        source = installed.read_text(name)
+        assert old in source.text
+        texts[name] = SourceFile(source.path, source.text.replace(old, new))
+    return Inputs(with_texts(installed, texts)._store, "a tree", version)
+
+
+def test_every_change_has_a_mark_in_a_file_that_is_read() -> None:
+    """A row can be seen in a tree, or is one of those known not to be."""
+    without = set()
+    for row in Rules.rows():
+        for change in row.changes[1:]:
+            if change.mark is None:
+                without.add(row.name)
+            else:
+                assert change.mark.file in GENERATOR, row.name
+    assert without == WITHOUT_MARK
+    assert set(LISTS) <= set(GENERATOR)
+
+
+def test_a_tree_shows_what_its_version_does_not(tmp_path: Path) -> None:
+    """The generator of one release in a tree that has the version of the next one; what is there already, too."""
+    behind = rules_of(tree(tmp_path / "behind", "2.14.0a0", {"torchgen/gen.py": "IGNORED = set()\n"}))
+    assert not behind.xpu_subkeys_need_xpu
+    assert Rules(behind.version).xpu_subkeys_need_xpu
+    ahead = rules_of(tree(tmp_path / "ahead", "2.14.0a0", {"torchgen/gen.py": 'XPU_KEYS = ["NativeAotStubs.h"]\n'}))
+    assert (ahead.xpu_subkeys_need_xpu, ahead.native_aot_stubs) == (True, True)
+
+
+def test_a_behaviour_that_ended_is_seen_too(tmp_path: Path) -> None:
+    """The mark of an ended behaviour is a text that is gone."""
+    file, text = "torchgen/dest/native_functions.py", "device_torch_api_key_word_mapping"
+    kept = rules_of(tree(tmp_path / "kept", "2.14.0a0", {file: f"{text} = {{}}\n"}))
+    ended = rules_of(tree(tmp_path / "ended", "2.14.0a0", {file: ""}))
+    assert (kept.structured_classes_exported_for_xpu, ended.structured_classes_exported_for_xpu) == (True, False)
+
+
+def test_what_cannot_be_seen_goes_by_the_version(tmp_path: Path) -> None:
+    """A file that is not in the tree shows nothing, and neither does new text around a change of long ago."""
+    assert rules_of(tree(tmp_path / "old", "2.12.0a0", {})).view_meta_owns_tensors is False
+    new = rules_of(tree(tmp_path / "new", "2.15.0a0", {"torchgen/gen.py": "rewritten = True\n"}))
+    assert new.view_meta_owns_tensors
+    assert new.plain_hip_guards
+    assert not new.native_aot_stubs
+
+
+@pytest.mark.parametrize("version", ["2.13.0", "2.13.0+cpu"])
+def test_a_known_release_follows_the_table(tmp_path: Path, version: str) -> None:
+    """Where the version is that of a release, or a release is named, the generator is not asked."""
+    inputs = tree(tmp_path, version, {"torchgen/gen.py": "XPU_KEYS = {}\n"})
+    assert rules_of(inputs) == Rules(parse_version("2.13"))
+    between = tree(tmp_path, "2.13.0a0", {"torchgen/gen.py": "XPU_KEYS = {}\n"})
+    assert rules_of(between).xpu_subkeys_need_xpu
+    assert rules_of(between, "2.13") == Rules(parse_version("2.13"))
+
+
+def test_a_tree_without_a_generator_follows_the_table(tmp_path: Path) -> None:
+    """A folder of inputs alone shows no behaviours."""
+    assert rules_of(from_source_path(write_source_tree(tmp_path, "2.14.0a0"))) == Rules(parse_version("2.14"))
+
+
+def test_the_installed_generator_shows_its_release() -> None:
+    """What the marks and the lists tell of a release is what the tables have of it, whichever of the two versions."""
+    installed = opwright.open_inputs()
+    version = parse_version(str(installed.version_text))
+    table = Rules(version)
+    for text in (f"{version.series}.0a0", f"2.{version.minor + 1}.0a0"):
+        shown = rules_of(edited(text, {}))
+        assert shown.tree is not None
+        assert set(shown.tree.lists) >= {name for names in LISTS.values() for name in names if name[0] != "_"}
+        assert {name for name, value in shown.items() if value != table.value(name)} <= WITHOUT_MARK
+        assert shown.complex_gradients == table.complex_gradients
+
+
+def test_the_lists_of_a_tree_come_before_the_tables() -> None:
+    """A name that the tree's generator lists, or no longer lists, is what emitters read."""
+    from opwright.release.operator_names.autograd import VIEWS
+    from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
+
+    rules = rules_of(
+        edited(
+            "2.14.0a0",
+            {
+                "autograd/gen_variable_type.py": ('    "nanmean",\n', '    "nan_to_num",\n'),
+                "autograd/gen_inplace_or_view_type.py": ('    "alias": "self",\n', '    "new_view": "base",\n'),
+                "torchgen/gen_functionalization_type.py": ('"record_stream",', '"record_new",'),
+            },
+        )
+    )
+    assert rules.complex_gradients.intersection(("nanmean", "nan_to_num")) == {"nan_to_num"}
+    assert VIEWS.in_release(rules)["new_view"] == "base"
+    assert "alias" not in VIEWS.in_release(rules)
+    assert NOT_FUNCTIONALIZED.in_release(rules).intersection(("record_stream", "record_new")) == {"record_new"}
+
+
+def test_rules_differ_with_the_tree(tmp_path: Path) -> None:
+    """A change of the generator makes other rules, so files that were made by the old ones are made again."""
+    first = rules_of(tree(tmp_path, "2.14.0a0", {}))
+    assert rules_of(from_source_path(tmp_path)) == first
+    second = rules_of(tree(tmp_path, "2.14.0a0", {"torchgen/gen.py": "XPU_KEYS = {}\n"}))
+    assert first != second
+    assert first.identity != second.identity
+    assert facts_of(from_source_path(tmp_path), second.version) == second.tree
+
+
+def test_version_and_generator_are_inputs(tmp_path: Path) -> None:
+    """Runs look at the version and at the generator's files again when they change."""
+    paths = tree(tmp_path, "2.14.0a0", {}).paths()
+    assert paths is not None
+    expected = {
+        tmp_path / "version.txt",
+        tmp_path / "torchgen/gen.py",
+        tmp_path / "tools/autograd/gen_variable_type.py",
+    }
+    assert expected <= {Path(path) for path in paths.files}
+
+
+def test_the_note_about_a_new_version_has_its_suffix(tmp_path: Path) -> None:
+    """A tree before the release is not told to be the release."""
+    sink = Diagnostics()
+    rules_of(tree(tmp_path, "2.99.0a0+git12ab", {}), sink=sink)
+    assert [diagnostic.message.partition(" is ")[0] for diagnostic in sink] == ["PyTorch 2.99.0a0"]
+
+
+def test_a_tree_behind_its_version_needs_no_later_template(tmp_path: Path) -> None:
+    """The installed release with the version of one after it makes the files that it made before."""
+    inputs = edited("2.15.0a0", {})
+    request = opwright.Request(inputs, opwright.build_folders(str(tmp_path)), families=("headers",))
+    generation = opwright.Generation(request)
+    outputs = {output.path for output in generation.plan().outputs}
+    assert "Functions.h" in outputs
+    assert generation.job.rules.native_aot_stubs is ("NativeAotStubs.h" in outputs) is False
