@@ -1,4 +1,4 @@
-"""Edits: files made from what an earlier run left are those that a fresh run makes."""
+"""Edits: a run that starts from what an earlier run left makes the files, and the messages, of a fresh run."""
 
 from __future__ import annotations
 
@@ -59,6 +59,24 @@ EDITS = {
 }
 
 
+HALVES = "- name: halves(Tensor self, int dim) -> (Tensor first, Tensor second)\n"
+
+#: Edits that functions of several files do not bear, with the code of the error. Which of these files a run makes
+#: depends on what the run before left.
+FAULTS = {
+    "formula without tangents": ("E0997", Edit(DERIVATIVES, "self_t * by", "self_p * by")),
+    "ignored formula": (
+        "E0995",
+        Edit(DERIVATIVES, "", f"\n{HALVES}  output_differentiability: [False, False]\n  self: first\n"),
+    ),
+    "another number of outputs": (
+        "E0993",
+        Edit(DERIVATIVES, "  result: self_t", "  output_differentiability: [False]\n  result: self_t"),
+    ),
+    "unknown type": ("E0202", Edit(ENTRIES, "eps=1e-6", "eps=1e-6, Tensr other")),
+}
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, reference_inputs: Path) -> WholeProject:
     """A project with inputs for all families, and what is generated from them."""
@@ -79,8 +97,29 @@ def test_edits_give_what_a_fresh_run_gives(
 ) -> None:
     """After an edit the outputs are those of a run into an empty folder, and after taking it back those before it."""
     with EDITS[edit].made(made):
-        made.run()
-        made.run(out=tmp_path)
+        messages = made.run().stderr
+        assert messages == made.run(out=tmp_path).stderr
         assert files_of(made.out) == files_of(tmp_path)
     made.run()
     assert files_of(made.out) == unedited
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_reported_as_by_a_fresh_run(
+    made: WholeProject, unedited: dict[str, bytes], fault: str, tmp_path: Path
+) -> None:
+    """After an edit with a fault a run reports it as often, and in the words, as one into an empty folder."""
+    code, edit = FAULTS[fault]
+    with edit.made(made):
+        messages = faults_of(made, made.out)
+        assert messages == faults_of(made, tmp_path)
+    assert messages.count(f"error[{code}]") == 1
+    assert files_of(made.out) == unedited
+
+
+def faults_of(project: WholeProject, out: Path) -> str:
+    """What a run says that fails."""
+    process = project.start(out=out)
+    _, messages = process.communicate()
+    assert process.returncode == 1, messages
+    return messages

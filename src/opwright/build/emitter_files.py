@@ -24,7 +24,7 @@ from opwright.build.template import Template, WholeText
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.registry import FAMILIES
 from opwright.source.codes import NO_FINGERPRINT, NO_UTF8
-from opwright.source.diagnostic import Diagnostic, Fault, FaultsFound
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class EmitterFiles:
         return rendered
 
     def new_diagnostics(self, raised: Fault | FaultsFound) -> list[Diagnostic]:
-        """The diagnostics of a fault, apart from those that another file of the emitter had; they name its plug-in."""
+        """The diagnostics of a fault that no other file of the emitter had at the same place; they name its plug-in."""
         diagnostics = raised.diagnostics if isinstance(raised, FaultsFound) else [raised.diagnostic]
         plugin = FAMILIES[self.emitter.family].plugin if self.emitter.family in FAMILIES else ""
         new: list[Diagnostic] = []
@@ -141,8 +141,8 @@ class EmitterFiles:
             if plugin and f"plug-in `{plugin}`" not in diagnostic.message:
                 note = f"the emitter `{self.emitter.name}` is of the plug-in `{plugin}`"
                 diagnostic = diagnostic._replace(notes=(*diagnostic.notes, note))
-            # A function of a plug-in may fail for each of thousands of files.
-            identity = (diagnostic.code, diagnostic.message, diagnostic.span) if plugin else (len(self._reported),)
+            # Several functions may share a formula, and a function of a plug-in may fail for thousands of files.
+            identity = diagnostic.code, diagnostic.span or diagnostic.message
             if identity not in self._reported:
                 self._reported.add(identity)
                 new.append(diagnostic)
@@ -210,11 +210,25 @@ class EmitterFiles:
         return frozenset().union(*[self.fragment(number) for number in range(len(self.units))])
 
     def fragment(self, number: int) -> Slots:
-        """The fragment of a unit, rendered once."""
+        """The fragment of a unit, rendered once. Raises FaultsFound with the faults of all units."""
         fragment = self._fragments.get(number)
         if fragment is None:
-            fragment = self._fragments[number] = self._make_fragment(number)
+            try:
+                fragment = self._fragments[number] = self._make_fragment(number)
+            except (Fault, FaultsFound):
+                raise FaultsFound(self._fragment_faults) from None
         return fragment
+
+    @cached_property
+    def _fragment_faults(self) -> list[Diagnostic]:
+        """The faults of all units, so that a run reports the same whichever fragments it reuses."""
+        sink = Diagnostics()
+        for number in range(len(self.units)):
+            try:
+                self._make_fragment(number)
+            except (Fault, FaultsFound) as fault:
+                sink.take(fault)
+        return list(sink)
 
     def _make_fragment(self, number: int) -> Slots:
         self._fragments_made += 1
