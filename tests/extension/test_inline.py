@@ -155,6 +155,6 @@ def test_module_can_be_imported_by_its_name(tmp_path: Path, monkeypatch: pytest.
     """`torch.compile` imports the module of a function that it traces; a module that is there keeps its name."""
     (tmp_path / "_ops.py").write_text("answer = 42\n")
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
-    built = module._module(str(tmp_path), "acme_inline")
+    built = module._module(str(tmp_path / "_ops.py"), "acme_inline")
     assert sys.modules["acme_inline"] is built
-    assert module._module(str(tmp_path), "json") is not sys.modules["json"]
+    assert module._module(str(tmp_path / "_ops.py"), "json") is not sys.modules["json"]

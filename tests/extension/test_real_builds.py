@@ -80,3 +80,37 @@ def test_ten_lines_of_a_script(tmp_path: Path) -> None:
         check=False,
     )
     assert "error[E1204]: `acme::native::cube(at::Tensor const&)` is declared and not defined" in done.stderr
+
+
+STABLE_SCRIPT = '''\
+import opwright, torch
+yaml = """
+namespace: steady
+abi: stable
+operators:
+  - func: doubled(Tensor self) -> Tensor
+    outputs: like(self)
+    dispatch: {CPU: doubled}
+"""
+cpp = """
+#include <torch/csrc/stable/ops.h>
+torch::stable::Tensor steady::native::doubled(const torch::stable::Tensor& self) {
+  auto result = torch::stable::clone(self);
+  auto* data = static_cast<float*>(result.mutable_data_ptr());
+  for (int64_t i = 0; i < result.numel(); ++i) data[i] *= 2;
+  return result;
+}
+"""
+for name in (None, "first", "second"):
+    module = opwright.inline(yaml, cpp, name=name)
+    assert module.__name__ == (name or "steady")
+    assert module.doubled(torch.ones(2)).tolist() == [2, 2]
+    compiled = torch.compile(module.doubled, fullgraph=True, dynamic=True, backend="aot_eager")
+    assert compiled(torch.ones(3)).tolist() == [2, 2, 2]
+'''
+
+
+def test_a_script_with_the_stable_interface(tmp_path: Path) -> None:
+    """Operators with the stable C++ interface are built, called and traced by a script, under any names of modules."""
+    (tmp_path / "script.py").write_text(STABLE_SCRIPT)
+    run(tmp_path, "script.py", OPWRIGHT_CACHE_DIR=str(tmp_path / "cache"))

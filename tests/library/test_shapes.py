@@ -30,7 +30,7 @@ operators:
     dispatch: {CPU: write_cpu}
   - func: composite(Tensor self) -> Tensor
   - func: version() -> int
-    dispatch: {CPU: version_cpu}
+    dispatch: {CompositeExplicitAutograd: version}
 """
 
 STRUCTURED = """

@@ -32,8 +32,16 @@ YAML_NAME: Final = "<inline yaml>"
 CPP_NAME: Final = "<inline cpp>"
 DERIVATIVES_NAME: Final = "<inline derivatives>"
 
-#: The libraries that this process has loaded: namespace -> key of its texts.
-_LOADED: Final[dict[str, str]] = {}
+
+class _Loaded(NamedTuple):
+    """A library in this process: the key of its texts, and the module that registered its fakes, if it has one."""
+
+    key: str
+    fakes: ModuleType | None
+
+
+#: The libraries that this process has loaded, by namespace.
+_LOADED: Final[dict[str, _Loaded]] = {}
 
 
 class BuildFailed(FaultsFound):
@@ -191,23 +199,30 @@ def _load(folder: str, key: str, name: str | None) -> ModuleType:
     torch = import_torch()
     shared = next(entry for entry in sorted(os.listdir(folder)) if entry.endswith(".so"))
     namespace = shared.removesuffix(".so")
-    if _LOADED.get(namespace, key) != key:
+    loaded = _LOADED.get(namespace)
+    if loaded is not None and loaded.key != key:
         raise Fault.at(
             codes.LOADED_TWICE,
             f"another version of the library `{namespace}` is loaded in this process",
             help="restart the process, or change the namespace",
         )
-    if namespace not in _LOADED:
+    name = name or namespace
+    if loaded is None:
         torch.ops.load_library(os.path.join(folder, shared))
-        _LOADED[namespace] = key
-    return _module(folder, name or namespace)
+        fakes = os.path.join(folder, "_fakes.py")
+        # Fakes can be registered once in a process, whatever names its modules get.
+        loaded = _Loaded(key, _module(fakes, f"{name}._fakes") if os.path.exists(fakes) else None)
+        _LOADED[namespace] = loaded
+    if loaded.fakes is not None:
+        sys.modules.setdefault(f"{name}._fakes", loaded.fakes)
+    return _module(os.path.join(folder, "_ops.py"), name, folder)
 
 
-def _module(folder: str, name: str) -> ModuleType:
-    """The Python module of the generated functions, under a name."""
+def _module(path: str, name: str, *folders: str) -> ModuleType:
+    """The Python module of a generated file, under a name; with folders, it is a package whose modules are there."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    spec = spec_from_file_location(name, os.path.join(folder, "_ops.py"))
+    spec = spec_from_file_location(name, path, submodule_search_locations=list(folders) or None)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

@@ -254,6 +254,18 @@ class UnlinkedFunction:
         return self.has_composite_implicit or self.has_composite_explicit or self.has_composite_non_functional
 
     @property
+    def is_factory(self) -> bool:
+        """Whether the function has tensor options, and does not take unspecified options from a tensor.
+
+        >>> import opwright
+        >>> catalog = opwright.load()
+        >>> [name for name in ("zeros", "zeros_like", "new_zeros") if catalog[name].is_factory]
+        ['zeros']
+        """
+        name = self.name.name
+        return self.arguments.options is not None and not name.endswith("_like") and not name.startswith("new_")
+
+    @property
     def has_composite_implicit(self) -> bool:
         """Whether there is a CompositeImplicitAutograd kernel."""
         return COMPOSITE_IMPLICIT in self.kernels

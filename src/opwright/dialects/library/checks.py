@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import NATIVE_FUNCTIONS
-from opwright.model.dispatch_key import META
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, META
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
 from opwright.release.inputs import Inputs
 from opwright.schema.function import FunctionSchema
@@ -23,8 +23,13 @@ _APPEND_DTYPE: Final = "fp32_append_dtype"
 _ENTRY: Final = re.compile(r"^- func: (?:aten::)?([\w.]+)\(", re.MULTILINE)
 _AUTOGEN: Final = re.compile(r"^  autogen: (.*)", re.MULTILINE)
 
+#: The keys, besides composite ones, that PyTorch adds to those of the arguments of each call.
+_CALLED_WITHOUT_TENSORS: Final = frozenset(("ADInplaceOrView", "BackendSelect"))
 
-def check_entries(functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool) -> None:
+
+def check_entries(
+    functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool, is_stable: bool
+) -> None:
     """Report faults that concern several entries of a namespace."""
     written = [function for function in functions if not function.is_synthesized]
     if not has_own_signatures:
@@ -33,6 +38,8 @@ def check_entries(functions: Iterable[NativeFunction], report: CrossReport, *, h
     for function in written:
         if function.library_fields.outputs:
             _check_outputs(function, report)
+        if function.kernels and not _is_reached(function, is_stable=is_stable):
+            _report_unreached(function, report)
         autocast = function.library_fields.autocast
         policies = [autocast.everywhere, *(policy for _, policy in autocast.by_device)]
         if _APPEND_DTYPE in policies and not any(_appends_dtype(other, function) for other in written):
@@ -105,6 +112,23 @@ def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> 
                 message = f"`{kernel.name}` is also the kernel of `{owner.name}`"
                 also = report.other(owner, "the other operator")
                 report.error(codes.KERNEL_TWICE, message, report.kernel(function, kernel.name), also=also)
+
+
+def _is_reached(function: NativeFunction, *, is_stable: bool) -> bool:
+    """Whether calls of an operator reach one of its kernels: by a tensor among the arguments, or without any."""
+    if function.has_composite_kernel or any(argument.type.is_tensor_like for argument in function.arguments.all):
+        return True
+    # The generated kernel of a factory under BackendSelect reads the tensor options.
+    by_options = function.is_factory and not is_stable
+    return by_options or any(key.name in _CALLED_WITHOUT_TENSORS for key in function.kernels)
+
+
+def _report_unreached(function: NativeFunction, report: CrossReport) -> None:
+    """Report that each call of an operator fails."""
+    key, kernel = next(iter(function.kernels.items()))
+    message = f"`{function.name}` takes no tensor, so PyTorch never chooses its kernel for `{key.name}`"
+    help = f"name it under the key that needs no tensor: `{COMPOSITE_EXPLICIT.name}: {kernel.name}`"
+    report.warning(codes.UNREACHED_KERNEL, message, report.dispatch_key(function, key.name), help=help)
 
 
 def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:

@@ -140,7 +140,8 @@ def _load_namespace(
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     linked = link_entries(functions, report, tag_by_kind=False)
-    check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures)
+    is_stable = facts.abi == "stable"
+    check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, is_stable=is_stable)
     if library.namespace == PYTORCH.namespace:
         check_operators_are_new(functions, context.inputs, report)
     sink.extend(own)

@@ -200,16 +200,17 @@ def item_span(node: Mapping, field: str, word: str) -> Span:
 def dispatch_key_span(node: Mapping, name: str) -> Span:
     """The span of a key in an entry's dispatch table."""
     table = node.get("dispatch")
-    if not isinstance(table, Mapping):
-        return node.span
-    for key, _ in table.entries:
+    keys = [key for key, _ in table.entries] if isinstance(table, Mapping) else [table]
+    for key in keys:
+        if not isinstance(key, Scalar):
+            return node.span
         start = 0
         for part in key.value.split(","):
             if part.strip() == name:
                 begin = start + part.index(name)
                 return key.span_of(begin, begin + len(name))
             start += len(part) + 1
-    return table.span
+    return node.span if table is None else table.span
 
 
 def argument_span(node: Mapping, text: str) -> Span:

@@ -122,6 +122,10 @@ class CrossReport:
         """Reports a fault."""
         self._sink.error(code, message, at, label=label, help=help, also=also)
 
+    def warning(self, code: str, message: str, at: Span, *, help: str) -> None:
+        """Reports what is allowed and probably wrong."""
+        self._sink.warning(code, message, at, help=help)
+
     def difference(self, code: str, subject: str, difference: Difference, *, help: str) -> None:
         """Reports that two overloads do not match, at both spans; `subject` says what follows."""
         message = f"{subject}: {difference.words}"

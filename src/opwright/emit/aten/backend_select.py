@@ -12,19 +12,7 @@ from opwright.model.native_function import NativeFunction
 
 def factories(job: Job) -> Sequence[NativeFunction]:
     """The selected overloads that find their backend from the tensor options."""
-    return [function for function in job.catalog.functions if is_factory(function) and job.selection.selects(function)]
-
-
-def is_factory(function: NativeFunction) -> bool:
-    """Whether a function has tensor options, and does not take unspecified options from a tensor.
-
-    >>> import opwright
-    >>> catalog = opwright.load()
-    >>> [name for name in ("zeros", "zeros_like", "new_zeros") if is_factory(catalog[name])]
-    ['zeros']
-    """
-    name = function.name.name
-    return function.arguments.options is not None and not name.endswith("_like") and not name.startswith("new_")
+    return [function for function in job.catalog.functions if function.is_factory and job.selection.selects(function)]
 
 
 def definition(function: NativeFunction) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright.convention import native
 from opwright.cpp.namespaces import enclose
-from opwright.emit.aten.backend_select import definition, is_factory
+from opwright.emit.aten.backend_select import definition
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.parts import LibraryPart, has_own_kernel
@@ -29,6 +29,6 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 def _chooses_backend(function: NativeFunction) -> bool:
     """Whether a factory has kernels of its own for devices."""
-    if not is_factory(function) or function.has_composite_implicit or has_own_kernel(function, "BackendSelect"):
+    if not function.is_factory or function.has_composite_implicit or has_own_kernel(function, "BackendSelect"):
         return False
     return has_meta_kernel(function) or any(key.device is not None for key in function.kernels)
