@@ -142,7 +142,9 @@ class EmitterFiles:
                 note = f"the emitter `{self.emitter.name}` is of the plug-in `{plugin}`"
                 diagnostic = diagnostic._replace(notes=(*diagnostic.notes, note))
             # Several functions may share a formula, and a function of a plug-in may fail for thousands of files.
-            identity = diagnostic.code, diagnostic.span or diagnostic.message
+            span = diagnostic.span
+            place = (span.file.path, span.start, span.end) if span is not None else diagnostic.message
+            identity = diagnostic.code, place
             if identity not in self._reported:
                 self._reported.add(identity)
                 new.append(diagnostic)

@@ -5,19 +5,21 @@ A fault found here stops a run before any file is written.
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Final
 
-from opwright.dialects.native_functions.variants import out_name
+from opwright.dialects.native_functions.variants import autogen_names, out_name
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_span
 from opwright.emit.aten.functional_forms import functional_form, is_functionalized_by_pytorch
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
-from opwright.schema.function import Argument
+from opwright.schema.annotation import annotation
+from opwright.schema.function import Argument, make_argument
 from opwright.schema.signature import signature_key
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
 from opwright.source import codes
@@ -46,20 +48,37 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
         if not function.arguments.writes or function.entry in reported:
             continue
         written = [argument for argument in function.arguments.all if argument.is_write]
-        message = _fault_of_writes(function, written)
-        if message is not None:
+        fault = _fault_of_writes(function, written)
+        if fault is not None:
+            message, help = fault
             reported.add(function.entry)
-            sink.error(codes.UNCLEAR_WRITE, message, function.entry)
+            sink.error(codes.UNCLEAR_WRITE, message, function.entry, help=help)
 
 
-def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> str | None:
+def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> tuple[str, str] | None:
+    """What is wrong with the written arguments of a function, and how to write them; None if nothing is."""
     for index, argument in enumerate(written):
         if argument.type is OPTIONAL_TENSOR and not _passes_optional(function):
-            return f"`{function.name}` writes to the optional tensor `{argument.name}`"
+            message = f"`{function.name}` writes to the optional tensor `{argument.name}`"
+            return message, f"write `{_required(argument)}`"
         for other in written[:index]:
             if other.annotation is argument.annotation:
-                return f"`{other.name}` and `{argument.name}` of `{function.name}` are written to as one alias set"
+                message = f"`{other.name}` and `{argument.name}` of `{function.name}` are written to as one alias set"
+                return message, f"write `{_with_own_alias(argument, function)}`"
     return None
+
+
+def _required(argument: Argument) -> Argument:
+    """An optional written argument as one that is always there."""
+    return make_argument(argument.name, TENSOR, None, argument.annotation)
+
+
+def _with_own_alias(argument: Argument, function: NativeFunction) -> Argument:
+    """A written argument in an alias set that no other argument is in."""
+    annotations = [other.annotation for other in function.arguments.all if other.annotation is not None]
+    used = {name for other in annotations for name in other.before}
+    letter = next(letter for letter in (*ascii_lowercase, function.name.base) if letter not in used)
+    return make_argument(argument.name, argument.type, argument.default, annotation((letter,), True))
 
 
 def _passes_optional(function: NativeFunction) -> bool:
@@ -181,13 +200,22 @@ def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Dia
         help = f"one of the two names may be misspelt: `{function.name.base}`, `{renamed.name.base}`"
         also = (Label(schema_span(renamed), "the same arguments", primary=False),)
     if function.library is PYTORCH:
-        sink.error(codes.NOT_FUNCTIONAL, message, at, help=help, also=also)
+        sink.error(codes.NOT_FUNCTIONAL, message, at, help=help or _form_help(function), also=also)
     else:
         message = (
             f"`torch.compile` fails at `{function.name}`: it returns what it writes, and has no functional overload"
         )
         help = help or "return nothing, or add an entry that returns new tensors in place of those that are written"
         sink.warning(codes.NOT_COMPILED, message, at, help=help, also=also)
+
+
+def _form_help(function: NativeFunction) -> str:
+    """How to give a function that writes its other forms, or to make it one that needs none."""
+    forms = ", ".join([name.text for name in autogen_names(function)])
+    if forms:
+        return f"add `autogen: {forms}`"
+    kernel = next(iter(function.kernels.values()))
+    return f"make its kernel composite, of functions that have these forms: `{COMPOSITE_IMPLICIT.name}: {kernel.name}`"
 
 
 def _is_plain_view(view: NativeFunction) -> bool:

@@ -115,7 +115,13 @@ def _check_return_aliases(schema: FunctionSchema, spans: _Spans) -> None:
         return
     if len(written) != len(schema.returns):
         message = "either all returns are written arguments or none are"
-        raise SchemaFault(codes.MIXED_RETURNS, message, *spans.result())
+        returns = written[0].text if len(written) == 1 else f"({', '.join([result.text for result in written])})"
+        raise SchemaFault(
+            codes.MIXED_RETURNS,
+            message,
+            *spans.result(),
+            help=f"write the others to out arguments, or return `{returns}` alone",
+        )
     aliases = {argument.annotation for argument in schema.arguments.out}
     if schema.arguments.self_arg is not None:
         aliases.add(schema.arguments.self_arg.annotation)

@@ -145,6 +145,27 @@ def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) ->
     return [_synthesize(base, out_schema, tag_by_kind)]
 
 
+def autogen_names(function: UnlinkedFunction) -> tuple[OperatorName, ...]:
+    """The names under which `autogen` makes the other forms of a function that writes; none if it cannot."""
+    schema = function.schema
+    if (
+        function.is_view
+        or not _can_have_out(function)
+        or not all(result.type.is_tensor_like for result in schema.returns)
+    ):
+        return ()
+    if function.kind is SchemaKind.inplace:
+        out = _inplace_to_out(schema)
+    else:
+        letters = _free_letters(schema)
+        if function.kind is not SchemaKind.mutable or len(letters) < len(schema.returns):
+            return ()
+        out = _returning_to_out(schema, letters, keep_annotations=True)
+    forms = _functional_schema(schema), out
+    key = signature_key(schema)
+    return tuple([form.name for form in forms]) if all(signature_key(form) == key for form in forms) else ()
+
+
 def out_name(name: OperatorName) -> OperatorName:
     """The name of the out overload made from an overload of this name.
 
