@@ -60,7 +60,7 @@ def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> tuple
     for index, argument in enumerate(written):
         if argument.type is OPTIONAL_TENSOR and not _passes_optional(function):
             message = f"`{function.name}` writes to the optional tensor `{argument.name}`"
-            return message, f"write `{_required(argument)}`"
+            return message, f"write `{_plain_tensor(argument)}`"
         for other in written[:index]:
             if other.annotation is argument.annotation:
                 message = f"`{other.name}` and `{argument.name}` of `{function.name}` are written to as one alias set"
@@ -68,7 +68,7 @@ def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> tuple
     return None
 
 
-def _required(argument: Argument) -> Argument:
+def _plain_tensor(argument: Argument) -> Argument:
     """An optional written argument as one that is always there."""
     return make_argument(argument.name, TENSOR, None, argument.annotation)
 

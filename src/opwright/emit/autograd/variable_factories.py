@@ -52,7 +52,7 @@ def definition(function: NativeFunction) -> str:
 
 
 def _factories(job: Job) -> list[NativeFunction]:
-    return [function for function in job.catalog.functions if function.is_factory]
+    return [function for function in job.catalog.functions if is_factory(function)]
 
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
