@@ -14,12 +14,12 @@ from opwright.emit.aten.functional_forms import functional_form, is_functionaliz
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.annotation import annotation
-from opwright.schema.function import Argument, make_argument
+from opwright.schema.function import Argument, make_argument, required_argument
 from opwright.schema.signature import signature_key
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
 from opwright.source import codes
@@ -60,17 +60,12 @@ def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> tuple
     for index, argument in enumerate(written):
         if argument.type is OPTIONAL_TENSOR and not _passes_optional(function):
             message = f"`{function.name}` writes to the optional tensor `{argument.name}`"
-            return message, f"write `{_plain_tensor(argument)}`"
+            return message, f"write `{required_argument(argument)}`"
         for other in written[:index]:
             if other.annotation is argument.annotation:
                 message = f"`{other.name}` and `{argument.name}` of `{function.name}` are written to as one alias set"
                 return message, f"write `{_with_own_alias(argument, function)}`"
     return None
-
-
-def _plain_tensor(argument: Argument) -> Argument:
-    """An optional written argument as one that is always there."""
-    return make_argument(argument.name, TENSOR, None, argument.annotation)
 
 
 def _with_own_alias(argument: Argument, function: NativeFunction) -> Argument:
@@ -148,7 +143,9 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
         kernel = copy.kernels.get(COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
         if kernel is None:
             message = f"`{copy.name}` is the copying form of `{view.name}` and has no kernel for it"
-            help = f"add `CompositeExplicitAutogradNonFunctional: {copy.name.name}` to its `dispatch`"
+            help = f"add `{COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name}: {copy.name.name}` to its `dispatch`"
+            if copy.has_composite_explicit:
+                help = f"write `{COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name}` in place of `{COMPOSITE_EXPLICIT.name}`"
             sink.error(codes.COPY_WITHOUT_KERNEL, message, copy.entry, help=help)
         elif copy.name.text == "view_copy" and copy.library is PYTORCH and kernel.name != "view_copy_symint":
             message = f"the kernel of `view_copy` is called `view_copy_symint`, not `{kernel.name}`"
@@ -214,8 +211,7 @@ def _form_help(function: NativeFunction) -> str:
     forms = ", ".join([name.text for name in autogen_names(function)])
     if forms:
         return f"add `autogen: {forms}`"
-    kernel = next(iter(function.kernels.values()))
-    return f"make its kernel composite, of functions that have these forms: `{COMPOSITE_IMPLICIT.name}: {kernel.name}`"
+    return "delete its `dispatch`: its kernel is then composite, and made of functions that have these forms"
 
 
 def _is_plain_view(view: NativeFunction) -> bool:

@@ -23,6 +23,11 @@ class RangeFault(ValueError):
         self.start: Final = start
         self.end: Final = end
 
+    def help(self, text: str) -> str:
+        """How to write the part of a text, or the text as a whole; in YAML it cannot start with `>` without quotes."""
+        is_part = self.start < self.end and self.end - self.start < len(text)
+        return "write a bound, such as `<2.15`" if is_part else 'write it like `">=2.10,<2.15"`'
+
 
 class _Bound(NamedTuple):
     operator: str

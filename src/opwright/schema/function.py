@@ -8,7 +8,7 @@ from typing import Final
 from opwright.schema.annotation import Annotation
 from opwright.schema.defaults import DefaultValue, default_value
 from opwright.schema.names import OperatorName
-from opwright.schema.types import Type
+from opwright.schema.types import OptionalType, Type
 
 
 class Argument:
@@ -76,6 +76,18 @@ def annotated_type(type: Type, annotation: Annotation | None) -> str:
 
 _ARGUMENTS: Final[dict[tuple[str, Type, str | None, Annotation | None], Argument]] = {}
 _RETURNS: Final[dict[tuple[str | None, Type, Annotation | None], Return]] = {}
+
+
+def required_argument(argument: Argument) -> Argument:
+    """An optional argument as one that is always given.
+
+    >>> from opwright.schema.parser import parse_schema
+    >>> schema = parse_schema("f(Tensor(a!)? seen=None) -> ()")
+    >>> print(required_argument(schema.arguments.all[0]))
+    Tensor(a!) seen
+    """
+    innermost = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
+    return make_argument(argument.name, innermost, None, argument.annotation)
 
 
 def make_argument(name: str, type: Type, default: str | None = None, annotation: Annotation | None = None) -> Argument:

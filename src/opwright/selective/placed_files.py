@@ -8,7 +8,7 @@ from opwright.schema.fault import SchemaFault
 from opwright.selective.schemas import schema_name
 from opwright.selective.shapes import Shape
 from opwright.source.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
-from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.expect import (
     check_unique_keys,
     expect_boolean,
@@ -16,7 +16,7 @@ from opwright.source.expect import (
     expect_sequence,
     expect_string,
 )
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.prefetch import read_tree
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -149,5 +149,5 @@ def _check_record(node: Node, shape: Shape, what: str, sink: Diagnostics) -> Non
         if key.value in fields:
             _check(value, fields[key.value], f"`{key.value}`", sink)
         else:
-            help = did_you_mean(key.value, fields)
+            help = did_you_mean_key(key, mapping, fields)
             sink.warning(FIELD_WITHOUT_EFFECT, f"the field `{key.value}` of {what} has no effect", key.span, help=help)

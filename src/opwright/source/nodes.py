@@ -7,15 +7,15 @@ that it is the type that `yaml.safe_load` would give.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.copyable import Copyable
-from opwright.source.diagnostic import Fault, shorten
+from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
 from opwright.source.span import SourceText, Span
 
-__all__ = ["Mapping", "Node", "Scalar", "Sequence", "scalar_kind"]
+__all__ = ["Mapping", "Node", "Scalar", "Sequence", "did_you_mean_key", "scalar_kind"]
 
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
@@ -232,6 +232,12 @@ class Mapping(Copyable):
 
 
 Node: TypeAlias = "Scalar | Sequence | Mapping"
+
+
+def did_you_mean_key(key: Scalar, mapping: Mapping, names: Iterable[str], otherwise: str = "") -> Suggestion:
+    """A question with the name most like an unknown key of a mapping, and not one of its other keys."""
+    present = {own.value for own, _ in mapping.entries}
+    return did_you_mean(key.value, [name for name in names if name not in present], otherwise)
 
 
 def scalar_kind(value: str, style: str, tag: str | None = None) -> str:

@@ -10,9 +10,9 @@ from opwright.dialects.backend.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD
 from opwright.source import codes
-from opwright.source.diagnostic import Fault, did_you_mean
+from opwright.source.diagnostic import Fault
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
@@ -54,7 +54,7 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
         if key.value in OWN_FIELDS:
             sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)
         else:
-            help = did_you_mean(key.value, [*names, *extra_names])
+            help = did_you_mean_key(key, root, [*names, *extra_names])
             sink.error(codes.BACKEND_UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
     _check_required(root, head)
     _read_extra_keys(head, extra_keys, context)

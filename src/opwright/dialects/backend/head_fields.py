@@ -96,7 +96,7 @@ def _read_torch(node: Node, head: HeadBuilder) -> None:
     except RangeFault as fault:
         message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
         at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
-        head.sink.error(codes.BACKEND_TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
+        head.sink.error(codes.BACKEND_TORCH_RANGE, message, at, help=fault.help(scalar.value))
         return
     if not head.torch.includes(head.rules.version):
         message = f"the backend is for PyTorch `{scalar.value}`, and this run is for {head.rules.version}"

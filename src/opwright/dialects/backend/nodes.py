@@ -8,7 +8,7 @@ from opwright.dialects.field import Field
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_string
-from opwright.source.nodes import Node
+from opwright.source.nodes import Node, did_you_mean_key
 
 __all__ = ["read_fields", "read_word"]
 
@@ -36,7 +36,7 @@ def read_fields(node: Node, what: str, fields: tuple[Field, ...], sink: Diagnost
     for key, _ in mapping.entries:
         if key.value not in names:
             message = f"unknown key `{key.value}` in `{what}`"
-            sink.error(codes.BACKEND_UNKNOWN_KEY, message, key.span, help=did_you_mean(key.value, names))
+            sink.error(codes.BACKEND_UNKNOWN_KEY, message, key.span, help=did_you_mean_key(key, mapping, names))
     values = {key.value: value for key, value in mapping.entries if key.value in names}
     for field in fields:
         if field.is_required and field.name not in values:

@@ -22,7 +22,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.prefetch import read_changed, read_tree
 from opwright.source.text import SourceFile
 
@@ -114,7 +114,7 @@ def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Ite
     check_unique_keys(node, sink)
     for key, _ in node.entries:
         if key.value not in (NAME, CALL):
-            help = did_you_mean(key.value, (NAME, CALL))
+            help = did_you_mean_key(key, node, (NAME, CALL))
             sink.warning(
                 codes.DEPRECATED_UNKNOWN_FIELD, f"`{key.value}` is not a field of an entry", key.span, help=help
             )

@@ -31,7 +31,7 @@ from opwright.release.store import FORMULA_HELPERS
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.prefetch import read_changed, read_tree
 from opwright.source.text import SourceFile
 
@@ -287,7 +287,7 @@ class _Loader:
         names = (DEFAULT_KEY, *autograd_keys())
         for key, value in dispatch.entries:
             if key.value not in names:
-                help = did_you_mean(key.value, names)
+                help = did_you_mean_key(key, dispatch, names)
                 report.error(
                     codes.DISPATCH_KEY, f"`{key.value}` is not a dispatch key of autograd", key.span, help=help
                 )

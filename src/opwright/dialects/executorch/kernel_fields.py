@@ -14,7 +14,7 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.nodes import Sequence as SequenceNode
 from opwright.source.span import Span
 
@@ -105,7 +105,7 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
     check_unique_keys(item, sink)
     for key, _ in item.entries:
         if key.value not in _ITEM_FIELDS:
-            message, help = f"a kernel has no field `{key.value}`", did_you_mean(key.value, _ITEM_FIELDS)
+            message, help = f"a kernel has no field `{key.value}`", did_you_mean_key(key, item, _ITEM_FIELDS)
             if context.tolerant:
                 sink.warning(codes.EXECUTORCH_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
             else:

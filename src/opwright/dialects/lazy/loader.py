@@ -27,7 +27,7 @@ from opwright.source import codes
 from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
@@ -153,7 +153,7 @@ def _check_fields(node: Mapping, context: LoadContext) -> None:
     for key, _ in node.entries:
         if key.value in _NODE_FIELDS:
             continue
-        message, help = f"unknown field `{key.value}`", did_you_mean(key.value, _NODE_FIELDS)
+        message, help = f"unknown field `{key.value}`", did_you_mean_key(key, node, _NODE_FIELDS)
         if context.tolerant:
             context.sink.warning(codes.LAZY_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
         else:

@@ -330,7 +330,7 @@ class ExpressionChecker(NamedTuple):
         member = MEMBERS.get(node.attr)
         owner = self._owner(node)
         if member is None:
-            help = did_you_mean(node.attr, MEMBERS)
+            help = did_you_mean(node.attr, MEMBERS, prefix=f"{self.parsed.text(node.value)}.")
             raise self.fault(codes.OUTPUT_FUNCTION, node, f"a tensor has no member `{node.attr}`", help)
         if member.is_called:
             message = f"`{node.attr}` is called"
@@ -362,7 +362,7 @@ class ExpressionChecker(NamedTuple):
         owner = self._owner(method)
         member = MEMBERS.get(method.attr)
         if member is None:
-            help = did_you_mean(method.attr, MEMBERS)
+            help = did_you_mean(method.attr, MEMBERS, prefix=f"{self.parsed.text(method.value)}.")
             raise self.fault(codes.OUTPUT_FUNCTION, method, f"a tensor has no member `{method.attr}`", help)
         if not member.is_called:
             message = f"`{method.attr}` is not called"

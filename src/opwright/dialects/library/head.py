@@ -17,7 +17,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
 
@@ -126,7 +126,8 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     lists: dict[str, tuple[str, ...]] = {}
     for key, value in root.entries:
         if key.value not in _NAMES:
-            sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=did_you_mean(key.value, _NAMES))
+            help = did_you_mean_key(key, root, _NAMES)
+            sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=help)
         elif key.value in _LISTS:
             items = expect_strings(value, f"`{key.value}`", sink) or ()
             lists[key.value] = tuple([item.value for item in items])
@@ -276,5 +277,5 @@ def _torch_range(scalar: Scalar | None, sink: Diagnostics) -> VersionRange:
     except RangeFault as fault:
         message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
         at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
-        sink.error(codes.LIBRARY_TORCH_RANGE, message, at, help="write it like `>=2.10,<2.15`")
+        sink.error(codes.LIBRARY_TORCH_RANGE, message, at, help=fault.help(scalar.value))
         return VersionRange()

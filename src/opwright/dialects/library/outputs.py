@@ -20,10 +20,10 @@ from opwright.model.native_function import is_view_schema
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import TENSOR, Type
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.span import Span
 
 __all__ = ["OUTPUT_FIELDS", "load_outputs"]
@@ -161,7 +161,7 @@ class _OutputLoader(NamedTuple):
         for key, _ in node.entries:
             if key.value not in names:
                 message = f"`{self.schema.name}` has no result `{key.value}`"
-                help = did_you_mean(key.value, names, f"its results are {_name_list(names)}")
+                help = did_you_mean_key(key, node, names, f"its results are {_name_list(names)}")
                 self.sink.error(codes.OUTPUT_COUNT, message, key.span, help=help)
         missing = [name for name in names if name not in nodes]
         if missing:
@@ -225,7 +225,7 @@ class _OutputLoader(NamedTuple):
         for key, value in node.entries:
             if key.value not in _FIELD_NAMES:
                 message = f"an output has no field `{key.value}`"
-                raise Fault.at(codes.OUTPUT_FIELD, message, key.span, help=did_you_mean(key.value, _FIELD_NAMES))
+                raise Fault.at(codes.OUTPUT_FIELD, message, key.span, help=did_you_mean_key(key, node, _FIELD_NAMES))
             checker = self._checker(value)
             fields[key.value] = checker.check_kind(checker.parsed.tree, _FIELD_KINDS[key.value])
         size, like = fields.pop("size", None), fields.pop("like", None)

@@ -18,7 +18,7 @@ from opwright.schema.parser import read_namespace, read_operator_name, read_sche
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
 
 def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> None:
     names = [*_READERS, *context.readers, *(() if context.extra_keys is None else context.extra_keys.names)]
-    help = did_you_mean(key.value, names)
+    help = did_you_mean_key(key, builder.node, names)
     builder.fault(codes.NATIVE_UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
 
 

@@ -14,6 +14,7 @@ from opwright.dialects.native_functions.entry_builder import (
     name_span,
 )
 from opwright.dialects.native_functions.type_rules import check_types
+from opwright.dialects.native_functions.variants import out_name
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel
@@ -97,12 +98,12 @@ def _check_structured(builder: EntryBuilder, schema: FunctionSchema, kernels: di
         message = "`structured` and `structured_delegate` on one function"
         builder.fault(codes.STRUCTURED_BOTH, message, builder.key_span("structured_delegate"))
     elif builder.structured and not schema.is_out:
-        help = "did you mean `structured_delegate`?"
+        help = f"write `structured_delegate: {out_name(schema.name)}`"
         builder.fault(
             codes.STRUCTURED_OUT, "`structured` belongs on the out overload", builder.key_span(field), help=help
         )
     elif builder.structured_delegate is not None and schema.is_out:
-        help = "did you mean `structured: True`?"
+        help = "write `structured: True`"
         message = "an out overload cannot delegate"
         builder.fault(codes.DELEGATE_OUT, message, builder.key_span(field), help=help)
     if not builder.device_guard:

@@ -12,7 +12,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.source import codes
 from opwright.source.codes import KEY_REPEATED
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 
 _INTEGRAL: Final = ("Byte", "Char", "Int", "Long", "Short")
 _FLOATING: Final = ("Float", "Double")
@@ -46,7 +46,7 @@ def read_ufunc(node: Node, builder: EntryBuilder) -> None:
     elif isinstance(node, Mapping):
         for key, value in node.entries:
             if key.value not in UfuncKey.__members__:
-                help = did_you_mean(key.value, _LOOP_KEYS)
+                help = did_you_mean_key(key, node, _LOOP_KEYS)
                 builder.fault(codes.UFUNC_KEY, f"unknown kind of loop `{key.value}`", key.span, help=help)
             elif UfuncKey[key.value] in loops:
                 builder.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)

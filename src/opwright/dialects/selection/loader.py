@@ -14,7 +14,7 @@ from opwright.model.selection import SelectedOperator, Selection, qualified_name
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
@@ -72,7 +72,7 @@ def _check_fields(mapping: Mapping, fields: tuple[str, ...], what: str, sink: Di
     for key, _ in mapping.entries:
         if key.value not in fields:
             message = f"{what} has no field `{key.value}`"
-            sink.error(codes.SELECTION_FIELD, message, key.span, help=did_you_mean(key.value, fields))
+            sink.error(codes.SELECTION_FIELD, message, key.span, help=did_you_mean_key(key, mapping, fields))
 
 
 def _flag(mapping: Mapping, field: str, default: bool, sink: Diagnostics) -> bool:

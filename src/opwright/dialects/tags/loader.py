@@ -12,7 +12,7 @@ from opwright.dialects.tags.fields import TAG_FIELDS
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.nodes import Mapping, Scalar, Sequence, did_you_mean_key
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
 
@@ -52,7 +52,7 @@ def _load_tag(item: Mapping, tags: dict[str, str], first_entries: dict[str, Scal
         if key.value not in _FIELDS:
             misspelt = misspelt or str(did_you_mean(key.value, ("tag",)))
             message = f"a tag has no field `{key.value}`"
-            sink.error(codes.TAG_SHAPE, message, key.span, help=did_you_mean(key.value, _FIELDS))
+            sink.error(codes.TAG_SHAPE, message, key.span, help=did_you_mean_key(key, item, _FIELDS))
     check_unique_keys(item, sink)
     name = item.get("tag")
     if name is None and misspelt:

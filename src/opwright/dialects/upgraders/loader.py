@@ -22,7 +22,7 @@ from opwright.model.upgraders import CalledOperator, Constant, Instruction, Upgr
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.nodes import Sequence as ListNode
 from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
@@ -84,7 +84,9 @@ def _fields(
             fields.setdefault(key.value, value)
         else:
             message = f"{what} has no field `{key.value}`"
-            sink.error(codes.BYTECODE_UNKNOWN_FIELD, message, key.span, help=did_you_mean(key.value, field_names))
+            sink.error(
+                codes.BYTECODE_UNKNOWN_FIELD, message, key.span, help=did_you_mean_key(key, mapping, field_names)
+            )
     for field in field_names:
         if field not in fields:
             span = mapping.span if name is None else name.span

@@ -11,7 +11,7 @@ from opwright.dialects.nearest import schema_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.stable_checks import word_span
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
-from opwright.schema.function import SchemaKind
+from opwright.schema.function import SchemaKind, required_argument
 from opwright.source.codes import ARGUMENT_NAME, NO_CONVERSION, STRUCTURED_CONST_REF, UNCLEAR_WRITE
 from opwright.source.diagnostic import Diagnostics
 
@@ -63,7 +63,7 @@ def _check_const_refs(function: NativeFunction, sink: Diagnostics) -> None:
     for argument in function.arguments.all:
         if argument.is_write and argument.type.text == "Tensor?":
             message = f"`{function.name}` writes to the optional tensor `{argument.name}`"
-            help = "take a tensor that is not optional"
+            help = f"write `{required_argument(argument)}`"
             sink.error(UNCLEAR_WRITE, message, word_span(function, argument.text), help=help)
 
 
