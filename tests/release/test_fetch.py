@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import socket
 from pathlib import Path
 
@@ -204,6 +207,25 @@ def test_a_whole_wheel_is_compared_with_the_index_digest(index: FakeIndex, quiet
     index.ranges = False
     index.altered_digest = True
     assert fault_of("2.13.0", ask_whole=lambda _name, _size: True).code == "E0510"
+    assert not quiet_pip.exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "E0606"), (errno.EIO, "E0608")])
+def test_a_download_that_cannot_be_written_is_no_fault_of_the_network(
+    index: FakeIndex, quiet_pip: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+) -> None:
+    """A full disk is named as such, the server is not asked again, and nothing is kept."""
+
+    class FullDisk(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise OSError(number, os.strerror(number))
+
+    name = index.add("2.13.0", wheel_bytes("2.13.0", filler=BIG))
+    index.ranges = False
+    monkeypatch.setattr("tempfile.TemporaryFile", FullDisk)
+    found = fault_of("2.13.0", ask_whole=lambda _name, _size: True)
+    assert (found.code, os.strerror(number) in found.message) == (code, True)
+    assert [part for path, part in index.requests if path == f"/files/{name}"].count(None) == 1
     assert not quiet_pip.exists()
 
 

@@ -29,7 +29,16 @@ if TYPE_CHECKING:
     from opwright.build.staging import Journal
     from opwright.source.diagnostic import Fault
 
-__all__ = ["Writer", "file_holds", "final_statuses", "make_folder", "touch_file", "write_fault", "write_file"]
+__all__ = [
+    "Writer",
+    "file_holds",
+    "final_statuses",
+    "make_folder",
+    "touch_file",
+    "write_fault",
+    "write_file",
+    "write_report",
+]
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -206,6 +215,21 @@ def write_file(target: str, data: bytes) -> bool:
     """
     with Writer() as writer:
         return writer.write(target, data)
+
+
+def write_report(path: str, text: str) -> None:
+    """Write a report whole or not at all, into the file that a link leads to. A pipe or a device gets its text.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    try:
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "w", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+            return
+    except OSError as error:
+        raise write_fault(path, error) from None
+    write_file(os.path.realpath(path), text.encode())
 
 
 def touch_file(path: str) -> None:

@@ -101,8 +101,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.out is None:
         sys.stdout.write(text)
     else:
-        with open(arguments.out, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+        from opwright.build.writer import write_report
+
+        write_report(arguments.out, text)
     return console.SUCCESS
 
 

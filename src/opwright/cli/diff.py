@@ -152,8 +152,9 @@ def _write(arguments: argparse.Namespace, text: str) -> None:
     if arguments.out is None:
         sys.stdout.write(text)
         return
-    with open(arguments.out, "w", encoding="utf-8", newline="") as stream:
-        stream.write(text)
+    from opwright.build.writer import write_report
+
+    write_report(arguments.out, text)
 
 
 def _compare_outputs(arguments: argparse.Namespace) -> int:

@@ -77,11 +77,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.file is not None:
         sys.stderr.write("opwright dump: error: `--file` needs `--from`\n")
         return console.USAGE
+    from opwright.build.writer import write_report
+
     text = render_dump(_document(arguments, sink))
     if arguments.out is None:
         sys.stdout.write(text)
     else:
-        _write(arguments.out, text)
+        write_report(arguments.out, text)
     return console.SUCCESS
 
 
@@ -117,6 +119,7 @@ def _prefetching(inputs: Inputs) -> Iterator[None]:
 
 def _write_files(arguments: argparse.Namespace) -> int:
     """Print a file of a dump, or write all of them."""
+    from opwright.build.writer import write_report
     from opwright.cli import console
     from opwright.dump.document import dumped_files, parse_dump
     from opwright.source.text import SourceFile
@@ -138,10 +141,5 @@ def _write_files(arguments: argparse.Namespace) -> int:
         return console.SUCCESS
     os.makedirs(arguments.out, exist_ok=True)
     for dumped in files:
-        _write(os.path.join(arguments.out, os.path.basename(dumped.path)), dumped.yaml)
+        write_report(os.path.join(arguments.out, os.path.basename(dumped.path)), dumped.yaml)
     return console.SUCCESS
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        stream.write(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import io
@@ -16,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from opwright.release.addresses import BadAddressError, is_secure, is_trusted, parse_address
 from opwright.release.view import THREE_WAYS
-from opwright.source.codes import DOWNLOAD_ALTERED, DOWNLOAD_SHORT, INDEX_SILENT, INSECURE_INDEX
+from opwright.source.codes import DOWNLOAD_ALTERED, DOWNLOAD_SHORT, INDEX_SILENT, INSECURE_INDEX, NO_SPACE, WRITE_FAILED
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.numbers import read_number
@@ -238,15 +239,21 @@ class Transport:
         return self._retry(attempt)
 
     def whole(self, address: Address) -> tuple[IO[bytes], int, str]:
-        """A file downloaded whole: an unnamed temporary file, its length and its SHA-256 in hexadecimal."""
+        """A file downloaded whole: an unnamed temporary file, its length and its SHA-256 in hexadecimal.
+
+        Raises TransportError, or Fault if it cannot be written (E0606, E0608).
+        """
 
         def attempt(clock: _Clock) -> tuple[IO[bytes], int, str]:
             digest = hashlib.sha256()
-            stream = tempfile.TemporaryFile()  # noqa: SIM115 - it outlives this function
+            with _named_failure():
+                stream = tempfile.TemporaryFile()  # noqa: SIM115 - it outlives this function
 
             def write(chunk: bytes) -> None:
                 digest.update(chunk)
-                stream.write(chunk)
+                with _named_failure():
+                    stream.write(chunk)
+                    stream.flush()
 
             try:
                 with self._answer(address, {}, clock) as (response, final):
@@ -323,6 +330,17 @@ class Transport:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         return context
+
+
+@contextmanager
+def _named_failure() -> Iterator[None]:
+    """Tell failures to write a download from those of the network."""
+    try:
+        yield
+    except OSError as error:
+        code = NO_SPACE if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else WRITE_FAILED
+        message = f"cannot write the download to a temporary file: {error.strerror or error}"
+        raise Fault.at(code, message, help="make room on the disk, or name another folder with TMPDIR") from None
 
 
 def _length(response: http.client.HTTPResponse) -> int | None:
