@@ -12,7 +12,7 @@ from tests.conformance.inputs import BUILD_PROGRAM, input_folder
 from tests.conformance.jobs import FOLDERS, INPUTS, PER_OPERATOR, Job, generate_code
 from tests.conformance.report import print_result
 from tests.conformance.runner import run_job
-from tests.conformance.tree_inputs import BEHIND, CHANGES, every_mix, mix_name, mixed_files
+from tests.conformance.tree_inputs import BEHIND, CHANGES, NEXT, every_mix, mix_name, mixed_files
 
 pytestmark = pytest.mark.network
 
@@ -34,7 +34,7 @@ def autograd_job(name: str) -> Job:
     return generate_code(f"{name}-libtorch", "libtorch", ("{root}/" + BUILD_PROGRAM, *INPUTS, "libtorch"), inputs=name)
 
 
-JOBS = [*(gen_job(name) for name in (BEHIND, *MIXES[:4])), *(autograd_job(name) for name in (BEHIND, *MIXES))]
+JOBS = [*(gen_job(name) for name in (BEHIND, NEXT, *MIXES[:4])), *(autograd_job(name) for name in (BEHIND, *MIXES))]
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)

@@ -67,6 +67,36 @@ CHANGES = (
     ),
 )
 
+#: A tree after the newer release, whose generator has what no release has: dispatch keys and a field of entries.
+NEXT = f"{BETWEEN}next"
+NEXT_EDITS = (
+    ("version.txt", VERSION, "2.16.0a0"),
+    ("torchgen/model.py", "    ZeroTensor = auto()\n", "    ZeroTensor = auto()\n    Tachyon = auto()\n"),
+    (
+        "torchgen/model.py",
+        "    DispatchKey.ZeroTensor,\n",
+        "    DispatchKey.Tachyon,\n    DispatchKey.SparseMTIA,\n    DispatchKey.ZeroTensor,\n",
+    ),
+    (
+        "torchgen/model.py",
+        '        python_module = e.pop("python_module", None)\n',
+        '        python_module = e.pop("python_module", None)\n        e.pop("team", None)\n',
+    ),
+    ("aten/src/ATen/native/tags.yaml", "- tag: core\n", "- tag: core\n  team: compiler\n"),
+    (
+        "aten/src/ATen/native/native_functions.yaml",
+        "    SparseCPU, SparseCUDA, SparseMPS, SparseXPU: sgn_sparse_out\n",
+        "    SparseCPU, SparseCUDA, SparseMPS, SparseXPU: sgn_sparse_out\n    SparseMTIA: sgn_out_mtia\n",
+    ),
+    (
+        "aten/src/ATen/native/native_functions.yaml",
+        "- func: erf(Tensor self) -> Tensor\n",
+        "- func: tachyon_speed(Tensor self, int[] dim, *, Scalar? factor=None) -> Tensor\n"
+        "  variants: function, method\n  team: tachyon\n  dispatch:\n    Tachyon: tachyon_speed\n"
+        "    CPU, SparseMTIA: speed\n\n- func: erf(Tensor self) -> Tensor\n",
+    ),
+)
+
 #: Which of the changes a tree has.
 Mix = tuple[bool, ...]
 
@@ -129,10 +159,22 @@ def differing_lines(path: str) -> list[tuple[list[str], list[str]]]:
     return [(before[start:end], after[new_start:new_end]) for _, start, end, new_start, new_end in codes]
 
 
+def edited_files(files: Files) -> Files:
+    """The files of a release with the edits that make it the next one."""
+    files = dict(files)
+    for path, old, new in NEXT_EDITS:
+        text = files[path].decode()
+        assert text.count(old) == 1, (path, old)
+        files[path] = text.replace(old, new).encode()
+    return files
+
+
 def tree_folder(name: str) -> Path:
     """The folder of the tree with this name."""
     if name == BEHIND:
         return files_folder(name, release_tree(OLDER))
+    if name == NEXT:
+        return files_folder(name, edited_files(release_tree(NEWER)))
     return files_folder(name, mixed_files(tuple(bit == "1" for bit in name.removeprefix(BETWEEN))))
 
 

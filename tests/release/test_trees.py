@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 import opwright
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import KEYS, LEARNED_KEYS, dispatch_keys
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
 from opwright.release.rules import Rules
@@ -15,6 +19,7 @@ from opwright.release.store import GENERATOR
 from opwright.release.tree import facts_of, rules_of
 from opwright.release.tree_facts import LISTS
 from opwright.release.version import parse_version
+from opwright.run.loading import ignored_keys
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.release.fake_torch import write_files, write_source_tree
@@ -166,3 +171,61 @@ def test_a_tree_behind_its_version_needs_no_later_template(tmp_path: Path) -> No
     outputs = {output.path for output in generation.plan().outputs}
     assert "Functions.h" in outputs
     assert generation.job.rules.native_aot_stubs is ("NativeAotStubs.h" in outputs) is False
+
+
+@pytest.fixture
+def known_keys() -> Iterator[list[str]]:
+    """The names of the keys that entries may name; those that a test adds are forgotten afterwards."""
+    saved = dict(KEYS)
+    yield [key.name for key in dispatch_keys()]
+    KEYS.clear()
+    KEYS.update(saved)
+    LEARNED_KEYS.clear()
+
+
+#: What a tree adds to the generator and the inputs of the installed release: keys, and a field of entries and of tags.
+NEXT: Mapping[str, tuple[str, str]] = {
+    "torchgen/model.py": (
+        "    DispatchKey.ZeroTensor,\n",
+        '    DispatchKey.Tachyon,\n    DispatchKey.SparseMTIA,\n    DispatchKey.ZeroTensor,\n# e.pop("team", None)\n',
+    ),
+    "native/native_functions.yaml": (
+        "- func: erf(Tensor self) -> Tensor\n",
+        "- func: speed(Tensor self) -> Tensor\n  team: tachyon\n  dispatch:\n    Tachyon: speed_tachyon\n"
+        "    SparseMTIA: speed_mtia\n\n- func: erf(Tensor self) -> Tensor\n",
+    ),
+    "native/tags.yaml": ("- tag: core\n", "- tag: core\n  team: compiler\n"),
+}
+
+
+def load_inputs(inputs: Inputs) -> tuple[Catalog, Diagnostics]:
+    """The catalog of inputs, and what was said of them."""
+    sink = Diagnostics()
+    rules = rules_of(inputs)
+    ignored = ignored_keys(rules)
+    catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs, ignored_keys=ignored))
+    assert catalog is not None
+    return catalog, sink
+
+
+def test_a_tree_teaches_keys_and_fields(known_keys: list[str]) -> None:
+    """A key that only the tree has gets its kernels, at the place in the tree's list; a new field is noted once."""
+    catalog, sink = load_inputs(edited("2.15.0a0", NEXT))
+    assert not sink.has_errors
+    assert [diagnostic.code for diagnostic in sink] == ["W0303", "W0303"]
+    kernels = {key.name: kernel.name for key, kernel in catalog["speed"].kernels.items()}
+    assert kernels == {"Tachyon": "speed_tachyon", "SparseMTIA": "speed_mtia"}
+    names = [key.name for key in dispatch_keys()]
+    place = known_keys.index("ZeroTensor")
+    assert names == [*known_keys[:place], "Tachyon", "SparseMTIA", *known_keys[place:]]
+
+
+def test_what_a_tree_teaches_is_of_this_tree(known_keys: list[str]) -> None:
+    """Without the generator's word for them, keys and fields are mistakes; other inputs do not get the keys."""
+    del known_keys
+    entries = {name: edit for name, edit in NEXT.items() if name.startswith("native/")}
+    for version in ("2.13.0", "2.15.0a0"):
+        _, sink = load_inputs(edited(version, entries))
+        assert {"E0303", "E0310"} <= {diagnostic.code for diagnostic in sink}
+    load_inputs(edited("2.15.0a0", NEXT))
+    assert {key.name for key in ignored_keys(Rules(parse_version("2.13")))} >= {"Tachyon", "SparseMTIA"}

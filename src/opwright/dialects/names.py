@@ -75,3 +75,12 @@ def split_kernel(text: str, library: Library = PYTORCH) -> tuple[str, str]:
     if not colons:
         return library.native, name
     return (f"{namespace}::native" if library is PYTORCH else namespace.removeprefix("::")), name
+
+
+def unread_message(name: str) -> str:
+    """What is said of a field that is ignored.
+
+    >>> unread_message("new")
+    'Opwright does not read the field `new`, which the generator in the tree knows'
+    """
+    return f"Opwright does not read the field `{name}`, which the generator in the tree knows"

@@ -344,6 +344,30 @@ def _all_keys() -> dict[str, DispatchKey]:
 KEYS: Final = _all_keys()
 
 
+#: The names of keys that no row has, and that the generator in a source tree has.
+LEARNED_KEYS: Final[set[str]] = set()
+
+
+def learn_key(name: str, device: str, *, needs_flag: bool, before: str) -> None:
+    """Add a key that entries of a source tree may name. All that is known of it is its device, if it has one.
+
+    Its files are made before those of the key named `before`, or last. Runs for other inputs leave it out.
+    """
+    known = next((known for known in devices() if known.name == device), None)
+    if known is not None and known.flag and not needs_flag:
+        known = Device(
+            device, has_guard=known.has_guard, guard_headers=known.guard_headers, export_macro=known.export_macro
+        )
+    LEARNED_KEYS.add(name)
+    keys = {other: key for other, key in KEYS.items() if other != name}
+    KEYS.clear()
+    for other, key in keys.items():
+        if other == before:
+            KEYS[name] = DispatchKey(name, known)
+        KEYS[other] = key
+    KEYS.setdefault(name, DispatchKey(name, known))
+
+
 def key_named(name: str) -> DispatchKey:
     """The dispatch key of that name; KeyError where there is none."""
     return KEYS.get(name) or LIBRARY_KEYS[name]

@@ -429,6 +429,10 @@ class Rules:
 
         return formula_helper_names(self.version)
 
+    def has_key(self, name: str) -> bool:
+        """Whether the generator in a tree has a dispatch key."""
+        return self.tree is not None and any(key.name == name for key in self.tree.keys)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"rules are frozen: cannot set {name!r}")
 

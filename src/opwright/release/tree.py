@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from opwright.release.rules import Rules
 from opwright.release.store import GENERATOR
-from opwright.release.tree_facts import TreeFacts, generator_lists
+from opwright.release.tree_facts import TreeFacts, generator_fields, generator_keys, generator_lists, learn_keys
 from opwright.release.version import is_known_release, version_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["facts_of", "rules_of"]
 
 def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:
     """The rules that inputs follow: those of `release` if given, of a release that is known by its number, or of what
-    a tree between releases shows.
+    a tree between releases shows. Dispatch keys that only the tree has are learned.
 
     The sink gets a note for a version that is newer than those known (W0501). Raises Fault if the version is too old
     (E0512) or unknown (E0513).
@@ -33,7 +33,9 @@ def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | Non
     version = version_of(inputs, release, sink)
     if release is not None or is_known_release(inputs.version_text) or inputs.read_optional(GENERATOR[0]) is None:
         return Rules(version)
-    return Rules(version, facts_of(inputs, version))
+    facts = facts_of(inputs, version)
+    learn_keys(facts)
+    return Rules(version, facts)
 
 
 def facts_of(inputs: Inputs, version: Version) -> TreeFacts:
@@ -46,4 +48,4 @@ def facts_of(inputs: Inputs, version: Version) -> TreeFacts:
         return marks[mark]
 
     values: dict[str, int] = {row.name: row.value_with(version, has_mark) for row in Rules.rows()}
-    return TreeFacts(values, generator_lists(inputs))
+    return TreeFacts(values, generator_lists(inputs), generator_keys(inputs), generator_fields(inputs))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
+from opwright.model.dispatch_key import KEYS, dispatch_keys, learn_key
+from opwright.release.store import GENERATOR
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from opwright.release.view import Inputs
 
-__all__ = ["LISTS", "TreeFacts", "generator_lists"]
+__all__ = ["LISTS", "TreeFacts", "generator_fields", "generator_keys", "generator_lists", "learn_keys"]
 
 #: The constants of the generator that are read from a tree, by the file that has them.
 LISTS: Final = {
@@ -37,14 +41,35 @@ LISTS: Final = {
 }
 
 
+_MODEL: Final = "torchgen/model.py"
+_KEYS: Final = "dispatch_keys"
+_DEVICE_FUNCTIONS: Final = {"is_cuda_dispatch_key": "CUDA", "is_xpu_dispatch_key": "XPU"}
+_NEXT_STATEMENT: Final = lazy_pattern(r"^[^\s#)\]}]", re.MULTILINE)
+
+
+class TreeKey(NamedTuple):
+    """A dispatch key that entries of a tree may name.
+
+    `is_of` is a device whose keys the generator names in a function (`CUDA`), or empty. `needs_flag` tells that the
+    main program names the key, as it does with keys that some runs leave out.
+    """
+
+    name: str
+    is_of: str
+    needs_flag: bool
+
+
 class TreeFacts(NamedTuple):
     """What a tree between releases shows: the values of behaviours by name, and the names in its lists.
 
-    The names of a dictionary have its values, other names an empty text.
+    The names of a dictionary have its values, other names an empty text. `keys` are the dispatch keys that entries may
+    name, in the order of their files, and `fields` the fields of entries; both are empty if they cannot be read.
     """
 
     values: Mapping[str, int]
     lists: Mapping[str, Mapping[str, str]]
+    keys: tuple[TreeKey, ...] = ()
+    fields: frozenset[str] = frozenset()
 
     @property
     def digest(self) -> str:
@@ -52,7 +77,8 @@ class TreeFacts(NamedTuple):
         from hashlib import sha256
 
         lists = {constant: sorted(names.items()) for constant, names in self.lists.items()}
-        return sha256(repr((sorted(self.values.items()), sorted(lists.items()))).encode()).hexdigest()[:16]
+        facts = (sorted(self.values.items()), sorted(lists.items()), self.keys, sorted(self.fields))
+        return sha256(repr(facts).encode()).hexdigest()[:16]
 
     def listed_names(self, constants: Iterable[str]) -> Mapping[str, str] | None:
         """The names in all these lists; None if one of them could not be read."""
@@ -75,6 +101,41 @@ def generator_lists(inputs: Inputs) -> dict[str, Mapping[str, str]]:
     return lists
 
 
+def generator_fields(inputs: Inputs) -> frozenset[str]:
+    """The fields of entries that the generator takes."""
+    source = inputs.read_optional(_MODEL)
+    return frozenset(re.findall(r'\be\.pop\(\s*"(\w+)"', source.text)) if source is not None else frozenset()
+
+
+def generator_keys(inputs: Inputs) -> tuple[TreeKey, ...]:
+    """The dispatch keys that entries of a tree may name, in the order of their files."""
+    source, program = inputs.read_optional(_MODEL), inputs.read_optional(GENERATOR[0])
+    if source is None or program is None:
+        return ()
+    of_device = {
+        key: device for function, device in _DEVICE_FUNCTIONS.items() for key in _keys_in(source.text, function)
+    }
+    flagged = frozenset(_keys_in(program.text, None))
+    return tuple([TreeKey(name, of_device.get(name, ""), name in flagged) for name in _keys_in(source.text, _KEYS)])
+
+
+def _keys_in(text: str, name: str | None) -> list[str]:
+    """The dispatch keys in the statement that defines a name, or in the whole text."""
+    statement = text if name is None else _statement(text, name)
+    return re.findall(r"\bDispatchKey\.(\w+)", statement or "")
+
+
+def learn_keys(facts: TreeFacts) -> None:
+    """Add the keys of a tree that Opwright does not know."""
+    dispatchable = frozenset([key.name for key in dispatch_keys()])
+    for number, key in enumerate(facts.keys):
+        if key.name not in dispatchable:
+            known = KEYS.get(key.name)
+            device = known.backend if known is not None else key.is_of
+            later = (other.name for other in facts.keys[number + 1 :] if other.name in dispatchable)
+            learn_key(key.name, device, needs_flag=key.needs_flag, before=next(later, ""))
+
+
 def _names_in(text: str, constant: str) -> Mapping[str, str] | None:
     """The texts in the statement that gives a constant its value; None if there is none that can be read.
 
@@ -84,14 +145,10 @@ def _names_in(text: str, constant: str) -> Mapping[str, str] | None:
     {'view': 'self'}
     """
     import ast
-    import re
 
-    start = re.search(rf"^{constant}\b", text, re.MULTILINE)
-    if start is None:
+    statement = _statement(text, constant)
+    if statement is None:
         return None
-    # The statement ends at the first line that is not indented and closes no bracket.
-    end = re.compile(r"^[^\s#)\]}]", re.MULTILINE).search(text, start.end())
-    statement = text[start.start() : end.start() if end else None]
     try:
         parsed = ast.parse(statement).body
     except SyntaxError:
@@ -108,3 +165,13 @@ def _names_in(text: str, constant: str) -> Mapping[str, str] | None:
     return {
         node.value: "" for node in ast.walk(value) if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
+
+
+def _statement(text: str, name: str) -> str | None:
+    """The statement at the top of a module that gives a name its value, or defines the function of that name."""
+    start = re.search(rf"^(?:def )?{name}\b", text, re.MULTILINE)
+    if start is None:
+        return None
+    # The statement ends at the first line that is not indented and closes no bracket.
+    end = _NEXT_STATEMENT.search(text, start.end())
+    return text[start.start() : end.start() if end else None]

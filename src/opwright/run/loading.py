@@ -43,7 +43,7 @@ from opwright.emit.registry import (
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
-from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
+from opwright.model.dispatch_key import LEARNED_KEYS, DispatchKey, device_flags, dispatch_keys
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_aot import NativeAotKernel
@@ -85,7 +85,8 @@ def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[Dispa
     return frozenset(
         key
         for key in dispatch_keys()
-        if key.flag and key.flag not in devices and (not key.flag_rule or rules.value(key.flag_rule))
+        if (key.flag and key.flag not in devices and (not key.flag_rule or rules.value(key.flag_rule)))
+        or (key.name in LEARNED_KEYS and not rules.has_key(key.name))
     )
 
 

@@ -55,6 +55,9 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
 
 
 def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> None:
+    if key.value in context.unread_fields:
+        context.note_unread(key)
+        return
     names = [*_READERS, *context.readers, *(() if context.extra_keys is None else context.extra_keys.names)]
     help = did_you_mean_key(key, builder.node, names)
     builder.fault(codes.NATIVE_UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)

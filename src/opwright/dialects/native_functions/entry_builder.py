@@ -7,6 +7,7 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import TYPE_CHECKING, Final
 
+from opwright.dialects.names import unread_message
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
@@ -15,7 +16,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.grammar import STRICT, Grammar
 from opwright.schema.names import OperatorName
 from opwright.schema.normal_form import NormalForm, normal_form
-from opwright.source.codes import WRONG_SHAPE
+from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
@@ -34,9 +35,11 @@ class EntryContext:
     `only_schemas`, other libraries define the operators, so entries need not say more than the schema. `extra_keys` are
     those that plug-ins declare, with the values that they have in the release of `releases`. `grammar` is the spelling
     of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none.
+    `unread_fields` are ignored with a note.
     """
 
     __slots__ = (
+        "_noted",
         "all_tags",
         "extra_keys",
         "grammar",
@@ -51,6 +54,7 @@ class EntryContext:
         "sink",
         "tag_sets",
         "tags",
+        "unread_fields",
     )
 
     def __init__(
@@ -68,6 +72,7 @@ class EntryContext:
         releases: Releases | None = None,
         grammar: Grammar = STRICT,
         kernel_namespace: str | None = None,
+        unread_fields: frozenset[str] = frozenset(),
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -81,9 +86,17 @@ class EntryContext:
         self.kernel_namespace: Final = library.native if kernel_namespace is None else kernel_namespace
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
+        self.unread_fields: Final = unread_fields
+        self._noted: Final[set[str]] = set()
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}
+
+    def note_unread(self, key: Scalar) -> None:
+        """Note once that a field of PyTorch's generator is ignored."""
+        if key.value not in self._noted:
+            self._noted.add(key.value)
+            self.sink.note(UNREAD_FIELD, unread_message(key.value), key.span)
 
 
 #: Reads the value of a field.

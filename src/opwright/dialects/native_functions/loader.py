@@ -73,7 +73,7 @@ def load_catalog(
 
 def _load_operators(native: SourceFile | KnownEntries, tags: SourceFile, shared: _Shared) -> Catalog:
     own, rules = Diagnostics(), shared.rules
-    known_tags = load_tags(tags, own)
+    known_tags = load_tags(tags, own, of_tree=rules is not None and rules.tree is not None)
     is_partial = isinstance(native, KnownEntries) and native.is_partial
     report = CrossReport(own)
     context = _entry_context(frozenset(known_tags), shared, all_tags=not own.has_errors)
@@ -99,7 +99,16 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
 
         assert shared.rules is not None, "extra keys have values for releases"
         releases = Releases(shared.rules.version, VersionRange(), sink)
-    return EntryContext(tags, shared.ignored_keys, sink, all_tags=all_tags, extra_keys=keys, releases=releases)
+    tree = None if shared.rules is None else shared.rules.tree
+    return EntryContext(
+        tags,
+        shared.ignored_keys,
+        sink,
+        all_tags=all_tags,
+        extra_keys=keys,
+        releases=releases,
+        unread_fields=frozenset() if tree is None else tree.fields,
+    )
 
 
 def link_entries(entries: list[UnlinkedFunction], report: CrossReport, *, tag_by_kind: bool) -> Linked:

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.names import IDENTIFIER
+from opwright.dialects.names import IDENTIFIER, unread_message
 from opwright.dialects.table import TAGS, dialect_help
 from opwright.dialects.tags.fields import TAG_FIELDS
 from opwright.source import codes
@@ -21,11 +21,14 @@ _FIELDS: Final = tuple([field.name for field in TAG_FIELDS])
 
 def load(files: Files[SourceFile], context: LoadContext) -> dict[str, str]:
     """The tags of a release with their descriptions."""
-    return load_tags(files[0], context.sink)
+    return load_tags(files[0], context.sink, of_tree=context.rules.tree is not None)
 
 
-def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
-    """The tags of a `tags.yaml` with their descriptions, in the order of the file; faults go to `sink`."""
+def load_tags(file: SourceFile, sink: Diagnostics, *, of_tree: bool = False) -> dict[str, str]:
+    """The tags of a `tags.yaml` with their descriptions, in the order of the file; faults go to `sink`.
+
+    In a tree between releases, unknown fields are ignored with one note, as PyTorch's generator ignores them.
+    """
     tags: dict[str, str] = {}
     first_entries: dict[str, Scalar] = {}
     try:
@@ -37,26 +40,40 @@ def load_tags(file: SourceFile, sink: Diagnostics) -> dict[str, str]:
         message = f"the file is {root.description}, not a list of tags"
         sink.error(codes.TAGS_FILE_SHAPE, message, root.span, help=dialect_help(TAGS, file))
         return tags
+    unread: set[str] | None = set() if of_tree else None
     for item in root.items:
         if not isinstance(item, Mapping):
             message = f"a tag is a mapping of `tag` and `desc`, not {item.description}"
             sink.error(codes.TAG_SHAPE, message, item.span)
             continue
-        _load_tag(item, tags, first_entries, sink)
+        has_unknown = _check_fields(item, unread, sink)
+        if item.get("tag") is not None or not has_unknown:
+            _load_tag(item, tags, first_entries, sink)
     return tags
 
 
-def _load_tag(item: Mapping, tags: dict[str, str], first_entries: dict[str, Scalar], sink: Diagnostics) -> None:
-    misspelt = ""
+def _check_fields(item: Mapping, unread: set[str] | None, sink: Diagnostics) -> bool:
+    """Report unknown fields, and tell whether one of them is a misspelt `tag`.
+
+    With a set of `unread` fields, others than those are noted and ignored.
+    """
+    has_misspelt = False
     for key, _ in item.entries:
-        if key.value not in _FIELDS:
-            misspelt = misspelt or str(did_you_mean(key.value, ("tag",)))
+        if key.value in _FIELDS:
+            continue
+        has_misspelt = has_misspelt or bool(str(did_you_mean(key.value, ("tag",))))
+        if unread is None or has_misspelt:
             message = f"a tag has no field `{key.value}`"
             sink.error(codes.TAG_SHAPE, message, key.span, help=did_you_mean_key(key, item, _FIELDS))
+        elif key.value not in unread:
+            unread.add(key.value)
+            sink.note(codes.UNREAD_FIELD, unread_message(key.value), key.span)
+    return has_misspelt
+
+
+def _load_tag(item: Mapping, tags: dict[str, str], first_entries: dict[str, Scalar], sink: Diagnostics) -> None:
     check_unique_keys(item, sink)
     name = item.get("tag")
-    if name is None and misspelt:
-        return
     if name is None:
         sink.error(codes.TAG_SHAPE, "the entry has no `tag`", item.span)
         return
